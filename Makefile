@@ -1,0 +1,42 @@
+# Every goal sets up .venv by itself; the stamp makes that free from the second time on.
+
+VENV ?= .venv
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test test-exhaustive lint bench clean
+
+help:  ## list the goals
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+setup: $(STAMP)  ## make .venv with everything in it
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## run a 1024x1024x1024 matrix product on the RTL
+	@$(BIN)/python -m scripts.demo
+
+test: $(STAMP)  ## run the tests (a few minutes on two cores)
+	$(BIN)/python -m pytest -n auto
+
+test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
+	$(BIN)/python -m pytest -n auto -m "exhaustive or not exhaustive"
+
+lint: $(STAMP)  ## check format, style, types and the floors' contracts
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## measure the simulators' speed
+	$(BIN)/python -m scripts.bench.functional
+
+clean:  ## remove .venv and everything made by tools
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The compiler: from a model to an artifact that the runtime can load."""

@@ -1,0 +1,42 @@
+"""What every test shares: Hypothesis' settings and golden files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# A first call compiles or builds: a deadline for one example would measure that.
+settings.register_profile("here", deadline=None)
+# In CI a red run must be red again when it is repeated.
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes golden files instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)`: the text equals the file `tests/golden/<name>`.
+
+    A file that is missing is a failure, and does not write itself.
+    """
+    update = request.config.getoption("--update-golden")
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert path.is_file(), f"no golden file {name}: look at the text, then --update-golden"
+        assert text == path.read_text()
+
+    return compare
