@@ -1,0 +1,1 @@
+"""The machine: its configuration, its instruction set, and its RTL in Amaranth."""

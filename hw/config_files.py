@@ -1,0 +1,124 @@
+"""Hardware configurations from files: our presets, our JSON, and TVM's `vta_config.json`.
+
+Our files name the fields of `HardwareConfig`; a field left out keeps its default. `hw.vta_config`
+reads TVM's. Nothing unknown is passed over: a misspelt key would otherwise be a default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from hw.config import Feature, HardwareConfig
+from hw.errors import ConfigError
+from hw.vta_config import from_vta, is_vta
+
+__all__ = ["dump_config", "load_config", "parse_config", "preset_names"]
+
+
+def preset_names() -> tuple[str, ...]:
+    """The configurations that come with Tandem."""
+    names = (Path(entry.name) for entry in files("hw").joinpath("presets").iterdir())
+    return tuple(sorted(path.stem for path in names if path.suffix == ".json"))
+
+
+def load_config(name_or_path: str | Path) -> HardwareConfig:
+    """A preset by its name, else the configuration in a JSON file (ours or TVM's).
+
+    Raises
+    ------
+    ConfigError
+        No such preset or file, or the file does not describe a machine that can be built. Names
+        the file, the key, its value and what is allowed.
+    """
+    presets = preset_names()
+    if isinstance(name_or_path, str) and name_or_path in presets:
+        resource = files("hw").joinpath("presets", f"{name_or_path}.json")
+        return parse_config(resource.read_bytes(), f"preset {name_or_path}", name_or_path)
+    path = Path(name_or_path)
+    try:
+        text = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(
+            f"{str(name_or_path)!r} is neither a preset ({', '.join(presets)}) nor a file that "
+            f"can be read: {reason}"
+        ) from None
+    return parse_config(text, str(path), path.stem)
+
+
+def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> HardwareConfig:
+    """The configuration that JSON `text` describes.
+
+    `where` is what errors call the text; `name` is for a text that gives none.
+    """
+    try:
+        values = json.loads(text, object_pairs_hook=_no_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{where}: not a JSON text: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where}: a configuration is a JSON object, not {_kind(values)}")
+    try:
+        arguments = from_vta(values) if is_vta(values) else _our_fields(values)
+        return HardwareConfig(**{"name": name, **arguments})
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def dump_config(config: HardwareConfig) -> str:
+    """`config` as canonical JSON, every field spelt out; `parse_config` gives it back equal."""
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    values["features"] = sorted(feature.value for feature in config.features)
+    return json.dumps(values, indent=2) + "\n"
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise ConfigError(f"key {key!r} is there twice")
+        values[key] = value
+    return values
+
+
+def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Constructor arguments; ranges are the constructor's to check."""
+    known = [field.name for field in fields(HardwareConfig)]
+    arguments: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ConfigError(f"unknown key {key!r} (value {value!r}); known: {', '.join(known)}")
+        match key:
+            case "name":
+                if not isinstance(value, str) or not value:
+                    raise ConfigError(f"name is {value!r}: it must be a string, not empty")
+                arguments[key] = value
+            case "features":
+                arguments[key] = _features(value)
+            case _:
+                if not isinstance(value, int) or isinstance(value, bool):
+                    raise ConfigError(f"{key} is {value!r}: it must be a whole number")
+                arguments[key] = value
+    return arguments
+
+
+def _features(value: object) -> frozenset[Feature]:
+    known: dict[str, Feature] = {str(feature.value): feature for feature in Feature}
+    if not isinstance(value, list):
+        raise ConfigError(f"features is {value!r}: it must be a list of names")
+    for name in value:
+        if not isinstance(name, str) or name not in known:
+            raise ConfigError(f"features has {name!r}; known: {', '.join(known) or 'none'}")
+    if len(set(value)) < len(value):
+        raise ConfigError(f"features is {value!r}: a name is there twice")
+    return frozenset(known[name] for name in value)
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", str: "a string", type(None): "null"}.get(type(value), repr(value))

@@ -1,0 +1,199 @@
+"""The encodings, one table for every configuration.
+
+Fields pack upward in 64-bit words; one that would straddle a word boundary moves up to it. The
+encoder, the decoder, the disassembler and the RTL's decoder are all derived from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from hw.memories import MemoryId
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
+
+__all__ = [
+    "INSTRUCTION_BYTES",
+    "UOP_BYTES",
+    "AluOp",
+    "Field",
+    "Opcode",
+    "WordLayout",
+    "alu_layout",
+    "gemm_layout",
+    "memory_layout",
+    "uop_layout",
+    "word_layouts",
+]
+
+INSTRUCTION_BYTES = 16
+UOP_BYTES = 4
+WORD_BITS = 64
+
+
+class Opcode(IntEnum):
+    """Bits [2:0] of every instruction."""
+
+    LOAD = 0
+    STORE = 1
+    GEMM = 2
+    FINISH = 3
+    ALU = 4
+
+
+class AluOp(IntEnum):
+    """The `alu_opcode` field."""
+
+    MIN = 0
+    MAX = 1
+    ADD = 2
+    SHR = 3
+    MUL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`width` bits from bit `lsb` up."""
+
+    name: str
+    lsb: int
+    width: int
+    signed: bool = False
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Least and greatest value that the field can hold."""
+        if self.signed:
+            return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
+        return 0, (1 << self.width) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WordLayout:
+    """Where the fields of one kind of word lie. `size` is what the word has, in bits."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+    def __getitem__(self, name: str) -> Field:
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    @property
+    def width(self) -> int:
+        """Bits in use, up to the last field's end."""
+        return max(field.lsb + field.width for field in self.fields)
+
+
+_HEADER = (("opcode", 3), ("pop_prev", 1), ("pop_next", 1), ("push_prev", 1), ("push_next", 1))
+
+
+def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLayout:
+    fields: list[Field] = []
+    lsb = 0
+    for column, width in columns:
+        if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:
+            lsb = (lsb // WORD_BITS + 1) * WORD_BITS
+        fields.append(Field(column, lsb, width, signed=column == "imm"))
+        lsb += width
+    return WordLayout(name, size, tuple(fields))
+
+
+def memory_layout(config: HardwareConfig) -> WordLayout:
+    """LOAD and STORE: the same in every configuration."""
+    return _pack(
+        "LOAD/STORE",
+        8 * INSTRUCTION_BYTES,
+        (
+            *_HEADER,
+            ("memory_type", 3),
+            ("sram_base", 16),
+            ("dram_base", 32),
+            ("y_size", 16),
+            ("x_size", 16),
+            ("x_stride", 16),
+            ("y_pad_0", 4),
+            ("y_pad_1", 4),
+            ("x_pad_0", 4),
+            ("x_pad_1", 4),
+        ),
+    )
+
+
+def _loop_columns(config: HardwareConfig, src: MemoryId) -> tuple[tuple[str, int], ...]:
+    uop = config.index_bits(MemoryId.UOP)
+    acc = config.index_bits(MemoryId.ACC)
+    return (
+        *_HEADER,
+        ("reset_reg", 1),
+        ("uop_bgn", uop),
+        ("uop_end", uop + 1),
+        ("iter_out", 14),
+        ("iter_in", 14),
+        ("dst_factor_out", acc),
+        ("dst_factor_in", acc),
+        ("src_factor_out", config.index_bits(src)),
+        ("src_factor_in", config.index_bits(src)),
+    )
+
+
+def gemm_layout(config: HardwareConfig) -> WordLayout:
+    """GEMM: the source is INP."""
+    wgt = config.index_bits(MemoryId.WGT)
+    return _pack(
+        "GEMM",
+        8 * INSTRUCTION_BYTES,
+        (
+            *_loop_columns(config, MemoryId.INP),
+            ("wgt_factor_out", wgt),
+            ("wgt_factor_in", wgt),
+        ),
+    )
+
+
+def alu_layout(config: HardwareConfig) -> WordLayout:
+    """ALU: the source is ACC."""
+    return _pack(
+        "ALU",
+        8 * INSTRUCTION_BYTES,
+        (
+            *_loop_columns(config, MemoryId.ACC),
+            ("alu_opcode", 3),
+            ("use_imm", 1),
+            ("imm", 16),
+        ),
+    )
+
+
+def uop_layout(config: HardwareConfig) -> WordLayout:
+    """One micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
+    src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
+    return _pack(
+        "micro-op",
+        8 * UOP_BYTES,
+        (
+            ("dst", config.index_bits(MemoryId.ACC)),
+            ("src", src),
+            ("wgt", config.index_bits(MemoryId.WGT)),
+        ),
+    )
+
+
+def word_layouts(config: HardwareConfig) -> tuple[WordLayout, ...]:
+    """Every kind of word."""
+    return (
+        memory_layout(config),
+        gemm_layout(config),
+        alu_layout(config),
+        uop_layout(config),
+    )

@@ -1,0 +1,83 @@
+"""Errors of the hardware floor, all rooted in `HardwareError`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hw.faults import Fault
+from hw.memories import Module, TokenQueue
+
+__all__ = [
+    "AssemblyError",
+    "ConfigError",
+    "DeadlockError",
+    "EncodingError",
+    "HardwareError",
+    "ModuleWait",
+    "ProgramError",
+]
+
+
+class HardwareError(Exception):
+    """Root of every error that the `hw` package raises on purpose."""
+
+
+class ConfigError(HardwareError):
+    """A hardware configuration that cannot be built, or a file that does not describe one."""
+
+
+class EncodingError(HardwareError):
+    """A value that does not fit the field it is meant for, or a word that is no instruction."""
+
+
+class AssemblyError(HardwareError):
+    """A request to the assembler that no instruction can express."""
+
+
+class ProgramError(HardwareError):
+    """A program that breaks the instruction set's rules.
+
+    Attributes
+    ----------
+    fault
+        Which rule, in the terms of the accelerator's error register.
+    instruction
+        Index in the program of the instruction at fault, or None where no single one is.
+    """
+
+    def __init__(self, fault: Fault, instruction: int | None, message: str) -> None:
+        where = "program" if instruction is None else f"instruction {instruction}"
+        super().__init__(f"{where}: {message} [{fault.name}]")
+        self.fault = fault
+        self.instruction = instruction
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleWait:
+    """What one module was doing when everything stopped.
+
+    `instruction` is None for a module with nothing to do; `queues` are the tokens that its
+    instruction pops and that are missing (empty where it is not a token that it waits for).
+    """
+
+    module: Module
+    instruction: int | None
+    queues: tuple[TokenQueue, ...]
+
+    def __str__(self) -> str:
+        who = self.module.name.lower()
+        if self.instruction is None:
+            return f"{who} is idle"
+        if not self.queues:
+            return f"{who} is at instruction {self.instruction}"
+        waits = " and ".join(str(queue) for queue in self.queues)
+        return f"{who} waits at instruction {self.instruction} for a token {waits}"
+
+
+class DeadlockError(ProgramError):
+    """A program that can never finish: what each module waits for."""
+
+    def __init__(self, waits: tuple[ModuleWait, ...]) -> None:
+        stuck = "; ".join(str(wait) for wait in waits)
+        super().__init__(Fault.DEADLOCK, None, f"no module can ever proceed: {stuck}")
+        self.waits = waits

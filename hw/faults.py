@@ -1,0 +1,61 @@
+"""The reasons for which the accelerator stops, as its error register spells them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["Fault"]
+
+
+class Fault(IntEnum):
+    """Content of the error register; the same code names the rule in every typed exception.
+
+    The first group is found in the instruction alone, before it enters a queue; the second
+    depends on data or on time and is found while the instruction runs; the third is a property
+    of the whole program.
+    """
+
+    NONE = 0
+
+    OPCODE = 1
+    """Opcodes 5 to 7."""
+    MEMORY_ID = 2
+    """A memory id that names no memory."""
+    LOAD_OUT = 3
+    """LOAD of OUT, which is store only."""
+    STORE_MEMORY = 4
+    """STORE of anything but OUT."""
+    STORE_PAD = 5
+    """Padding on a STORE."""
+    NO_ROWS = 6
+    """y_size 0 with x_size above 0."""
+    LOOP_COUNT = 7
+    """A loop count of 0."""
+    UOP_RANGE = 8
+    """uop_end not above uop_bgn, or beyond the micro-op memory."""
+    SHIFT = 9
+    """A shift outside -31..31: an immediate, or an element of a tensor operand."""
+    SRAM_RANGE = 10
+    """A LOAD or STORE that reaches beyond its memory."""
+    TOKEN_FLAG = 11
+    """A dependence flag that the instruction's module has no queue for."""
+    FEATURE = 12
+    """An extension that this configuration does not have."""
+
+    SRAM_INDEX = 16
+    """A micro-op's index, with its loop offsets, beyond its memory."""
+    TOKEN_OVERFLOW = 17
+    """A token counter passed 65535."""
+    BUS_READ = 18
+    """Memory answered a read with an error."""
+    BUS_WRITE = 19
+    """Memory answered a write with an error."""
+
+    AFTER_FINISH = 24
+    """An instruction after FINISH."""
+    NO_FINISH = 25
+    """A program without FINISH."""
+    TOKENS_LEFT = 26
+    """A token counter is not zero at the end."""
+    DEADLOCK = 27
+    """No module can ever proceed."""

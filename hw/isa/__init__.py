@@ -1,0 +1,55 @@
+"""The instruction set as plain data: values, bits, rules, and tools for programs."""
+
+from hw.encoding import AluOp, Opcode
+from hw.isa.assembler import Assembler, Loop, pack_uops
+from hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
+from hw.isa.columns import Columns
+from hw.isa.disasm import disassemble
+from hw.isa.instructions import (
+    Alu,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MicroOp,
+    Store,
+    Tokens,
+    module_of,
+)
+from hw.isa.program import Program
+from hw.isa.validate import DramRanges, dram_ranges, validate
+from hw.isa.work import Work, work_of
+from hw.memories import MemoryId, Module, TokenQueue
+
+__all__ = [
+    "Alu",
+    "AluOp",
+    "Assembler",
+    "Codec",
+    "Columns",
+    "DramRanges",
+    "Finish",
+    "Gemm",
+    "Instruction",
+    "Load",
+    "Loop",
+    "MemoryId",
+    "MicroOp",
+    "Module",
+    "Opcode",
+    "Program",
+    "Store",
+    "TokenQueue",
+    "Tokens",
+    "Work",
+    "decode",
+    "decode_uop",
+    "disassemble",
+    "dram_ranges",
+    "encode",
+    "encode_uop",
+    "module_of",
+    "pack_uops",
+    "validate",
+    "work_of",
+]

@@ -1,0 +1,293 @@
+"""Programs written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp
+from hw.errors import AssemblyError, EncodingError
+from hw.isa.codec import Codec
+from hw.isa.instructions import (
+    Alu,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MicroOp,
+    Store,
+    Tokens,
+    module_of,
+)
+from hw.isa.program import Program
+from hw.isa.tokens import POPS, PUSHES
+from hw.memories import MemoryId, Module, TokenQueue
+
+__all__ = ["Assembler", "Loop", "pack_uops"]
+
+Modules: TypeAlias = Module | Iterable[Module]
+"""The modules that an instruction waits for, or signals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`count` repetitions of what is inside; each adds to the micro-ops' indices.
+
+    In `Loop(8, dst=16, src=1)` repetition `i` works on `dst + 16 * i` and `src + i`.
+    """
+
+    count: int
+    dst: int = 0
+    src: int = 0
+    wgt: int = 0
+
+
+class Assembler:
+    """Writes a program one instruction at a time.
+
+    Each method appends one instruction and returns its index. `waits_for` and `signals` name the
+    modules at the other end of the dependence tokens that the instruction pops and pushes. Bases,
+    sizes and strides count elements; indices into DRAM start at the memory's base register.
+    Legality beyond the encoding is for `hw.isa.validate`, so that illegal programs can be written
+    too.
+
+    Raises
+    ------
+    AssemblyError
+        From every method: a value that does not fit its field, more than two loops, or modules
+        with no token queue between them.
+
+    Example
+    -------
+    Two rows of eight input vectors, with a border of zeros, times one weight block; clipped at
+    zero and stored:
+
+    >>> from hw.config import HardwareConfig
+    >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, disassemble, pack_uops
+    >>> machine = HardwareConfig()
+    >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
+    >>> each = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
+    >>> asm = Assembler(machine)
+    >>> _ = asm.load(MemoryId.UOP, sram=0, dram=0x1000 // 4, columns=1)
+    >>> _ = asm.load(MemoryId.INP, sram=0, dram=0x200, rows=2, columns=8, pad=(1, 1, 1, 1))
+    >>> _ = asm.load(MemoryId.WGT, sram=0, dram=0x40, columns=1, signals=Module.COMPUTE)
+    >>> _ = asm.gemm((0, 1), each, reset=True)
+    >>> _ = asm.gemm((0, 1), each, waits_for=Module.LOAD)
+    >>> _ = asm.alu(AluOp.MAX, (0, 1), each, imm=0, signals=Module.STORE)
+    >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Module.COMPUTE,
+    ...               signals=Module.COMPUTE)
+    >>> _ = asm.finish(waits_for=Module.STORE)
+    >>> program = asm.build()
+    >>> print(disassemble(program).splitlines()[5].split("  ")[-1].strip())
+    push compute->store
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self.config = config
+        self._codec = Codec(config)
+        self._words: list[bytes] = []
+
+    def __len__(self) -> int:
+        """Instructions so far."""
+        return len(self._words)
+
+    def load(
+        self,
+        memory: MemoryId,
+        *,
+        sram: int,
+        dram: int,
+        columns: int,
+        rows: int = 1,
+        stride: int | None = None,
+        pad: tuple[int, int, int, int] = (0, 0, 0, 0),
+        waits_for: Modules = (),
+        signals: Modules = (),
+    ) -> int:
+        """Copy `rows` x `columns` elements from DRAM, `stride` apart (default: dense), and put
+        zeros around them: `pad` is (top, bottom, left, right)."""
+        top, bottom, left, right = pad
+        return self._append(
+            Load(
+                memory=memory,
+                sram_base=sram,
+                dram_base=dram,
+                y_size=rows,
+                x_size=columns,
+                x_stride=columns if stride is None else stride,
+                y_pad_0=top,
+                y_pad_1=bottom,
+                x_pad_0=left,
+                x_pad_1=right,
+                tokens=self._tokens(_load_module(memory), waits_for, signals),
+            )
+        )
+
+    def store(
+        self,
+        *,
+        sram: int,
+        dram: int,
+        columns: int,
+        rows: int = 1,
+        stride: int | None = None,
+        waits_for: Modules = (),
+        signals: Modules = (),
+    ) -> int:
+        """Copy the low 8 bits of `rows` x `columns` accumulators, dense from `sram`, to rows of
+        DRAM `stride` apart (default: dense)."""
+        return self._append(
+            Store(
+                memory=MemoryId.OUT,
+                sram_base=sram,
+                dram_base=dram,
+                y_size=rows,
+                x_size=columns,
+                x_stride=columns if stride is None else stride,
+                tokens=self._tokens(Module.STORE, waits_for, signals),
+            )
+        )
+
+    def gemm(
+        self,
+        uops: tuple[int, int],
+        loops: Sequence[Loop] = (),
+        *,
+        reset: bool = False,
+        waits_for: Modules = (),
+        signals: Modules = (),
+    ) -> int:
+        """Multiply and accumulate (or clear) over the micro-ops from `uops[0]` up to, not
+        including, `uops[1]`, inside `loops`: none, the inner, or the outer and the inner."""
+        outer, inner = self._two(loops)
+        return self._append(
+            Gemm(
+                reset=reset,
+                uop_bgn=uops[0],
+                uop_end=uops[1],
+                iter_out=outer.count,
+                iter_in=inner.count,
+                dst_factor_out=outer.dst,
+                dst_factor_in=inner.dst,
+                src_factor_out=outer.src,
+                src_factor_in=inner.src,
+                wgt_factor_out=outer.wgt,
+                wgt_factor_in=inner.wgt,
+                tokens=self._tokens(Module.COMPUTE, waits_for, signals),
+            )
+        )
+
+    def alu(
+        self,
+        op: AluOp,
+        uops: tuple[int, int],
+        loops: Sequence[Loop] = (),
+        *,
+        imm: int | None = None,
+        waits_for: Modules = (),
+        signals: Modules = (),
+    ) -> int:
+        """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
+        that the micro-ops' `src` names. Micro-ops and loops as for `gemm`."""
+        outer, inner = self._two(loops)
+        if outer.wgt or inner.wgt:
+            raise AssemblyError(
+                f"{self._where()}: an ALU loop has no wgt factor (reads no weights)"
+            )
+        return self._append(
+            Alu(
+                op=op,
+                use_imm=imm is not None,
+                imm=0 if imm is None else imm,
+                uop_bgn=uops[0],
+                uop_end=uops[1],
+                iter_out=outer.count,
+                iter_in=inner.count,
+                dst_factor_out=outer.dst,
+                dst_factor_in=inner.dst,
+                src_factor_out=outer.src,
+                src_factor_in=inner.src,
+                tokens=self._tokens(Module.COMPUTE, waits_for, signals),
+            )
+        )
+
+    def finish(self, *, waits_for: Modules = (), signals: Modules = ()) -> int:
+        """End the program."""
+        return self._append(Finish(tokens=self._tokens(Module.COMPUTE, waits_for, signals)))
+
+    def nop(self, module: Module, *, waits_for: Modules = (), signals: Modules = ()) -> int:
+        """Nothing but tokens, in `module`: an empty LOAD or STORE."""
+        if module is Module.STORE:
+            return self.store(
+                sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
+            )
+        memory = MemoryId.INP if module is Module.LOAD else MemoryId.UOP
+        return self.load(
+            memory, sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
+        )
+
+    def append(self, instruction: Instruction) -> int:
+        """Any instruction, as it is."""
+        return self._append(instruction)
+
+    def build(self) -> Program:
+        """The program so far; `EncodingError` where there is none."""
+        return Program(self.config, b"".join(self._words))
+
+    def _append(self, instruction: Instruction) -> int:
+        try:
+            word = self._codec.encode(instruction)
+        except EncodingError as error:
+            raise AssemblyError(f"{self._where()}: {error}") from None
+        self._words.append(word)
+        return len(self._words) - 1
+
+    def _where(self) -> str:
+        return f"instruction {len(self._words)}"
+
+    def _two(self, loops: Sequence[Loop]) -> tuple[Loop, Loop]:
+        if len(loops) > 2:
+            raise AssemblyError(f"{self._where()}: {len(loops)} loops: an instruction has two")
+        outer, inner = (*([Loop(1)] * (2 - len(loops))), *loops)
+        return outer, inner
+
+    def _tokens(self, module: Module, waits_for: Modules, signals: Modules) -> Tokens:
+        pops = {queue.producer: queue for queue in POPS[module] if queue is not None}
+        pushes = {queue.consumer: queue for queue in PUSHES[module] if queue is not None}
+        popped = self._queues("wait for", module, waits_for, pops)
+        pushed = self._queues("signal", module, signals, pushes)
+        return Tokens(
+            pop_prev=POPS[module][0] in popped,
+            pop_next=POPS[module][1] in popped,
+            push_prev=PUSHES[module][0] in pushed,
+            push_next=PUSHES[module][1] in pushed,
+        )
+
+    def _queues(
+        self, verb: str, module: Module, others: Modules, known: dict[Module, TokenQueue]
+    ) -> list[TokenQueue]:
+        queues = []
+        for other in (others,) if isinstance(others, Module) else others:
+            if other not in known:
+                allowed = " or ".join(neighbour.name.lower() for neighbour in known)
+                name = other.name.lower() if isinstance(other, Module) else repr(other)
+                raise AssemblyError(
+                    f"{self._where()}: {module.name.lower()} cannot {verb} {name}: "
+                    f"it has token queues with {allowed} only"
+                )
+            queues.append(known[other])
+        return queues
+
+
+def pack_uops(config: HardwareConfig, uops: Iterable[MicroOp]) -> bytes:
+    """Micro-ops as they lie in DRAM; `EncodingError` where an index does not fit."""
+    codec = Codec(config)
+    return b"".join(codec.encode_uop(uop) for uop in uops)
+
+
+def _load_module(memory: MemoryId) -> Module:
+    """Where a LOAD of `memory` runs."""
+    empty = Load(memory=memory, sram_base=0, dram_base=0, y_size=0, x_size=0, x_stride=0)
+    return module_of(empty)

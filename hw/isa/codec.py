@@ -1,0 +1,232 @@
+"""Instructions and micro-ops to bits and back, by the table in `hw.encoding`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import assert_never
+
+from hw.config import HardwareConfig
+from hw.encoding import (
+    INSTRUCTION_BYTES,
+    UOP_BYTES,
+    AluOp,
+    Field,
+    Opcode,
+    WordLayout,
+    alu_layout,
+    gemm_layout,
+    memory_layout,
+    uop_layout,
+)
+from hw.errors import EncodingError, ProgramError
+from hw.faults import Fault
+from hw.isa.instructions import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
+from hw.memories import MemoryId
+
+__all__ = ["Codec", "decode", "decode_uop", "encode", "encode_uop"]
+
+_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
+"""Fields whose attribute has another name."""
+_TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
+_FLAGS = frozenset({*_TOKENS, "reset_reg", "use_imm"})
+
+
+class Codec:
+    """Encoder and decoder of one configuration.
+
+    Words are little endian. Bits that belong to no field are written as zero and ignored when
+    read.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._memory = memory_layout(config)
+        self._gemm = gemm_layout(config)
+        self._alu = alu_layout(config)
+        self._uop = uop_layout(config)
+
+    def encode(self, instruction: Instruction) -> bytes:
+        """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
+        opcode, layout = self._kind(instruction)
+        word = int(opcode)
+        for field in layout:
+            if field.name == "opcode":
+                continue
+            if field.name in _TOKENS:
+                value = getattr(instruction.tokens, field.name)
+            elif isinstance(instruction, Finish):
+                break
+            else:
+                value = getattr(instruction, _RENAMED.get(field.name, field.name))
+            word |= _put(opcode.name, field, value)
+        return word.to_bytes(INSTRUCTION_BYTES, "little")
+
+    def decode(self, data: bytes, position: int | None = None) -> Instruction:
+        """The instruction that 16 bytes spell.
+
+        Raises
+        ------
+        ProgramError
+            Opcodes 5-7, ALU opcodes 5-7 and memory ids 6-7, which no `Instruction` can represent.
+            `position` is the index that the error names.
+        EncodingError
+            `data` is not 16 bytes long.
+        """
+        if len(data) != INSTRUCTION_BYTES:
+            raise EncodingError(f"an instruction is {INSTRUCTION_BYTES} bytes, not {len(data)}")
+        word = int.from_bytes(data, "little")
+        number = word & 7
+        if number not in Opcode.__members__.values():
+            raise ProgramError(Fault.OPCODE, position, f"opcode {number} is none of 0..4")
+        match Opcode(number):
+            case Opcode.LOAD | Opcode.STORE as opcode:
+                return _memory_instruction(opcode, _fields(self._memory, word), position)
+            case Opcode.GEMM:
+                return _gemm_instruction(_fields(self._gemm, word))
+            case Opcode.ALU:
+                return _alu_instruction(_fields(self._alu, word), position)
+            case Opcode.FINISH:
+                return Finish(tokens=_tokens(_fields(self._memory, word)))
+            case other:
+                assert_never(other)
+
+    def encode_uop(self, uop: MicroOp) -> bytes:
+        """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
+        word = 0
+        for field in self._uop:
+            word |= _put("micro-op", field, getattr(uop, field.name))
+        return word.to_bytes(UOP_BYTES, "little")
+
+    def decode_uop(self, data: bytes) -> MicroOp:
+        """The micro-op that 4 bytes spell."""
+        if len(data) != UOP_BYTES:
+            raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
+        return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
+
+    def _kind(self, instruction: Instruction) -> tuple[Opcode, WordLayout]:
+        match instruction:
+            case Load():
+                return Opcode.LOAD, self._memory
+            case Store():
+                return Opcode.STORE, self._memory
+            case Gemm():
+                return Opcode.GEMM, self._gemm
+            case Alu():
+                return Opcode.ALU, self._alu
+            case Finish():
+                return Opcode.FINISH, self._memory
+            case _:
+                assert_never(instruction)
+
+
+def encode(config: HardwareConfig, instruction: Instruction) -> bytes:
+    """`Codec.encode` for one instruction."""
+    return Codec(config).encode(instruction)
+
+
+def decode(config: HardwareConfig, data: bytes) -> Instruction:
+    """`Codec.decode` for one instruction."""
+    return Codec(config).decode(data)
+
+
+def encode_uop(config: HardwareConfig, uop: MicroOp) -> bytes:
+    """`Codec.encode_uop` for one micro-op."""
+    return Codec(config).encode_uop(uop)
+
+
+def decode_uop(config: HardwareConfig, data: bytes) -> MicroOp:
+    """`Codec.decode_uop` for one micro-op."""
+    return Codec(config).decode_uop(data)
+
+
+def _put(word: str, field: Field, value: object) -> int:
+    if field.name in _FLAGS:
+        if not isinstance(value, bool):
+            raise EncodingError(f"{word} {field.name} is {value!r}: it must be True or False")
+        return int(value) << field.lsb
+    try:
+        number = index(value)  # type: ignore[arg-type]  # what index() refuses is the check
+    except TypeError:
+        raise EncodingError(
+            f"{word} {field.name} is {value!r}: it must be a whole number"
+        ) from None
+    low, high = field.limits
+    if not low <= number <= high:
+        raise EncodingError(f"{word} {field.name} is {number}: it must lie in {low}..{high}")
+    return (number & ((1 << field.width) - 1)) << field.lsb
+
+
+def _fields(layout: WordLayout, word: int) -> dict[str, int]:
+    values = {}
+    for field in layout:
+        value = word >> field.lsb & ((1 << field.width) - 1)
+        if field.signed and value >> (field.width - 1):
+            value -= 1 << field.width
+        values[field.name] = value
+    return values
+
+
+def _tokens(fields: Mapping[str, int]) -> Tokens:
+    return Tokens(**{name: bool(fields[name]) for name in _TOKENS})
+
+
+def _memory_instruction(
+    opcode: Opcode, fields: dict[str, int], position: int | None
+) -> Load | Store:
+    number = fields["memory_type"]
+    if number not in MemoryId.__members__.values():
+        raise ProgramError(Fault.MEMORY_ID, position, f"memory id {number} is none of 0..5")
+    make = Load if opcode is Opcode.LOAD else Store
+    return make(
+        memory=MemoryId(number),
+        sram_base=fields["sram_base"],
+        dram_base=fields["dram_base"],
+        y_size=fields["y_size"],
+        x_size=fields["x_size"],
+        x_stride=fields["x_stride"],
+        y_pad_0=fields["y_pad_0"],
+        y_pad_1=fields["y_pad_1"],
+        x_pad_0=fields["x_pad_0"],
+        x_pad_1=fields["x_pad_1"],
+        tokens=_tokens(fields),
+    )
+
+
+def _gemm_instruction(fields: dict[str, int]) -> Gemm:
+    return Gemm(
+        reset=bool(fields["reset_reg"]),
+        uop_bgn=fields["uop_bgn"],
+        uop_end=fields["uop_end"],
+        iter_out=fields["iter_out"],
+        iter_in=fields["iter_in"],
+        dst_factor_out=fields["dst_factor_out"],
+        dst_factor_in=fields["dst_factor_in"],
+        src_factor_out=fields["src_factor_out"],
+        src_factor_in=fields["src_factor_in"],
+        wgt_factor_out=fields["wgt_factor_out"],
+        wgt_factor_in=fields["wgt_factor_in"],
+        tokens=_tokens(fields),
+    )
+
+
+def _alu_instruction(fields: dict[str, int], position: int | None) -> Alu:
+    number = fields["alu_opcode"]
+    if number not in AluOp.__members__.values():
+        raise ProgramError(
+            Fault.FEATURE, position, f"alu_opcode {number} is none of 0..4 and no extension has it"
+        )
+    return Alu(
+        op=AluOp(number),
+        use_imm=bool(fields["use_imm"]),
+        imm=fields["imm"],
+        uop_bgn=fields["uop_bgn"],
+        uop_end=fields["uop_end"],
+        iter_out=fields["iter_out"],
+        iter_in=fields["iter_in"],
+        dst_factor_out=fields["dst_factor_out"],
+        dst_factor_in=fields["dst_factor_in"],
+        src_factor_out=fields["src_factor_out"],
+        src_factor_in=fields["src_factor_in"],
+        reset=bool(fields["reset_reg"]),
+        tokens=_tokens(fields),
+    )

@@ -1,0 +1,82 @@
+"""The sentence for an instruction that breaks a rule of `hw.isa.rules`."""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode
+from hw.faults import Fault
+from hw.isa.columns import Columns
+from hw.isa.rules import MAX_SHIFT, sram_elements
+from hw.memories import MemoryId
+
+__all__ = ["complain"]
+
+
+def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
+    """Say what instruction `position` asks for and what is allowed."""
+
+    def value(name: str) -> int:
+        return int(getattr(columns, name)[position])
+
+    opcode = Opcode(value("opcode")) if value("opcode") in set(Opcode) else None
+    kind = opcode.name if opcode is not None else "?"
+    match fault:
+        case Fault.OPCODE:
+            return f"opcode {value('opcode')} is none of 0..4"
+        case Fault.MEMORY_ID:
+            return f"{kind} of memory id {value('memory_type')}: it is none of 0..5"
+        case Fault.LOAD_OUT:
+            return "LOAD of OUT: that memory can only be stored"
+        case Fault.STORE_MEMORY:
+            return f"STORE of {MemoryId(value('memory_type')).name}: only OUT can be stored"
+        case Fault.STORE_PAD:
+            pads = ", ".join(f"{name} {value(name)}" for name in _PADS)
+            return f"STORE with padding ({pads}): only a LOAD can pad"
+        case Fault.NO_ROWS:
+            return f"{kind} of y_size 0 with x_size {value('x_size')}: y_size must be 1 or more"
+        case Fault.LOOP_COUNT:
+            counts = f"iter_out {value('iter_out')}, iter_in {value('iter_in')}"
+            return f"{kind} with {counts}: both must be 1 or more"
+        case Fault.UOP_RANGE:
+            return (
+                f"{kind} over micro-ops {value('uop_bgn')}..{value('uop_end')} (end excluded): "
+                f"uop_end must lie in {value('uop_bgn') + 1}..{config.depth(MemoryId.UOP)}"
+            )
+        case Fault.SHIFT:
+            return f"SHR by {value('imm')}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}"
+        case Fault.SRAM_RANGE:
+            return _range_complaint(config, columns, position, kind)
+        case Fault.TOKEN_FLAG:
+            return _flag_complaint(columns, position, kind)
+        case Fault.FEATURE:
+            return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
+        case Fault.SRAM_INDEX:
+            return f"{kind}'s loop factors reach beyond a memory whatever the micro-ops hold"
+        case Fault.AFTER_FINISH:
+            return f"{kind} after FINISH: FINISH must be the last instruction"
+        case _:
+            raise ValueError(f"{fault.name} is no rule of a single instruction")
+
+
+_PADS = ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
+
+
+def _range_complaint(config: HardwareConfig, columns: Columns, position: int, kind: str) -> str:
+    memory = MemoryId(int(columns.memory_type[position]))
+    first = int(columns.sram_base[position])
+    end = first + int(sram_elements(columns)[position])
+    return (
+        f"{kind} covers {memory.name} elements {first}..{end} (end excluded): "
+        f"the memory has {config.depth(memory)}"
+    )
+
+
+def _flag_complaint(columns: Columns, position: int, kind: str) -> str:
+    store = columns.opcode[position] == Opcode.STORE
+    module, suspects = ("store", ("pop_next", "push_next")) if store else ("load", _LOAD_SUSPECTS)
+    flags = " and ".join(name for name in suspects if getattr(columns, name)[position])
+    neighbour = "after" if store else "before"
+    return f"{kind} with {flags}: no module comes {neighbour} {module}"
+
+
+_LOAD_SUSPECTS = ("pop_prev", "push_prev")

@@ -1,0 +1,153 @@
+"""Instructions as values.
+
+Attributes carry the names of the encoding's fields (`hw.encoding`), but for `memory`
+(`memory_type`), `op` (`alu_opcode`) and `reset` (`reset_reg`). Everything that the encoding can
+spell is a value here, also what the machine refuses: legality is `hw.isa.validate`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from hw.encoding import AluOp
+from hw.memories import MemoryId, Module
+
+__all__ = [
+    "Alu",
+    "Finish",
+    "Gemm",
+    "Instruction",
+    "Load",
+    "MicroOp",
+    "Store",
+    "Tokens",
+    "module_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """The dependence flags. `prev` and `next` are the neighbours of the instruction's module in
+    the order load, compute, store."""
+
+    pop_prev: bool = False
+    pop_next: bool = False
+    push_prev: bool = False
+    push_next: bool = False
+
+
+NO_TOKENS = Tokens()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Copy a rectangle of DRAM into an on-chip memory, with zeros around it.
+
+    Bases, sizes and the stride count elements of `memory`; with `x_size` 0 only tokens act.
+    """
+
+    memory: MemoryId
+    sram_base: int
+    dram_base: int
+    y_size: int
+    x_size: int
+    x_stride: int
+    y_pad_0: int = 0
+    y_pad_1: int = 0
+    x_pad_0: int = 0
+    x_pad_1: int = 0
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Copy the low 8 bits of accumulators to a rectangle of DRAM (`memory` OUT, no padding).
+
+    Bases, sizes and the stride count elements of OUT; with `x_size` 0 only tokens act.
+    """
+
+    memory: MemoryId
+    sram_base: int
+    dram_base: int
+    y_size: int
+    x_size: int
+    x_stride: int
+    y_pad_0: int = 0
+    y_pad_1: int = 0
+    x_pad_0: int = 0
+    x_pad_1: int = 0
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gemm:
+    """Multiply-accumulate, or with `reset` clear, over micro-ops and two loops."""
+
+    reset: bool
+    uop_bgn: int
+    uop_end: int
+    iter_out: int
+    iter_in: int
+    dst_factor_out: int
+    dst_factor_in: int
+    src_factor_out: int
+    src_factor_in: int
+    wgt_factor_out: int
+    wgt_factor_in: int
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alu:
+    """`op` on accumulators, with an immediate or another accumulator, over the same loops.
+
+    `reset` has a bit in the encoding and no meaning.
+    """
+
+    op: AluOp
+    use_imm: bool
+    imm: int
+    uop_bgn: int
+    uop_end: int
+    iter_out: int
+    iter_in: int
+    dst_factor_out: int
+    dst_factor_in: int
+    src_factor_out: int
+    src_factor_in: int
+    reset: bool = False
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The end of the program."""
+
+    tokens: Tokens = NO_TOKENS
+
+
+Instruction: TypeAlias = Load | Store | Gemm | Alu | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class MicroOp:
+    """One entry of the micro-op memory: element indices in ACC, in INP (or, for the ALU, ACC)
+    and in WGT."""
+
+    dst: int
+    src: int = 0
+    wgt: int = 0
+
+
+def module_of(instruction: Instruction) -> Module:
+    """The module that executes `instruction`."""
+    match instruction:
+        case Load(memory=MemoryId.INP | MemoryId.WGT):
+            return Module.LOAD
+        case Store():
+            return Module.STORE
+        case Load() | Gemm() | Alu() | Finish():
+            return Module.COMPUTE
+        case _:
+            assert_never(instruction)

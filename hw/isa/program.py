@@ -1,0 +1,93 @@
+"""A program: instructions as the machine reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.errors import EncodingError
+from hw.isa.codec import Codec
+from hw.isa.columns import Columns, decode_columns, route
+from hw.isa.instructions import Instruction
+
+__all__ = ["Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Instructions, 16 bytes each, for one configuration. It may be illegal; see `validate`.
+
+    Raises
+    ------
+    EncodingError
+        `data` is empty or does not end with a whole instruction.
+    """
+
+    config: HardwareConfig
+    data: bytes
+
+    def __post_init__(self) -> None:
+        whole, rest = divmod(len(self.data), INSTRUCTION_BYTES)
+        if rest:
+            raise EncodingError(
+                f"truncated program: {len(self.data)} bytes are {whole} instructions of "
+                f"{INSTRUCTION_BYTES} bytes and {rest} bytes of another"
+            )
+        if not whole:
+            raise EncodingError("empty program: it must hold at least a FINISH (16 bytes)")
+
+    @classmethod
+    def from_bytes(cls, config: HardwareConfig, data: bytes | bytearray | memoryview) -> Program:
+        """The program that `data` spells."""
+        return cls(config, bytes(data))
+
+    @classmethod
+    def from_instructions(
+        cls, config: HardwareConfig, instructions: Iterable[Instruction]
+    ) -> Program:
+        """Encode `instructions`; `EncodingError` names the one that does not fit."""
+        codec = Codec(config)
+        words = []
+        for position, instruction in enumerate(instructions):
+            try:
+                words.append(codec.encode(instruction))
+            except EncodingError as error:
+                raise EncodingError(f"instruction {position}: {error}") from None
+        return cls(config, b"".join(words))
+
+    def __len__(self) -> int:
+        """Number of instructions."""
+        return len(self.data) // INSTRUCTION_BYTES
+
+    def __getitem__(self, position: int) -> Instruction:
+        """Decode one instruction; `ProgramError` where it cannot be represented."""
+        return Codec(self.config).decode(self.word(position), self._place(position))
+
+    def __iter__(self) -> Iterator[Instruction]:
+        codec = Codec(self.config)
+        for position in range(len(self)):
+            yield codec.decode(self.word(position), position)
+
+    def word(self, position: int) -> bytes:
+        """The 16 bytes of one instruction."""
+        start = INSTRUCTION_BYTES * self._place(position)
+        return self.data[start : start + INSTRUCTION_BYTES]
+
+    def columns(self) -> Columns:
+        """Every field of every instruction, as arrays."""
+        return decode_columns(self.config, self.data)
+
+    def modules(self) -> npt.NDArray[np.int8]:
+        """The `Module` that executes each instruction; -1 where the opcode is illegal."""
+        return route(self.columns())
+
+    def _place(self, position: int) -> int:
+        length = len(self)
+        if not -length <= position < length:
+            raise IndexError(f"instruction {position} of a program of {length}")
+        return position % length

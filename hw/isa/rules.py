@@ -1,0 +1,182 @@
+"""The instruction set's rules that one instruction breaks by itself, for whole programs at once.
+
+Each rule is a mask over the program's columns and a sentence for the instruction that broke it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp, Opcode
+from hw.faults import Fault
+from hw.isa.columns import Columns, Ints, route
+from hw.memories import MemoryId, Module
+
+__all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
+
+Mask = npt.NDArray[np.bool_]
+
+MAX_SHIFT = 31
+"""Shifts reach from left by this much to right by this much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules are stated over. Arrays are by position in the program."""
+
+    config: HardwareConfig
+    columns: Columns
+    modules: npt.NDArray[np.int8]
+    load: Mask
+    store: Mask
+    gemm: Mask
+    alu: Mask
+    moves: Mask
+    """LOADs and STOREs that touch data (`x_size` above 0)."""
+    reach: Ints
+    """One past the last on-chip element of what moves."""
+    depth: Ints
+    """Elements of the memory that a LOAD or STORE names; 0 where there is none."""
+
+
+def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
+    """Derive what the rules need."""
+    load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
+    moves = (load | store) & (columns.x_size > 0)
+    depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
+    return Facts(
+        config=config,
+        columns=columns,
+        modules=route(columns),
+        load=load,
+        store=store,
+        gemm=_is(columns.opcode, Opcode.GEMM),
+        alu=_is(columns.opcode, Opcode.ALU),
+        moves=moves,
+        reach=columns.sram_base + sram_elements(columns),
+        depth=depths[columns.memory_type],
+    )
+
+
+def sram_elements(columns: Columns) -> Ints:
+    """On-chip elements that each LOAD or STORE covers, padding included; 0 for all others."""
+    rows = columns.y_pad_0 + columns.y_size + columns.y_pad_1
+    row = columns.x_pad_0 + columns.x_size + columns.x_pad_1
+    return np.where(columns.x_size > 0, rows * row, 0)
+
+
+def broken_rules(facts: Facts) -> dict[Fault, Mask]:
+    """For each rule, the instructions that break it, in order of the faults' numbers."""
+    return {fault: rule(facts) for fault, rule in sorted(_RULES.items())}
+
+
+def _is(column: Ints, value: int) -> Mask:
+    equal: Mask = column == value
+    return equal
+
+
+def _above(column: Ints, value: int) -> Mask:
+    above: Mask = column > value
+    return above
+
+
+def _bad_opcode(facts: Facts) -> Mask:
+    return _above(facts.columns.opcode, max(Opcode))
+
+
+def _bad_memory(facts: Facts) -> Mask:
+    return (facts.load | facts.store) & _above(facts.columns.memory_type, max(MemoryId))
+
+
+def _load_of_out(facts: Facts) -> Mask:
+    return facts.load & _is(facts.columns.memory_type, MemoryId.OUT)
+
+
+def _store_of_other(facts: Facts) -> Mask:
+    return facts.store & ~_is(facts.columns.memory_type, MemoryId.OUT)
+
+
+def _padded_store(facts: Facts) -> Mask:
+    c = facts.columns
+    return facts.store & facts.moves & ~_is(c.y_pad_0 | c.y_pad_1 | c.x_pad_0 | c.x_pad_1, 0)
+
+
+def _no_rows(facts: Facts) -> Mask:
+    return facts.moves & _is(facts.columns.y_size, 0)
+
+
+def _no_loops(facts: Facts) -> Mask:
+    c = facts.columns
+    return (facts.gemm | facts.alu) & (_is(c.iter_out, 0) | _is(c.iter_in, 0))
+
+
+def _bad_uops(facts: Facts) -> Mask:
+    c = facts.columns
+    beyond = c.uop_end > facts.config.depth(MemoryId.UOP)
+    return (facts.gemm | facts.alu) & ((c.uop_end <= c.uop_bgn) | beyond)
+
+
+def _bad_shift(facts: Facts) -> Mask:
+    c = facts.columns
+    shifts = facts.alu & _is(c.alu_opcode, AluOp.SHR) & _is(c.use_imm, 1)
+    return shifts & (np.abs(c.imm) > MAX_SHIFT)
+
+
+def _beyond_memory(facts: Facts) -> Mask:
+    return facts.moves & (facts.depth > 0) & (facts.reach > facts.depth)
+
+
+def _bad_flags(facts: Facts) -> Mask:
+    c = facts.columns
+    on_load: Mask = (facts.modules == Module.LOAD) & ~_is(c.pop_prev | c.push_prev, 0)
+    on_store: Mask = (facts.modules == Module.STORE) & ~_is(c.pop_next | c.push_next, 0)
+    return on_load | on_store
+
+
+def _no_feature(facts: Facts) -> Mask:
+    return facts.alu & _above(facts.columns.alu_opcode, max(AluOp))
+
+
+def _beyond_index(facts: Facts) -> Mask:
+    """Loops that leave a memory whatever the micro-ops say: their fields only add to it."""
+    c = facts.columns
+    multiplies = facts.gemm & _is(c.reset_reg, 0)
+
+    def leaves(name: str, memory: MemoryId) -> Mask:
+        steps_out = (c.iter_out - 1) * getattr(c, f"{name}_factor_out")
+        steps_in = (c.iter_in - 1) * getattr(c, f"{name}_factor_in")
+        return np.asarray(steps_out + steps_in >= facts.config.depth(memory))
+
+    return (
+        ((facts.gemm | facts.alu) & leaves("dst", MemoryId.ACC))
+        | (facts.alu & _is(c.use_imm, 0) & leaves("src", MemoryId.ACC))
+        | (multiplies & (leaves("src", MemoryId.INP) | leaves("wgt", MemoryId.WGT)))
+    )
+
+
+def _after_finish(facts: Facts) -> Mask:
+    finish = _is(facts.columns.opcode, Opcode.FINISH).astype(np.int64)
+    return _above(np.cumsum(finish) - finish, 0)
+
+
+_RULES: dict[Fault, Callable[[Facts], Mask]] = {
+    Fault.OPCODE: _bad_opcode,
+    Fault.MEMORY_ID: _bad_memory,
+    Fault.LOAD_OUT: _load_of_out,
+    Fault.STORE_MEMORY: _store_of_other,
+    Fault.STORE_PAD: _padded_store,
+    Fault.NO_ROWS: _no_rows,
+    Fault.LOOP_COUNT: _no_loops,
+    Fault.UOP_RANGE: _bad_uops,
+    Fault.SHIFT: _bad_shift,
+    Fault.SRAM_RANGE: _beyond_memory,
+    Fault.TOKEN_FLAG: _bad_flags,
+    Fault.FEATURE: _no_feature,
+    Fault.SRAM_INDEX: _beyond_index,
+    Fault.AFTER_FINISH: _after_finish,
+}

@@ -1,0 +1,212 @@
+"""The dependence tokens of a program, run without time.
+
+Three modules work through their own instructions in order. An instruction waits in its module's
+queue until every token that it pops is there, then leaves the queue, and gives its own tokens.
+Dispatch deals instructions to the queues in program order; a full queue holds up everything behind.
+More tokens or more room never stop anything, so that every timing ends in the same state, and the
+most tokens a queue can ever hold appear where its consumer moves only when nothing else can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.faults import Fault
+from hw.isa.columns import Columns, Ints, route
+from hw.memories import Module, TokenQueue
+
+__all__ = ["MAX_TOKENS", "POPS", "PUSHES", "check_tokens"]
+
+MAX_TOKENS = 65535
+"""What a token counter of 16 bits holds."""
+
+POPS: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
+    Module.LOAD: (None, TokenQueue.COMPUTE_TO_LOAD),
+    Module.COMPUTE: (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE),
+    Module.STORE: (TokenQueue.COMPUTE_TO_STORE, None),
+}
+"""The queues that pop_prev and pop_next refer to."""
+PUSHES: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
+    Module.LOAD: (None, TokenQueue.LOAD_TO_COMPUTE),
+    Module.COMPUTE: (TokenQueue.COMPUTE_TO_LOAD, TokenQueue.COMPUTE_TO_STORE),
+    Module.STORE: (TokenQueue.STORE_TO_COMPUTE, None),
+}
+"""The queues that push_prev and push_next refer to."""
+
+_NOWHERE = len(TokenQueue)
+"""A queue that is never empty: what an instruction that pops or pushes less refers to."""
+
+
+def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_TOKENS) -> None:
+    """Refuse a program whose tokens overflow a counter, that can never finish, or that leaves
+    tokens behind. Its single instructions must be legal already. A counter holds `limit`.
+
+    Raises
+    ------
+    ProgramError
+        TOKEN_OVERFLOW (some timing reaches it) or TOKENS_LEFT.
+    DeadlockError
+        The program stops, in every timing, before its end.
+    """
+    streams = _streams(columns)
+    depth = config.instruction_queue
+    overflows = [
+        (_Run(streams, depth).overflow(queue, limit), queue)
+        for queue in TokenQueue
+        if streams.pushed[queue] > limit
+    ]
+    found = [(position, queue) for position, queue in overflows if position is not None]
+    if found:
+        position, queue = min(found)
+        raise ProgramError(
+            Fault.TOKEN_OVERFLOW,
+            position,
+            f"its token {queue} can be number {limit + 1} of those not popped yet: "
+            f"a counter holds {limit}",
+        )
+    run = _Run(streams, depth)
+    run.finish()
+    if run.stuck:
+        raise DeadlockError(run.waits())
+    left = [(queue, run.counts[queue]) for queue in TokenQueue if run.counts[queue]]
+    if left:
+        rest = ", ".join(f"{count} in {queue}" for queue, count in left)
+        raise ProgramError(Fault.TOKENS_LEFT, None, f"tokens are left at the end: {rest}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Streams:
+    """A program as three lists of instructions, with the queues each of them pops and pushes."""
+
+    modules: list[int]
+    """The module of every instruction of the program."""
+    places: list[int]
+    """How many instructions of the same module come before it."""
+    positions: tuple[list[int], ...]
+    """By module: the instructions' positions in the program."""
+    queues: tuple[list[tuple[int, int, int, int]], ...]
+    """By module: the two queues that each instruction pops and the two that it pushes."""
+    pushed: list[int]
+    """By queue: how often the program pushes it."""
+
+
+def _streams(columns: Columns) -> _Streams:
+    modules = route(columns)
+    places = np.zeros(len(modules), dtype=np.int64)
+    positions, queues = [], []
+    pushed = np.zeros(len(TokenQueue) + 1, dtype=np.int64)
+    flag_columns = (columns.pop_prev, columns.pop_next, columns.push_prev, columns.push_next)
+    for module in Module:
+        own = np.flatnonzero(modules == module)
+        places[own] = np.arange(len(own))
+        positions.append(own.tolist())
+        ends = [
+            np.where(flags[own] != 0, _NOWHERE if queue is None else queue, _NOWHERE)
+            for flags, queue in zip(flag_columns, POPS[module] + PUSHES[module], strict=True)
+        ]
+        pushed += _count(ends[2]) + _count(ends[3])
+        queues.append(list(zip(*(end.tolist() for end in ends), strict=True)))
+    return _Streams(
+        modules.tolist(), places.tolist(), tuple(positions), tuple(queues), pushed.tolist()
+    )
+
+
+def _count(queues: Ints) -> Ints:
+    return np.bincount(queues, minlength=len(TokenQueue) + 1)
+
+
+class _Run:
+    """One run: how far each module has come, and the tokens between them."""
+
+    def __init__(self, streams: _Streams, depth: int) -> None:
+        self.streams = streams
+        self.depth = depth
+        self.counts = [0] * len(TokenQueue) + [1 << 60]
+        self.issued = [0, 0, 0]
+        """By module: instructions that reached its queue."""
+        self.started = [0, 0, 0]
+        """By module: instructions that left its queue."""
+        self.dispatched = 0
+
+    @property
+    def stuck(self) -> bool:
+        """Whether instructions remain."""
+        return sum(self.started) < len(self.streams.modules)
+
+    def finish(self) -> None:
+        """Run until nothing can move."""
+        while self._dispatch() | any([self._advance(module) for module in Module]):
+            pass
+
+    def overflow(self, queue: TokenQueue, limit: int) -> int | None:
+        """Run with the consumer of `queue` held back; the position of the instruction that pushes
+        its count past `limit`, if one does."""
+        others = [module for module in Module if module is not queue.consumer]
+        while True:
+            while self._dispatch() | any([self._advance(module) for module in others]):
+                if self.counts[queue] > limit:
+                    return self._pusher(queue, self.counts[queue] - limit)
+            if not self._advance(queue.consumer, most=1):
+                return None
+
+    def waits(self) -> tuple[ModuleWait, ...]:
+        """What each module waits for."""
+        return tuple(self._wait(module) for module in Module)
+
+    def _wait(self, module: Module) -> ModuleWait:
+        started = self.started[module]
+        if started == self.issued[module]:
+            return ModuleWait(module, None, ())
+        missing = {
+            TokenQueue(queue)
+            for queue in self.streams.queues[module][started][:2]
+            if not self.counts[queue]
+        }
+        position = self.streams.positions[module][started]
+        return ModuleWait(module, position, tuple(sorted(missing)))
+
+    def _dispatch(self) -> bool:
+        """Deal out instructions until one meets a full queue; whether any moved."""
+        modules, places = self.streams.modules, self.streams.places
+        issued, started, depth = self.issued, self.started, self.depth
+        position, end = self.dispatched, len(modules)
+        while position < end:
+            module = modules[position]
+            if places[position] - started[module] >= depth:
+                break
+            issued[module] += 1
+            position += 1
+        moved = position > self.dispatched
+        self.dispatched = position
+        return moved
+
+    def _advance(self, module: Module, most: int | None = None) -> bool:
+        """Execute what `module` can, `most` instructions at most; whether any moved."""
+        counts, queues = self.counts, self.streams.queues[module]
+        first = self.started[module]
+        end = self.issued[module] if most is None else min(self.issued[module], first + most)
+        at = first
+        while at < end:
+            pop_a, pop_b, push_a, push_b = queues[at]
+            if not (counts[pop_a] and counts[pop_b]):
+                break
+            counts[pop_a] -= 1
+            counts[pop_b] -= 1
+            counts[push_a] += 1
+            counts[push_b] += 1
+            at += 1
+        self.started[module] = at
+        return at > first
+
+    def _pusher(self, queue: TokenQueue, excess: int) -> int:
+        """The instruction that pushed the first of the last `excess` tokens of `queue`."""
+        producer = queue.producer
+        at = self.started[producer]
+        while excess:
+            at -= 1
+            excess -= queue in self.streams.queues[producer][at][2:]
+        return self.streams.positions[producer][at]

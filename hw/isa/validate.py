@@ -1,0 +1,86 @@
+"""Is a program legal? Everything about that which can be seen before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.encoding import Opcode
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa.columns import Columns, Ints
+from hw.isa.complaints import complain
+from hw.isa.program import Program
+from hw.isa.rules import broken_rules, facts_of
+from hw.isa.tokens import check_tokens
+from hw.memories import MemoryId
+
+__all__ = ["DramRanges", "dram_ranges", "validate"]
+
+
+def validate(program: Program) -> None:
+    """Refuse an illegal program.
+
+    The fault reported is that of the earliest instruction at fault, and of its faults the one with
+    the least number; rules over the whole program (no FINISH, tokens) come after all instructions.
+    What depends on the contents of memory stays for the run: micro-ops, tensor shifts, the bus.
+
+    Raises
+    ------
+    ProgramError
+        Names the rule (`fault`), the instruction and what is allowed.
+    DeadlockError
+        The program can never finish; names what each module waits for.
+    """
+    columns = program.columns()
+    _check_instructions(program, columns)
+    if not np.any(columns.opcode == Opcode.FINISH):
+        raise ProgramError(Fault.NO_FINISH, None, "it has no FINISH, which must end it")
+    check_tokens(program.config, columns)
+
+
+def _check_instructions(program: Program, columns: Columns) -> None:
+    broken = broken_rules(facts_of(program.config, columns))
+    firsts = [(int(np.argmax(mask)), fault) for fault, mask in broken.items() if mask.any()]
+    if firsts:
+        position, fault = min(firsts)
+        message = complain(program.config, columns, position, fault)
+        raise ProgramError(fault, position, message)
+
+
+@dataclass(frozen=True, slots=True)
+class DramRanges:
+    """Where each instruction touches DRAM, in bytes from its memory's base register.
+
+    Attributes
+    ----------
+    first, end
+        First byte and one past the last; both 0 for an instruction that touches none.
+    is_write
+        STOREs.
+    memory
+        The `MemoryId` whose base register is added; -1 for an instruction that touches none.
+    """
+
+    first: Ints
+    end: Ints
+    is_write: npt.NDArray[np.bool_]
+    memory: Ints
+
+
+def dram_ranges(program: Program) -> DramRanges:
+    """The hull of the DRAM bytes that each instruction of a legal program reads or writes."""
+    columns = program.columns()
+    sizes = [program.config.element_bytes(memory) for memory in MemoryId]
+    element = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]
+    moves = (columns.x_size > 0) & (columns.y_size > 0)
+    length = (columns.y_size - 1) * columns.x_stride + columns.x_size
+    first = np.where(moves, columns.dram_base * element, 0)
+    return DramRanges(
+        first=first,
+        end=np.where(moves, first + length * element, 0),
+        is_write=moves & (columns.opcode == Opcode.STORE),
+        memory=np.where(moves, columns.memory_type, -1),
+    )

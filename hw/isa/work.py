@@ -1,0 +1,73 @@
+"""How much a program does: a function of its instructions, not of data or time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode
+from hw.isa.columns import Columns
+from hw.isa.program import Program
+from hw.memories import MemoryId
+
+__all__ = ["Work", "work_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Amounts of work in one program.
+
+    Attributes
+    ----------
+    loaded
+        Bytes read from DRAM by LOADs, by memory (each memory that can be loaded has an entry).
+        Padding is not read.
+    stored
+        Bytes written to DRAM by STOREs.
+    gemm_uops
+        Micro-ops that multiply, loops included.
+    reset_uops
+        Micro-ops of GEMMs with reset, loops included.
+    alu_uops
+        Micro-ops of ALU instructions, loops included.
+    instructions
+        Instructions by opcode (each opcode has an entry).
+    """
+
+    loaded: dict[MemoryId, int]
+    stored: int
+    gemm_uops: int
+    reset_uops: int
+    alu_uops: int
+    instructions: dict[Opcode, int]
+
+
+def work_of(program: Program) -> Work:
+    """The work of a legal program."""
+    columns = program.columns()
+    elements = columns.y_size * columns.x_size
+    uops = (columns.uop_end - columns.uop_bgn) * columns.iter_out * columns.iter_in
+    gemm = columns.opcode == Opcode.GEMM
+    reset = columns.reset_reg == 1
+    store = columns.opcode == Opcode.STORE
+    return Work(
+        loaded=_loaded(program.config, columns),
+        stored=int(elements[store].sum()) * program.config.element_bytes(MemoryId.OUT),
+        gemm_uops=int(uops[gemm & ~reset].sum()),
+        reset_uops=int(uops[gemm & reset].sum()),
+        alu_uops=int(uops[columns.opcode == Opcode.ALU].sum()),
+        instructions={kind: int(np.count_nonzero(columns.opcode == kind)) for kind in Opcode},
+    )
+
+
+def _loaded(config: HardwareConfig, columns: Columns) -> dict[MemoryId, int]:
+    elements = columns.y_size * columns.x_size
+    load = columns.opcode == Opcode.LOAD
+    return {
+        memory: int(elements[load & (columns.memory_type == memory)].sum())
+        * config.element_bytes(memory)
+        for memory in MemoryId
+        if memory is not MemoryId.OUT
+    }

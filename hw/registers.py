@@ -1,0 +1,117 @@
+"""The control registers behind the AXI4-Lite slave, as a driver sees them.
+
+Offsets are in bytes, registers are 32 bits; a 64-bit value is two registers, low half first.
+`hw.rtl.registers` builds them, the simulators' harnesses drive them, and `tandem rtl` writes them
+out as a C header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+
+from hw.memories import MemoryId, Module
+
+__all__ = ["CONTROL", "Access", "Control", "Register", "State", "Status", "register_map"]
+
+MAGIC = 0x544E444D
+"""ASCII `TNDM`, what register `magic` reads as."""
+VERSION = 0x0001_0000
+"""Version of this register map: major in the upper half, minor in the lower."""
+ADDRESS_BITS = 10
+"""Width of the AXI4-Lite addresses."""
+
+
+class Access(Enum):
+    """What a write does."""
+
+    READ_ONLY = "ro"
+    READ_WRITE = "rw"
+    WRITE_ONE = "w1"
+    """Each bit written as one acts (launches, clears); reads give the state."""
+
+
+class Control(IntFlag):
+    """Bits of `control`, write one to act."""
+
+    LAUNCH = 1
+    SOFT_RESET = 2
+    """Stop issuing, drain what the bus still owes, then reset everything but the memories."""
+    SNAPSHOT = 4
+    """Copy every live counter into the registers that are read; done and errors do it too."""
+
+
+class Status(IntFlag):
+    """Bits of `status`."""
+
+    RUNNING = 1
+    DONE = 2
+    """The last launch ended as it should; cleared by the next launch."""
+    ERROR = 4
+    """The last launch ended with a fault; cleared by the next launch."""
+    DRAINING = 8
+    """A stop waits for the bus; launches are refused until it has ended."""
+
+
+class State(Enum):
+    """What a module is doing; exactly one of these each cycle. Idle is what is left of them."""
+
+    BUSY = "busy"
+    TOKEN = "token"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One control register."""
+
+    name: str
+    offset: int
+    bits: int
+    access: Access
+    meaning: str
+
+
+CONTROL = 0x008
+
+
+def register_map() -> tuple[Register, ...]:
+    """Every register, in order of offset."""
+    ro, rw, w1 = Access.READ_ONLY, Access.READ_WRITE, Access.WRITE_ONE
+    registers = [
+        Register("magic", 0x000, 32, ro, "reads as ASCII TNDM"),
+        Register("version", 0x004, 32, ro, "version of this map, major.minor as 16.16 bits"),
+        Register("control", CONTROL, 32, w1, "bit 0 launch, 1 soft reset, 2 snapshot"),
+        Register("status", 0x00C, 32, ro, "bit 0 running, 1 done, 2 error, 3 draining"),
+        Register("irq_enable", 0x010, 32, rw, "bit 0 done, 1 error"),
+        Register("irq_status", 0x014, 32, w1, "bit 0 done, 1 error; write one to clear"),
+        Register("error_code", 0x018, 32, ro, "why the last launch stopped: a Fault"),
+        Register("error_instruction", 0x01C, 32, ro, "index of the instruction at fault"),
+        Register("shape", 0x020, 32, ro, "log2 of batch, block_in, block_out; 8 bits each"),
+        Register("buffers", 0x024, 32, ro, "log2 of the bytes of UOP, INP, WGT, ACC; 8 bits each"),
+        Register("bus", 0x028, 32, ro, "data bits (16), address bits (8), longest burst less one (8)"),
+        Register("features", 0x02C, 32, ro, "extensions present, a bit each"),
+        Register("instruction_address", 0x030, 64, rw, "address of the program, 16-byte aligned"),
+        Register("instruction_count", 0x038, 32, rw, "instructions in the program"),
+    ]
+    for memory in MemoryId:
+        name = f"base_{memory.name.lower()}"
+        offset = 0x040 + 8 * memory
+        registers.append(Register(name, offset, 64, rw, f"DRAM address of {memory.name} element 0"))
+    registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
+    for module in Module:
+        who = module.name.lower()
+        for column, state in enumerate(State):
+            offset = 0x108 + 8 * (3 * module + column)
+            meaning = f"cycles that {who} was {state.value} (snapshot)"
+            registers.append(Register(f"{who}_{state.value}", offset, 64, ro, meaning))
+    for module in Module:
+        who = module.name.lower()
+        base = 0x180 + 8 * module
+        registers += [
+            Register(f"{who}_instruction", base, 32, ro, f"index of {who}'s instruction"),
+            Register(
+                f"{who}_waits", base + 4, 32, ro, "bit 0: for pop_prev, 1: for pop_next, 8: active"
+            ),
+        ]
+    return tuple(registers)

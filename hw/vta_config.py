@@ -1,0 +1,140 @@
+"""TVM's `vta_config.json` in our terms.
+
+It holds logarithms of sizes (buffers in bytes, widths in bits) and the board. The board decides
+the bus, as it does in TVM's own tools. The same dictionary with notes added describes each golden
+test vector; the notes are accepted by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hw.errors import ConfigError
+
+__all__ = ["from_vta", "is_vta"]
+
+_SIZES = {
+    "LOG_BATCH": ("log_batch",),
+    "LOG_BLOCK": ("log_block_in", "log_block_out"),
+    "LOG_UOP_BUFF_SIZE": ("log_uop_buffer",),
+    "LOG_INP_BUFF_SIZE": ("log_inp_buffer",),
+    "LOG_WGT_BUFF_SIZE": ("log_wgt_buffer",),
+    "LOG_ACC_BUFF_SIZE": ("log_acc_buffer",),
+}
+"""Keys that size the machine, all required, and the fields they give."""
+
+_WIDTHS = {"LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_OUT_WIDTH": 3}
+"""The only widths there are: int8 times int8 into int32, stored as int8. The last is optional."""
+
+_OPTIONAL_WIDTH = "LOG_OUT_WIDTH"
+
+_DERIVED = ("LOG_BLOCK_IN", "LOG_BLOCK_OUT", "LOG_OUT_BUFF_SIZE")
+"""What TVM's tools add to the file when they write it out again; must agree with the rest."""
+
+_VERSIONS = ("0.0.1", "0.0.2")
+
+_BOARDS: dict[str, dict[str, int]] = {
+    "pynq": {},
+    "sim": {},
+    "tsim": {},
+    "bsim": {},
+    "intelfocl": {},
+    "de10nano": {"longest_burst": 16},
+    "ultra96": {"bus_bits": 128, "address_bits": 40},
+    "zcu104": {"bus_bits": 128, "address_bits": 40},
+}
+"""What TARGET says about the bus, where it is not the default."""
+
+_IGNORED = "ACC_DEP_DISTANCE"
+"""How far apart VTA's HLS pipeline needs two updates of an accumulator; ours forwards."""
+
+_NOTES = frozenset(
+    {
+        "name",
+        "kind",
+        "n_insn",
+        "insn_kinds",
+        "features",
+        "nonportable",
+        "portable",
+        "min_raw_distance",
+        "unordered_pairs",
+        "profile",
+        "dram_index_is_physical_address",
+    }
+)
+"""What the golden vectors say about themselves."""
+
+
+def is_vta(values: Mapping[str, Any]) -> bool:
+    """Whether a configuration is written in TVM's terms: its keys are upper case, ours never."""
+    return any(key.isupper() for key in values)
+
+
+def from_vta(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments for `HardwareConfig`; `ConfigError` names the key, its value and the allowed."""
+    known = (*_SIZES, *_WIDTHS, *_DERIVED, "TARGET", "HW_VER", _IGNORED)
+    for key, value in values.items():
+        if key not in known and key not in _NOTES:
+            raise ConfigError(f"unknown key {key!r} (value {value!r}); known: {', '.join(known)}")
+    for key, width in _WIDTHS.items():
+        if key != _OPTIONAL_WIDTH or key in values:
+            _check_width(key, _whole(values, key), width)
+    _check_version(values)
+    arguments: dict[str, Any] = dict(_board(values))
+    for key, names in _SIZES.items():
+        arguments.update(dict.fromkeys(names, _whole(values, key)))
+    _check_derived(values)
+    if _IGNORED in values:
+        _whole(values, _IGNORED)
+    if "name" in values:
+        if not isinstance(values["name"], str) or not values["name"]:
+            raise ConfigError(f"name is {values['name']!r}: it must be a string, not empty")
+        arguments["name"] = values["name"]
+    return arguments
+
+
+def _whole(values: Mapping[str, Any], key: str) -> int:
+    if key not in values:
+        raise ConfigError(f"key {key!r} is missing")
+    value = values[key]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ConfigError(f"{key} is {value!r}: it must be a whole number")
+    return value
+
+
+def _check_width(key: str, value: int, allowed: int) -> None:
+    if value != allowed:
+        raise ConfigError(
+            f"{key} is {value}: it must be {allowed} (this machine multiplies int8 by int8 into "
+            f"int32)"
+        )
+
+
+def _check_version(values: Mapping[str, Any]) -> None:
+    version = values.get("HW_VER", _VERSIONS[-1])
+    if version not in _VERSIONS:
+        raise ConfigError(f"HW_VER is {version!r}: it must be one of {', '.join(_VERSIONS)}")
+
+
+def _board(values: Mapping[str, Any]) -> dict[str, int]:
+    target = values.get("TARGET", "pynq")
+    if not isinstance(target, str) or target not in _BOARDS:
+        raise ConfigError(f"TARGET is {target!r}: it must be one of {', '.join(_BOARDS)}")
+    return _BOARDS[target]
+
+
+def _check_derived(values: Mapping[str, Any]) -> None:
+    narrower = _WIDTHS["LOG_ACC_WIDTH"] - _WIDTHS["LOG_OUT_WIDTH"]
+    expected = {
+        "LOG_BLOCK_IN": values["LOG_BLOCK"],
+        "LOG_BLOCK_OUT": values["LOG_BLOCK"],
+        "LOG_OUT_BUFF_SIZE": values["LOG_ACC_BUFF_SIZE"] - narrower,
+    }
+    for key in _DERIVED:
+        if key in values and _whole(values, key) != expected[key]:
+            raise ConfigError(
+                f"{key} is {values[key]}: the other keys make it {expected[key]}, and this "
+                f"machine has no other"
+            )

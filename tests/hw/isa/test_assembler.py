@@ -1,0 +1,204 @@
+"""Programs written by hand."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hw.isa.assembler
+from hw.config_files import load_config
+from hw.errors import AssemblyError, EncodingError
+from hw.isa import (
+    Alu,
+    AluOp,
+    Assembler,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    Loop,
+    MemoryId,
+    MicroOp,
+    Module,
+    Store,
+    Tokens,
+    decode_uop,
+    module_of,
+    pack_uops,
+)
+from tests.support.vectors import load_vector, vector_names
+
+PYNQ = load_config("pynq")
+
+
+def only(write: Callable[[Assembler], object]) -> Instruction:
+    asm = Assembler(PYNQ)
+    write(asm)
+    return asm.build()[0]
+
+
+def test_the_example_in_the_docstring() -> None:
+    results = doctest.testmod(hw.isa.assembler, raise_on_error=False)
+    assert results.attempted > 10
+    assert results.failed == 0
+
+
+def test_load() -> None:
+    written = only(
+        lambda asm: asm.load(
+            MemoryId.INP,
+            sram=1,
+            dram=2,
+            rows=3,
+            columns=4,
+            stride=0,
+            pad=(5, 6, 7, 8),
+            waits_for=Module.COMPUTE,
+            signals=Module.COMPUTE,
+        )
+    )
+    assert written == Load(
+        memory=MemoryId.INP,
+        sram_base=1,
+        dram_base=2,
+        y_size=3,
+        x_size=4,
+        x_stride=0,
+        y_pad_0=5,
+        y_pad_1=6,
+        x_pad_0=7,
+        x_pad_1=8,
+        tokens=Tokens(pop_next=True, push_next=True),
+    )
+
+
+def test_store_is_dense_unless_told() -> None:
+    written = only(lambda asm: asm.store(sram=1, dram=2, columns=9, waits_for=[Module.COMPUTE]))
+    assert written == Store(
+        memory=MemoryId.OUT,
+        sram_base=1,
+        dram_base=2,
+        y_size=1,
+        x_size=9,
+        x_stride=9,
+        tokens=Tokens(pop_prev=True),
+    )
+
+
+def test_gemm_with_no_one_and_two_loops() -> None:
+    inner = Loop(5, dst=6, src=7, wgt=8)
+    outer = Loop(2, dst=1, src=3, wgt=4)
+
+    def gemm(loops: list[Loop]) -> Gemm:
+        written = only(lambda asm: asm.gemm((9, 11), loops, waits_for=[Module.LOAD, Module.STORE]))
+        assert isinstance(written, Gemm)
+        assert (written.uop_bgn, written.uop_end, written.reset) == (9, 11, False)
+        assert written.tokens == Tokens(pop_prev=True, pop_next=True)
+        return written
+
+    assert (gemm([]).iter_out, gemm([]).iter_in) == (1, 1)
+    assert (gemm([inner]).iter_out, gemm([inner]).iter_in, gemm([inner]).src_factor_in) == (1, 5, 7)
+    both = gemm([outer, inner])
+    assert (both.iter_out, both.iter_in) == (2, 5)
+    assert (both.dst_factor_out, both.src_factor_out, both.wgt_factor_out) == (1, 3, 4)
+    assert (both.dst_factor_in, both.src_factor_in, both.wgt_factor_in) == (6, 7, 8)
+
+
+def test_alu_with_and_without_an_immediate() -> None:
+    immediate = only(lambda asm: asm.alu(AluOp.MAX, (0, 1), [Loop(4, dst=1, src=2)], imm=0))
+    assert isinstance(immediate, Alu)
+    assert (immediate.op, immediate.use_imm, immediate.imm) == (AluOp.MAX, True, 0)
+    assert (immediate.iter_in, immediate.dst_factor_in, immediate.src_factor_in) == (4, 1, 2)
+    tensor = only(lambda asm: asm.alu(AluOp.ADD, (0, 1), signals=(Module.STORE, Module.LOAD)))
+    assert isinstance(tensor, Alu)
+    assert not tensor.use_imm
+    assert tensor.tokens == Tokens(push_prev=True, push_next=True)
+
+
+@pytest.mark.parametrize("module", Module)
+def test_nop_runs_where_it_should(module: Module) -> None:
+    written = only(lambda asm: asm.nop(module))
+    assert isinstance(written, Load | Store)
+    assert written.x_size == 0
+    assert module_of(written) is module
+
+
+def test_indices_and_length() -> None:
+    asm = Assembler(PYNQ)
+    assert (asm.nop(Module.LOAD), asm.finish()) == (0, 1)
+    assert len(asm) == 2
+    assert list(asm.build())[1] == Finish()
+
+
+def test_pack_uops() -> None:
+    uops = [MicroOp(1, 2, 3), MicroOp(2047, 2047, 1023)]
+    data = pack_uops(PYNQ, uops)
+    assert [decode_uop(PYNQ, data[at : at + 4]) for at in (0, 4)] == uops
+
+
+@pytest.mark.parametrize("name", vector_names()[::9])
+def test_vectors_can_be_written(name: str) -> None:
+    vector = load_vector(name)
+    asm = Assembler(vector.config)
+    for instruction in vector.program:
+        asm.append(instruction)
+    assert asm.build() == vector.program
+
+
+REFUSALS: list[tuple[Callable[[Assembler], object], str]] = [
+    (
+        lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1, signals=Module.STORE),
+        "load cannot signal store: it has token queues with compute only",
+    ),
+    (
+        lambda asm: asm.store(sram=0, dram=0, columns=1, waits_for=Module.LOAD),
+        "store cannot wait for load: it has token queues with compute only",
+    ),
+    (
+        lambda asm: asm.gemm((0, 1), waits_for=Module.COMPUTE),
+        "compute cannot wait for compute: it has token queues with load or store only",
+    ),
+    (
+        lambda asm: asm.load(MemoryId.ACC, sram=0, dram=0, columns=1, signals=Module.COMPUTE),
+        "compute cannot signal compute: it has token queues with load or store only",
+    ),
+    (
+        lambda asm: asm.gemm((0, 1), [Loop(1), Loop(1), Loop(1)]),
+        "3 loops: an instruction has two",
+    ),
+    (
+        lambda asm: asm.alu(AluOp.ADD, (0, 1), [Loop(2, wgt=1)], imm=1),
+        r"an ALU loop has no wgt factor \(reads no weights\)",
+    ),
+    (
+        lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1, pad=(16, 0, 0, 0)),
+        r"LOAD y_pad_0 is 16: it must lie in 0\.\.15",
+    ),
+    (
+        lambda asm: asm.gemm((0, 1), [Loop(16384)]),
+        r"GEMM iter_in is 16384: it must lie in 0\.\.16383",
+    ),
+]
+
+
+@pytest.mark.parametrize(("write", "message"), REFUSALS)
+def test_refusals(write: Callable[[Assembler], object], message: str) -> None:
+    asm = Assembler(PYNQ)
+    asm.nop(Module.LOAD)
+    with pytest.raises(AssemblyError, match=rf"^instruction 1: {message}$"):
+        write(asm)
+    assert len(asm) == 1
+
+
+def test_refuses_a_module_that_is_none() -> None:
+    wrong: Any = ["load"]
+    with pytest.raises(AssemblyError, match=r"compute cannot wait for 'load': "):
+        Assembler(PYNQ).gemm((0, 1), waits_for=wrong)
+
+
+def test_refuses_an_empty_program() -> None:
+    with pytest.raises(EncodingError, match="empty program"):
+        Assembler(PYNQ).build()

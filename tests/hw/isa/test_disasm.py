@@ -1,0 +1,59 @@
+"""Programs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.config_files import load_config
+from hw.isa import Assembler, MemoryId, Module, Program, Store, Tokens, disassemble
+from tests.support.strategies import configs
+from tests.support.vectors import load_vector
+
+
+@pytest.mark.parametrize("name", ["046_chain_small8", "067_conv_batch2", "051_aluext_block4"])
+def test_golden(name: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"disasm/{name}.txt", disassemble(load_vector(name).program))
+
+
+def test_illegal_instructions(golden: Callable[[str, str], None]) -> None:
+    asm = Assembler(load_config("pynq"))
+    asm.load(MemoryId.OUT, sram=0, dram=0, columns=4)
+    asm.load(MemoryId.INP, sram=2040, dram=0xFFFFFFFF, rows=3, columns=4, pad=(1, 2, 3, 4))
+    asm.append(
+        Store(
+            memory=MemoryId.OUT,
+            sram_base=0,
+            dram_base=0,
+            y_size=0,
+            x_size=0,
+            x_stride=0,
+            tokens=Tokens(pop_next=True, push_prev=True),
+        )
+    )
+    asm.finish(waits_for=Module.STORE)
+    asm.finish()
+    words = (0x07, 0x300, 0x381, (5 << 108) | 4)
+    odd = b"".join(word.to_bytes(16, "little") for word in words)
+    program = Program(asm.config, odd + asm.build().data)
+    golden("disasm/illegal.txt", disassemble(program))
+
+
+@given(data=st.data())
+def test_anything_has_a_text(data: st.DataObject) -> None:
+    config = data.draw(configs())
+    words = data.draw(st.lists(st.binary(min_size=16, max_size=16), min_size=1, max_size=12))
+    lines = disassemble(Program(config, b"".join(words))).splitlines()
+    assert len(lines) == len(words)
+    for position, (line, word) in enumerate(zip(lines, words, strict=True)):
+        index, mnemonic = line.split()[:2]
+        assert index == str(position)
+        expected = {0: "LOAD", 1: "STORE", 2: "GEMM", 3: "FINISH", 4: "ALU"}
+        if mnemonic == "???":
+            assert f"0x{int.from_bytes(word, 'little'):032x}" in line
+            assert "!!" in line
+        else:
+            assert mnemonic == expected[word[0] & 7]

@@ -1,0 +1,320 @@
+"""Deadlock, tokens left over, and counters that overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.faults import Fault
+from hw.isa import (
+    Assembler,
+    Finish,
+    Instruction,
+    MemoryId,
+    Module,
+    Program,
+    TokenQueue,
+    module_of,
+    validate,
+)
+from hw.isa.tokens import MAX_TOKENS, check_tokens
+
+TINY = load_config("tiny")
+LOAD, COMPUTE, STORE = Module
+NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
+
+
+def test_deadlock_names_every_module() -> None:
+    asm = Assembler(TINY)
+    asm.nop(COMPUTE, waits_for=(LOAD, STORE))
+    asm.nop(LOAD, waits_for=COMPUTE, signals=COMPUTE)
+    asm.finish()
+    with pytest.raises(DeadlockError) as caught:
+        validate(asm.build())
+    assert caught.value.waits == (
+        ModuleWait(LOAD, 1, (TokenQueue.COMPUTE_TO_LOAD,)),
+        ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
+        ModuleWait(STORE, None, ()),
+    )
+    assert str(caught.value) == (
+        "program: no module can ever proceed: load waits at instruction 1 for a token "
+        "compute->load; compute waits at instruction 0 for a token load->compute and "
+        "store->compute; store is idle [DEADLOCK]"
+    )
+
+
+def test_deadlock_by_a_full_queue() -> None:
+    """The token is behind instructions that wait for it, more of them than a queue holds."""
+
+    def program(waiting: int) -> Program:
+        asm = Assembler(TINY)
+        for _ in range(waiting):
+            asm.nop(COMPUTE, waits_for=LOAD)
+        for _ in range(waiting):
+            asm.nop(LOAD, signals=COMPUTE)
+        asm.finish()
+        return asm.build()
+
+    room = TINY.instruction_queue
+    validate(program(room))
+    with pytest.raises(DeadlockError) as caught:
+        validate(program(room + 1))
+    assert caught.value.waits[COMPUTE] == ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE,))
+    assert caught.value.waits[LOAD] == ModuleWait(LOAD, None, ())
+
+
+def test_tokens_left() -> None:
+    asm = Assembler(TINY)
+    asm.nop(LOAD, signals=COMPUTE)
+    asm.nop(LOAD, signals=COMPUTE)
+    asm.finish(signals=STORE)
+    with pytest.raises(ProgramError) as caught:
+        validate(asm.build())
+    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKENS_LEFT, None)
+    assert str(caught.value) == (
+        "program: tokens are left at the end: 2 in load->compute, 1 in compute->store [TOKENS_LEFT]"
+    )
+
+
+def pushes_then_pops(count: int) -> Program:
+    """`count` tokens from load to compute, all of them there before the first is popped."""
+    push, pop, end = Assembler(TINY), Assembler(TINY), Assembler(TINY)
+    push.nop(LOAD, signals=COMPUTE)
+    pop.nop(COMPUTE, waits_for=LOAD)
+    end.finish()
+    words = push.build().data * count + pop.build().data * count + end.build().data
+    return Program(TINY, words)
+
+
+def test_overflow_names_the_instruction_and_the_queue() -> None:
+    validate(pushes_then_pops(MAX_TOKENS))
+    message = r"^instruction 65535: its token load->compute can be number 65536 .*TOKEN_OVERFLOW"
+    with pytest.raises(ProgramError, match=message) as caught:
+        validate(pushes_then_pops(MAX_TOKENS + 1))
+    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, 65535)
+
+
+def test_no_overflow_where_the_queue_holds_the_producer_back() -> None:
+    pair = Assembler(TINY)
+    pair.nop(LOAD, signals=COMPUTE)
+    pair.nop(COMPUTE, waits_for=LOAD)
+    end = Assembler(TINY)
+    end.finish()
+    start = perf_counter()
+    validate(Program(TINY, pair.build().data * 70_000 + end.build().data))
+    assert perf_counter() - start < 5
+
+
+def overflowing(asm: Assembler, limit: int) -> int | None:
+    """The instruction that pushes some counter past `limit`."""
+    error = outcome(asm.build(), limit)
+    assert error is None or error.fault is Fault.TOKEN_OVERFLOW
+    return None if error is None else error.instruction
+
+
+def test_overflow_is_at_the_push_itself() -> None:
+    asm = Assembler(TINY)
+    for push in (False, True, False, True, False):
+        asm.nop(LOAD, signals=COMPUTE if push else ())
+    asm.nop(COMPUTE, waits_for=LOAD)
+    asm.finish(waits_for=LOAD)
+    assert overflowing(asm, 1) == 3
+    assert overflowing(asm, 2) is None
+
+
+def test_overflow_while_the_consumer_rests_between_two_instructions() -> None:
+    asm = Assembler(TINY)
+    asm.nop(LOAD, signals=COMPUTE)
+    asm.nop(COMPUTE, signals=LOAD)
+    asm.nop(COMPUTE, waits_for=LOAD)
+    asm.nop(LOAD, waits_for=COMPUTE, signals=COMPUTE)
+    asm.finish(waits_for=LOAD)
+    assert overflowing(asm, 1) == 3
+    assert overflowing(asm, 2) is None
+
+
+def test_overflow_that_needs_the_third_module() -> None:
+    asm = Assembler(TINY)
+    asm.nop(STORE, signals=COMPUTE)
+    asm.nop(COMPUTE, waits_for=STORE, signals=LOAD)
+    asm.nop(COMPUTE, signals=LOAD)
+    asm.nop(LOAD, waits_for=COMPUTE)
+    asm.nop(LOAD, waits_for=COMPUTE)
+    asm.finish()
+    assert overflowing(asm, 1) == 2
+    assert overflowing(asm, 2) is None
+
+
+# Against every order there is ---------------------------------------------------------------
+
+
+@st.composite
+def nops(draw: st.DrawFn) -> Program:
+    """A few empty instructions and a FINISH. Tokens are mostly popped after they were pushed."""
+    config = TINY.replace(instruction_queue=2)
+    asm = Assembler(config)
+    there = dict.fromkeys(((a, b) for a in Module for b in Module), 0)
+    for _ in range(draw(st.integers(1, 7))):
+        module = draw(st.sampled_from(Module))
+        signals = [other for other in NEIGHBOURS[module] if draw(st.booleans())]
+        waits_for = [
+            other
+            for other in NEIGHBOURS[module]
+            if draw(st.integers(0, 9)) < (6 if there[other, module] > 0 else 1)
+        ]
+        for other in waits_for:
+            there[other, module] -= 1
+        for other in signals:
+            there[module, other] += 1
+        asm.nop(module, waits_for=waits_for, signals=signals)
+    for module in Module:
+        for other in NEIGHBOURS[module]:
+            for _ in range(there[other, module] - draw(st.sampled_from((0, 0, 0, 1)))):
+                asm.nop(module, waits_for=other)
+    asm.finish()
+    return asm.build()
+
+
+State = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Instructions dispatched; by module those started, and those completed."""
+
+
+class EveryOrder:
+    """All states that a program can reach, one small event at a time."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = list(program)
+        self.depth = program.config.instruction_queue
+        self.own = {
+            module: [one for one in self.program if module_of(one) is module] for module in Module
+        }
+        start: State = (0, (0, 0, 0), (0, 0, 0))
+        self.states = {start}
+        self.ends: set[State] = set()
+        todo = [start]
+        while todo:
+            state = todo.pop()
+            found = list(self.next(state))
+            if not found:
+                self.ends.add(state)
+            todo += [one for one in found if one not in self.states]
+            self.states.update(found)
+
+    def next(self, state: State) -> Iterator[State]:
+        dispatched, started, completed = state
+        issued = [0, 0, 0]
+        for one in self.program[:dispatched]:
+            issued[module_of(one)] += 1
+        if dispatched < len(self.program):
+            module = module_of(self.program[dispatched])
+            if issued[module] - started[module] < self.depth:
+                yield dispatched + 1, started, completed
+        for module in Module:
+            if completed[module] < started[module]:
+                yield dispatched, started, _more(completed, module)
+            elif started[module] < issued[module]:
+                head = self.own[module][started[module]]
+                if all(self.count(state, queue) for queue in _pops(module, head)):
+                    yield dispatched, _more(started, module), completed
+
+    def count(self, state: State, queue: TokenQueue) -> int:
+        _, started, completed = state
+        pushers = self.own[queue.producer][: completed[queue.producer]]
+        poppers = self.own[queue.consumer][: started[queue.consumer]]
+        pushed = sum(queue in _pushes(queue.producer, one) for one in pushers)
+        return pushed - sum(queue in _pops(queue.consumer, one) for one in poppers)
+
+    def most(self, queue: TokenQueue) -> int:
+        return max(self.count(state, queue) for state in self.states)
+
+
+def _more(counts: tuple[int, ...], module: Module) -> tuple[int, ...]:
+    return tuple(count + (at == module) for at, count in enumerate(counts))
+
+
+def _pops(module: Module, one: Instruction) -> set[TokenQueue]:
+    flags = (one.tokens.pop_prev, one.tokens.pop_next)
+    return _named(queue for queue in _pairs(module, flags, pops=True))
+
+
+def _pushes(module: Module, one: Instruction) -> set[TokenQueue]:
+    flags = (one.tokens.push_prev, one.tokens.push_next)
+    return _named(queue for queue in _pairs(module, flags, pops=False))
+
+
+def _pairs(module: Module, flags: tuple[bool, bool], *, pops: bool) -> Iterator[tuple[int, int]]:
+    for flag, other in zip(flags, (module - 1, module + 1), strict=True):
+        if flag:
+            yield (other, module) if pops else (module, other)
+
+
+def _named(ends: Iterator[tuple[int, int]]) -> set[TokenQueue]:
+    known = {(queue.producer, queue.consumer): queue for queue in TokenQueue}
+    return {known[Module(producer), Module(consumer)] for producer, consumer in ends}
+
+
+@settings(max_examples=200)
+@given(program=nops(), limit=st.integers(1, 3))
+def test_against_every_order(program: Program, limit: int) -> None:
+    orders = EveryOrder(program)
+    assert len(orders.ends) == 1, "every order ends in the same state"
+    (end,) = orders.ends
+    overflows = {queue for queue in TokenQueue if orders.most(queue) > limit}
+    left = {queue for queue in TokenQueue if orders.count(end, queue)}
+    finished = end[1] == tuple(len(orders.own[module]) for module in Module)
+    error = outcome(program, limit)
+    named = {queue for queue in TokenQueue if str(queue) in str(error)}
+    match error:
+        case DeadlockError():
+            assert not overflows
+            assert not finished
+            _check_waits(orders, end, error)
+        case ProgramError(fault=Fault.TOKEN_OVERFLOW):
+            assert named & overflows
+        case ProgramError():
+            assert error.fault is Fault.TOKENS_LEFT
+            assert not overflows
+            assert finished
+            assert named == left
+        case None:
+            assert not overflows
+            assert not left
+            assert finished
+
+
+def outcome(program: Program, limit: int) -> ProgramError | None:
+    try:
+        check_tokens(program.config, program.columns(), limit=limit)
+    except ProgramError as error:
+        return error
+    return None
+
+
+def _check_waits(orders: EveryOrder, end: State, error: DeadlockError) -> None:
+    for wait in error.waits:
+        if wait.instruction is None:
+            continue
+        one = orders.program[wait.instruction]
+        assert module_of(one) is wait.module
+        missing = {queue for queue in _pops(wait.module, one) if not orders.count(end, queue)}
+        assert set(wait.queues) == missing
+
+
+def test_queue_depth_is_the_configuration() -> None:
+    asm = Assembler(HardwareConfig(instruction_queue=2))
+    for _ in range(3):
+        asm.load(MemoryId.ACC, sram=0, dram=0, columns=0, rows=0, waits_for=STORE)
+    for _ in range(3):
+        asm.nop(STORE, signals=COMPUTE)
+    asm.append(Finish())
+    program = asm.build()
+    with pytest.raises(DeadlockError):
+        validate(program)
+    validate(Program(HardwareConfig(instruction_queue=4), program.data))

@@ -1,0 +1,162 @@
+"""What instructions touch, which of them depend on which, and the tokens that keep them in order.
+
+A program that is correct in program order stays correct in the machine if every dependence between
+two modules is covered by tokens. Dependences are found here on single elements and bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.isa import (
+    Alu,
+    Codec,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MemoryId,
+    Module,
+    Store,
+    Tokens,
+    module_of,
+)
+
+__all__ = ["Dependences", "Touch", "touches", "with_tokens"]
+
+Indices = npt.NDArray[np.int64]
+DRAM = -1
+"""The resource that is no on-chip memory; its elements are bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touch:
+    """Elements of one memory (or, for `DRAM`, bytes) that an instruction reads or writes."""
+
+    resource: int
+    indices: Indices
+    writes: bool
+
+
+def touches(
+    config: HardwareConfig, instruction: Instruction, uops: npt.NDArray[np.uint32]
+) -> list[Touch]:
+    """Everything that `instruction` touches, with `uops` in the micro-op memory."""
+    match instruction:
+        case Load(x_size=0) | Store(x_size=0) | Finish():
+            return []
+        case Load():
+            rows = instruction.y_pad_0 + instruction.y_size + instruction.y_pad_1
+            row = instruction.x_pad_0 + instruction.x_size + instruction.x_pad_1
+            memory = instruction.memory
+            target = MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory
+            chip = instruction.sram_base + np.arange(rows * row)
+            return [
+                Touch(DRAM, _rectangle(config, instruction), False),
+                Touch(target, chip, True),
+            ]
+        case Store():
+            chip = instruction.sram_base + np.arange(instruction.y_size * instruction.x_size)
+            return [
+                Touch(MemoryId.ACC, chip, False),
+                Touch(DRAM, _rectangle(config, instruction), True),
+            ]
+        case Gemm() | Alu():
+            return _loop_touches(config, instruction, uops)
+
+
+def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
+    """The DRAM bytes of a LOAD or STORE (all bases 0)."""
+    size = config.element_bytes(rectangle.memory)
+    rows = np.arange(rectangle.y_size)[:, None] * rectangle.x_stride
+    elements = (rectangle.dram_base + rows + np.arange(rectangle.x_size)).reshape(-1, 1)
+    return np.asarray(np.unique(elements * size + np.arange(size)))
+
+
+def _loop_touches(
+    config: HardwareConfig, loops: Gemm | Alu, uops: npt.NDArray[np.uint32]
+) -> list[Touch]:
+    used = np.arange(loops.uop_bgn, loops.uop_end)
+    codec = Codec(config)
+    kernel = [codec.decode_uop(int(word).to_bytes(4, "little")) for word in uops[used]]
+    outer, inner = np.arange(loops.iter_out)[:, None, None], np.arange(loops.iter_in)[:, None]
+
+    def reach(fields: list[int], factor_out: int, factor_in: int) -> Indices:
+        every = np.array(fields, np.int64) + outer * factor_out + inner * factor_in
+        return np.asarray(np.unique(every))
+
+    dst = reach([uop.dst for uop in kernel], loops.dst_factor_out, loops.dst_factor_in)
+    found = [
+        Touch(MemoryId.UOP, used, False),
+        Touch(MemoryId.ACC, dst, False),
+        Touch(MemoryId.ACC, dst, True),
+    ]
+    src = reach([uop.src for uop in kernel], loops.src_factor_out, loops.src_factor_in)
+    match loops:
+        case Alu(use_imm=False):
+            found.append(Touch(MemoryId.ACC, src, False))
+        case Gemm(reset=False):
+            wgt = reach([uop.wgt for uop in kernel], loops.wgt_factor_out, loops.wgt_factor_in)
+            found += [Touch(MemoryId.INP, src, False), Touch(MemoryId.WGT, wgt, False)]
+        case _:
+            pass
+    return found
+
+
+class Dependences:
+    """Who touched each element last, by module; grows as instructions are recorded."""
+
+    def __init__(self, config: HardwareConfig, image_bytes: int) -> None:
+        sizes = {int(memory): config.depth(memory) for memory in MemoryId} | {DRAM: image_bytes}
+        self._writers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
+        self._readers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
+
+    def needs(self, module: Module, touched: Sequence[Touch]) -> dict[Module, int]:
+        """By other module, the last instruction that must be complete before this one."""
+        last = dict.fromkeys(Module, -1)
+        for touch in touched:
+            tables = [self._writers] + ([self._readers] if touch.writes else [])
+            for table in tables:
+                latest = table[touch.resource][:, touch.indices].max(axis=1, initial=-1)
+                for other in Module:
+                    last[other] = max(last[other], int(latest[other]))
+        return {other: at for other, at in last.items() if other is not module and at >= 0}
+
+    def record(self, position: int, module: Module, touched: Sequence[Touch]) -> None:
+        """Instruction `position` of `module` touches this."""
+        for touch in touched:
+            table = self._writers if touch.writes else self._readers
+            table[touch.resource][module, touch.indices] = position
+
+
+def with_tokens(
+    instructions: Sequence[Instruction], needs: Sequence[dict[Module, int]]
+) -> list[Instruction]:
+    """`instructions` with the tokens that make each wait for what it `needs`.
+
+    Queues are in order, so that one token stands for everything its sender did before: only a need
+    beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
+    """
+    flags = [dict[str, bool]() for _ in instructions]
+    modules = [module_of(instruction) for instruction in instructions]
+    furthest: dict[tuple[Module, Module], int] = {}
+    for position, wanted in enumerate(needs):
+        consumer = modules[position]
+        for producer, at in wanted.items():
+            assert at < position
+            assert abs(producer - consumer) == 1
+            assert modules[at] is producer
+            if at > furthest.get((producer, consumer), -1):
+                furthest[producer, consumer] = at
+                forward = producer < consumer
+                flags[position]["pop_prev" if forward else "pop_next"] = True
+                flags[at]["push_next" if forward else "push_prev"] = True
+    return [
+        replace(instruction, tokens=Tokens(**flag))
+        for instruction, flag in zip(instructions, flags, strict=True)
+    ]

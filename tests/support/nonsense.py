@@ -1,0 +1,63 @@
+"""Programs that nobody checked: random words, some of them nearly legal."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout
+from hw.isa import Opcode, Program
+from sim.engine import Bytes
+
+__all__ = ["nonsense"]
+
+IMAGE_BYTES = 1 << 12
+
+_MOSTLY_ZERO = {"uop_bgn", "y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"}
+"""Fields in which little else is legal, for some instructions at least."""
+
+
+def nonsense(config: HardwareConfig, seed: int) -> tuple[Program, Bytes]:
+    """A program of up to 20 random instructions, and a random image."""
+    source = random.Random(seed)
+    words = [_word(config, source) for _ in range(source.randint(1, 20))]
+    if source.random() < 0.8:
+        words.append(int(Opcode.FINISH).to_bytes(16, "little"))
+    image = np.frombuffer(source.randbytes(IMAGE_BYTES), dtype=np.uint8).copy()
+    return Program.from_bytes(config, b"".join(words)), image
+
+
+def _word(config: HardwareConfig, source: random.Random) -> bytes:
+    if source.random() < 0.02:
+        return source.randbytes(16)
+    opcode = source.choice([Opcode.LOAD, Opcode.LOAD, Opcode.STORE, Opcode.GEMM, Opcode.ALU])
+    match opcode:
+        case Opcode.GEMM:
+            layout = gemm_layout(config)
+        case Opcode.ALU:
+            layout = alu_layout(config)
+        case _:
+            layout = memory_layout(config)
+    return _filled(layout, opcode, source).to_bytes(16, "little")
+
+
+def _filled(layout: WordLayout, opcode: Opcode, source: random.Random) -> int:
+    """Random fields, small as a rule: those of a legal program mostly are."""
+    word = 0
+    for field in layout:
+        width = field.width if source.random() < 0.05 else min(field.width, source.choice([1, 2]))
+        value = source.getrandbits(width)
+        if field.name == "opcode":
+            value = opcode
+        elif field.name.startswith(("pop", "push")):
+            value = source.random() < 0.05
+        elif field.name in _MOSTLY_ZERO and source.random() < 0.95:
+            value = 0
+        elif field.name in {"y_size", "iter_out", "iter_in", "uop_end"}:
+            value = max(value, 1)
+        elif field.name == "memory_type" and source.random() < 0.9:
+            value = 4 if opcode is Opcode.STORE else source.choice([0, 0, 1, 2, 3, 5])
+        word |= int(value) << field.lsb
+    return word

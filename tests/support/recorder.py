@@ -1,0 +1,102 @@
+"""Programs in the making: instructions are executed, and their dependences noted, as they come."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.errors import ProgramError
+from hw.isa import Instruction, Load, MemoryId, Module, Program, Store, module_of
+from tests.support.dependences import Dependences, touches, with_tokens
+from tests.support.reference import Image, ReferenceMachine
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Instructions in program order, executed on a reference machine and on `image`.
+
+    `program` has the tokens that let every timing give the same result.
+    """
+
+    def __init__(self, config: HardwareConfig, rng: random.Random, image: Image) -> None:
+        self.config = config
+        self.rng = rng
+        self.image = image
+        self.machine = ReferenceMachine(config)
+        self.instructions: list[Instruction] = []
+        self.needs: list[dict[Module, int]] = []
+        self.dependences = Dependences(config, len(image))
+        self.written_uops = np.zeros(config.depth(MemoryId.UOP), bool)
+
+    def program(self) -> Program:
+        """What was recorded."""
+        instructions = with_tokens(self.instructions, self.needs)
+        return Program.from_instructions(self.config, instructions)
+
+    def emit(self, instruction: Instruction) -> None:
+        """Append, execute, and note dependences. Nothing happens if the machine refuses it."""
+        module = module_of(instruction)
+        touched = touches(self.config, instruction, self.machine.uop)
+        accumulators = self.machine.acc.copy()
+        try:
+            self.machine.step(instruction, self.image)
+        except ProgramError:
+            self.machine.acc[:] = accumulators
+            raise
+        for touch in touched:
+            if touch.resource == MemoryId.UOP and touch.writes:
+                self.written_uops[touch.indices] = True
+        needs = self._neighbours_only(module, self.dependences.needs(module, touched))
+        self._append(instruction, needs)
+        self.dependences.record(len(self.instructions) - 1, module, touched)
+
+    def _append(self, instruction: Instruction, needs: dict[Module, int]) -> None:
+        module = module_of(instruction)
+        for other in Module:
+            if abs(other - module) == 1 and self.rng.random() < 0.05:
+                # A token more than necessary.
+                earlier = self._of(other)
+                if earlier:
+                    needs[other] = max(needs.get(other, -1), self.rng.choice(earlier))
+        self.instructions.append(instruction)
+        self.needs.append(needs)
+
+    def _neighbours_only(self, module: Module, needs: dict[Module, int]) -> dict[Module, int]:
+        """Load and store share no queue: what one needs of the other rides on compute."""
+        far = {Module.LOAD: Module.STORE, Module.STORE: Module.LOAD}.get(module)
+        if far not in needs:
+            return needs
+        at = needs.pop(far)
+        between = [other for other in self._of(Module.COMPUTE) if other > at]
+        if not between or self.rng.random() < 0.3:
+            self._append(self.empty(Module.COMPUTE), {})
+            between = [len(self.instructions) - 1]
+        rider = self.rng.choice(between)
+        self.needs[rider][far] = max(self.needs[rider].get(far, -1), at)
+        needs[Module.COMPUTE] = max(needs.get(Module.COMPUTE, -1), rider)
+        return needs
+
+    def _of(self, module: Module) -> list[int]:
+        return [at for at, one in enumerate(self.instructions) if module_of(one) is module]
+
+    def empty(self, module: Module) -> Load | Store:
+        """Only tokens; every other field may hold anything."""
+        memories = {
+            Module.LOAD: (MemoryId.INP, MemoryId.WGT),
+            Module.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
+            Module.STORE: (MemoryId.OUT,),
+        }
+        make = Store if module is Module.STORE else Load
+        return make(
+            memory=self.rng.choice(memories[module]),
+            sram_base=self.rng.choice((0, 65535)),
+            dram_base=self.rng.choice((0, 2**32 - 1)),
+            y_size=self.rng.choice((0, 3)),
+            x_size=0,
+            x_stride=self.rng.choice((0, 65535)),
+            y_pad_0=self.rng.choice((0, 15)),
+            x_pad_1=self.rng.choice((0, 15)),
+        )

@@ -1,0 +1,238 @@
+"""The meaning of programs, one instruction after another: slow, obvious, and on its own.
+
+Written from the instruction set's description, not from the simulators, which are tested against
+it. Instructions take effect in program order, or in any other order that the tokens allow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import (
+    Alu,
+    AluOp,
+    Codec,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MemoryId,
+    MicroOp,
+    Module,
+    Program,
+    Store,
+    module_of,
+)
+
+__all__ = ["Image", "ReferenceMachine", "run_in_order", "run_shuffled"]
+
+Image = npt.NDArray[np.uint8]
+"""Physical memory: index == address."""
+
+
+class ReferenceMachine:
+    """On-chip memories, and what each instruction does to them and to an image."""
+
+    def __init__(self, config: HardwareConfig, bases: Mapping[MemoryId, int] | None = None) -> None:
+        self.config = config
+        self.bases = {memory: 0 for memory in MemoryId} | dict(bases or {})
+        self.codec = Codec(config)
+        batch, block_in, block_out = config.batch, config.block_in, config.block_out
+        self.uop = np.zeros(config.depth(MemoryId.UOP), np.uint32)
+        self.inp = np.zeros((config.depth(MemoryId.INP), batch, block_in), np.int8)
+        self.wgt = np.zeros((config.depth(MemoryId.WGT), block_out, block_in), np.int8)
+        self.acc = np.zeros((config.depth(MemoryId.ACC), batch, block_out), np.int32)
+
+    def step(self, instruction: Instruction, image: Image, position: int = 0) -> None:
+        """Execute one instruction. `position` is for errors."""
+        match instruction:
+            case Load():
+                self._load(instruction, image)
+            case Store():
+                self._store(instruction, image)
+            case Gemm():
+                self._gemm(instruction, position)
+            case Alu():
+                self._alu(instruction, position)
+            case Finish():
+                pass
+
+    def micro_op(self, index: int) -> MicroOp:
+        """One entry of the micro-op memory."""
+        return self.codec.decode_uop(int(self.uop[index]).to_bytes(4, "little"))
+
+    def _load(self, load: Load, image: Image) -> None:
+        if load.x_size == 0:
+            return
+        memory, kind = self._target(load.memory)
+        zero = np.zeros(memory.shape[1:], memory.dtype)
+        width = load.x_pad_0 + load.x_size + load.x_pad_1
+        rows = [[zero] * width for _ in range(load.y_pad_0)]
+        for y in range(load.y_size):
+            row = [zero] * load.x_pad_0
+            for x in range(load.x_size):
+                where = self._where(load, y, x)
+                raw = image[where : where + self.config.element_bytes(load.memory)]
+                row.append(raw.view(kind).astype(memory.dtype).reshape(memory.shape[1:]))
+            rows.append(row + [zero] * load.x_pad_1)
+        rows += [[zero] * width for _ in range(load.y_pad_1)]
+        at = load.sram_base
+        for row in rows:
+            for element in row:
+                memory[at] = element
+                at += 1
+
+    def _store(self, store: Store, image: Image) -> None:
+        at = store.sram_base
+        size = self.config.element_bytes(MemoryId.OUT)
+        for y in range(store.y_size if store.x_size else 0):
+            for x in range(store.x_size):
+                where = self._where(store, y, x)
+                image[where : where + size] = (self.acc[at] & 0xFF).astype(np.uint8).reshape(-1)
+                at += 1
+
+    def _gemm(self, gemm: Gemm, position: int) -> None:
+        for uop, o, i in self._micro_ops(gemm):
+            dst = uop.dst + o * gemm.dst_factor_out + i * gemm.dst_factor_in
+            self._check(position, "ACC", dst, len(self.acc))
+            if gemm.reset:
+                self.acc[dst] = 0
+                continue
+            src = uop.src + o * gemm.src_factor_out + i * gemm.src_factor_in
+            wgt = uop.wgt + o * gemm.wgt_factor_out + i * gemm.wgt_factor_in
+            self._check(position, "INP", src, len(self.inp))
+            self._check(position, "WGT", wgt, len(self.wgt))
+            product = self.inp[src].astype(np.int64) @ self.wgt[wgt].astype(np.int64).T
+            self.acc[dst] = _wrap(self.acc[dst].astype(np.int64) + product)
+
+    def _alu(self, alu: Alu, position: int) -> None:
+        for uop, o, i in self._micro_ops(alu):
+            dst = uop.dst + o * alu.dst_factor_out + i * alu.dst_factor_in
+            self._check(position, "ACC", dst, len(self.acc))
+            a = self.acc[dst].astype(np.int64)
+            if alu.use_imm:
+                b = np.full(a.shape, alu.imm, np.int64)
+            else:
+                src = uop.src + o * alu.src_factor_out + i * alu.src_factor_in
+                self._check(position, "ACC", src, len(self.acc))
+                b = self.acc[src].astype(np.int64)
+            if alu.op is AluOp.SHR and np.any(np.abs(b) > 31):
+                raise ProgramError(Fault.SHIFT, position, f"a shift by one of {b.tolist()}")
+            self.acc[dst] = _wrap(_operate(alu.op, a, b))
+
+    def _micro_ops(self, loops: Gemm | Alu) -> Iterator[tuple[MicroOp, int, int]]:
+        for o in range(loops.iter_out):
+            for i in range(loops.iter_in):
+                for u in range(loops.uop_bgn, loops.uop_end):
+                    yield self.micro_op(u), o, i
+
+    def _target(self, memory: MemoryId) -> tuple[npt.NDArray[np.generic], type[np.generic]]:
+        """The on-chip memory that a LOAD fills, and what its elements consist of in DRAM."""
+        match memory:
+            case MemoryId.UOP:
+                return self.uop, np.uint32
+            case MemoryId.WGT:
+                return self.wgt, np.int8
+            case MemoryId.INP:
+                return self.inp, np.int8
+            case MemoryId.ACC:
+                return self.acc, np.int32
+            case MemoryId.ACC_8BIT:
+                return self.acc, np.int8
+            case MemoryId.OUT:
+                raise ProgramError(Fault.LOAD_OUT, None, "LOAD of OUT")
+
+    def _where(self, rectangle: Load | Store, y: int, x: int) -> int:
+        """The DRAM byte address of one element."""
+        element = rectangle.dram_base + y * rectangle.x_stride + x
+        size = self.config.element_bytes(rectangle.memory)
+        return self.bases[rectangle.memory] + element * size
+
+    @staticmethod
+    def _check(position: int, memory: str, index: int, depth: int) -> None:
+        if index >= depth:
+            raise ProgramError(Fault.SRAM_INDEX, position, f"{memory}[{index}] of {depth}")
+
+
+def _operate(
+    op: AluOp, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    match op:
+        case AluOp.MIN:
+            return np.minimum(a, b)
+        case AluOp.MAX:
+            return np.maximum(a, b)
+        case AluOp.ADD:
+            return a + b
+        case AluOp.MUL:
+            return a * b
+        case AluOp.SHR:
+            return np.where(b >= 0, a >> np.maximum(b, 0), a << np.maximum(-b, 0))
+
+
+def _wrap(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    return (values & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+def run_in_order(program: Program, image: Image) -> Image:
+    """Memory after `program`, executed in program order on a copy of `image`."""
+    machine, memory = ReferenceMachine(program.config), image.copy()
+    for position, instruction in enumerate(program):
+        machine.step(instruction, memory, position)
+    return memory
+
+
+def run_shuffled(program: Program, image: Image, seed: int) -> Image:
+    """Memory after `program`, executed in an order drawn from those that its tokens allow.
+
+    Each module works in order. Which module moves is drawn with odds that are drawn too, so that
+    some runs let one module get far ahead of another.
+    """
+    rng = random.Random(seed)
+    machine, memory = ReferenceMachine(program.config), image.copy()
+    queues: dict[Module, list[tuple[int, Instruction]]] = {module: [] for module in Module}
+    for position, instruction in enumerate(program):
+        queues[module_of(instruction)].append((position, instruction))
+    odds = {module: rng.choice((0.01, 0.1, 1.0)) for module in Module}
+    counts: dict[tuple[int, int], int] = {(a, b): 0 for a in Module for b in Module}
+    done = dict.fromkeys(Module, 0)
+    while True:
+        ready = [
+            module
+            for module in Module
+            if done[module] < len(queues[module])
+            and all(counts[end] > 0 for end in _pops(module, queues[module][done[module]][1]))
+        ]
+        if not ready:
+            break
+        (module,) = rng.choices(ready, [odds[module] for module in ready])
+        position, instruction = queues[module][done[module]]
+        done[module] += 1
+        for end in _pops(module, instruction):
+            counts[end] -= 1
+        machine.step(instruction, memory, position)
+        for end in _pushes(module, instruction):
+            counts[end] += 1
+    assert all(done[module] == len(queues[module]) for module in Module), "deadlock"
+    assert not any(counts.values()), "tokens left"
+    return memory
+
+
+def _pops(module: Module, instruction: Instruction) -> list[tuple[int, int]]:
+    """The queues, as (producer, consumer), that must hold a token."""
+    tokens = instruction.tokens
+    flags = ((tokens.pop_prev, module - 1), (tokens.pop_next, module + 1))
+    return [(other, module) for flag, other in flags if flag]
+
+
+def _pushes(module: Module, instruction: Instruction) -> list[tuple[int, int]]:
+    tokens = instruction.tokens
+    flags = ((tokens.push_prev, module - 1), (tokens.push_next, module + 1))
+    return [(module, other) for flag, other in flags if flag]

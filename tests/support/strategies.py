@@ -1,0 +1,77 @@
+"""Hypothesis strategies: configurations and instructions of every kind."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout, memory_layout, uop_layout
+from hw.errors import ConfigError
+from hw.isa import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store, Tokens
+
+__all__ = ["configs", "instructions", "micro_ops"]
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> HardwareConfig:
+    """Any machine that can be built, as far as the encodings are concerned."""
+    while True:
+        try:
+            return HardwareConfig(
+                name="drawn",
+                log_batch=draw(st.integers(0, 3)),
+                log_block_in=draw(st.integers(0, 6)),
+                log_block_out=draw(st.integers(0, 6)),
+                log_uop_buffer=draw(st.integers(3, 16)),
+                log_inp_buffer=draw(st.integers(4, 18)),
+                log_wgt_buffer=draw(st.integers(4, 20)),
+                log_acc_buffer=draw(st.integers(5, 20)),
+                instruction_queue=1 << draw(st.integers(1, 6)),
+            )
+        except ConfigError:
+            continue
+
+
+TOKENS = st.builds(
+    Tokens,
+    pop_prev=st.booleans(),
+    pop_next=st.booleans(),
+    push_prev=st.booleans(),
+    push_next=st.booleans(),
+)
+
+_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
+
+
+def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
+    """A strategy for each attribute: anything that its field can hold."""
+    special: dict[str, st.SearchStrategy[object]] = {
+        "memory_type": st.sampled_from(MemoryId),
+        "alu_opcode": st.sampled_from(AluOp),
+        "reset_reg": st.booleans(),
+        "use_imm": st.booleans(),
+    }
+    skipped = ("opcode", "pop_prev", "pop_next", "push_prev", "push_next")
+    return {
+        _RENAMED.get(field.name, field.name): special.get(field.name, st.integers(*field.limits))
+        for field in layout
+        if field.name not in skipped
+    }
+
+
+def instructions(config: HardwareConfig) -> st.SearchStrategy[Instruction]:
+    """Anything that `config`'s encodings can spell, legal or not."""
+    memory = _values(memory_layout(config))
+    return st.one_of(
+        st.builds(Load, tokens=TOKENS, **memory),
+        st.builds(Store, tokens=TOKENS, **memory),
+        st.builds(Gemm, tokens=TOKENS, **_values(gemm_layout(config))),
+        st.builds(Alu, tokens=TOKENS, **_values(alu_layout(config))),
+        st.builds(Finish, tokens=TOKENS),
+    )
+
+
+def micro_ops(config: HardwareConfig) -> st.SearchStrategy[MicroOp]:
+    """Anything that fits `config`'s micro-op word."""
+    fields = {field.name: st.integers(*field.limits) for field in uop_layout(config)}
+    return st.builds(MicroOp, **fields)
