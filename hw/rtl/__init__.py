@@ -1,0 +1,1 @@
+"""The accelerator in Amaranth. Only this package and the RTL engines of `sim` import Amaranth."""

@@ -1,0 +1,147 @@
+"""ACC, its copy for the second operand, and OUT, the mirror of its low bytes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hw.config import ACC_BYTES, HardwareConfig
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.load_dma import WritePort
+from hw.rtl.scratchpad import Column
+
+__all__ = ["COMPUTE_MEMORIES", "Accumulator"]
+
+COMPUTE_MEMORIES = (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
+LANE_BITS = 8 * ACC_BYTES
+BYTE = 8
+
+
+class Accumulator(Block):
+    """The accumulators, in three sets of columns that hold the same values.
+
+    Block RAM has one write and one read port. A micro-op with two operands from ACC needs two
+    reads a cycle, so ACC is kept twice; a STORE must never compete with either, so the low bytes
+    are kept a third time, as OUT. Every write goes to all three.
+
+    Members
+    -------
+    dst_enable, dst_address, dst_data; src_*
+        The two operands of a micro-op, a cycle later.
+    out_enable, out_address, out_data
+        An element of OUT, a cycle later.
+    write_enable, write_address, write_data
+        A whole element from the lanes.
+    dma
+        Columns of an element from DRAM, as 32 or as 8 bits a value. Never together with the lanes.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        bits = LANE_BITS * config.acc_lanes
+        index = config.index_bits(MemoryId.ACC)
+        self._column_bits = min(bits, config.bus_bits)
+        self._columns = bits // self._column_bits
+        reads = {}
+        for name, width in (("dst", bits), ("src", bits), ("out", bits // ACC_BYTES)):
+            reads[f"{name}_enable"] = In(1)
+            reads[f"{name}_address"] = In(index)
+            reads[f"{name}_data"] = Out(width)
+        super().__init__(
+            {
+                **reads,
+                "write_enable": In(1),
+                "write_address": In(index),
+                "write_data": In(bits),
+                "dma": In(WritePort(config, COMPUTE_MEMORIES)),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        enable = Signal(self._columns)
+        address = Signal(self._config.index_bits(MemoryId.ACC))
+        m.d.comb += [
+            address.eq(Mux(self.write_enable, self.write_address, self.dma.address)),
+            enable.eq(Mux(self.write_enable, ~0, self._dma_enable(m))),
+        ]
+        data = [self._column_data(m, column) for column in range(self._columns)]
+        for name in ("dst", "src"):
+            for index, value in enumerate(data):
+                column = Column(bits=self._column_bits, depth=self._config.depth(MemoryId.ACC))
+                m.submodules[f"{name}_column_{index}"] = column
+                m.d.comb += [
+                    column.write_enable.eq(enable[index]),
+                    column.write_address.eq(address),
+                    column.write_data.eq(value),
+                    column.read_enable.eq(getattr(self, f"{name}_enable")),
+                    column.read_address.eq(getattr(self, f"{name}_address")),
+                    getattr(self, f"{name}_data")
+                    .word_select(index, self._column_bits)
+                    .eq(column.read_data),
+                ]
+        self._mirror(m, enable, address, data)
+
+    def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
+        """OUT takes the low byte of every value that is written, wherever it comes from."""
+        bits = BYTE * self._config.acc_lanes
+        column_bits = min(bits, self._config.bus_bits)
+        grain = self._column_bits // ACC_BYTES
+        sources = column_bits // grain
+        low = [
+            Cat(value.word_select(lane, LANE_BITS)[:BYTE] for lane in range(grain // BYTE))
+            for value in data
+        ]
+        for index in range(bits // column_bits):
+            column = Column(bits=column_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
+            m.submodules[f"out_column_{index}"] = column
+            these = slice(index * sources, (index + 1) * sources)
+            m.d.comb += [
+                column.write_enable.eq(enable[these]),
+                column.write_address.eq(address),
+                column.write_data.eq(Cat(low[these])),
+                column.read_enable.eq(self.out_enable),
+                column.read_address.eq(self.out_address),
+                self.out_data.word_select(index, column_bits).eq(column.read_data),
+            ]
+
+    def _dma_enable(self, m: Module) -> Signal:
+        """The columns that the DMA writes: one beat's, or all of them for padding."""
+        dma = self.dma
+        wide = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC)]
+        narrow = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC_8BIT)]
+        bus = self._config.bus_bytes
+        enable = Signal(self._columns, name="dma_enable")
+        for index in range(self._columns):
+            # Four columns of 32-bit values make one beat of 8-bit values.
+            hit_wide = wide & (dma.column == index)
+            hit_narrow = narrow & (dma.column == index // ACC_BYTES)
+            if self._config.element_bytes(MemoryId.ACC) <= bus:
+                hit_wide = wide
+            if self._config.element_bytes(MemoryId.ACC_8BIT) <= bus:
+                hit_narrow = narrow
+            m.d.comb += enable[index].eq(
+                dma.valid & (Mux(dma.pad, wide | narrow, hit_wide | hit_narrow))
+            )
+        return enable
+
+    def _column_data(self, m: Module, column: int) -> Signal:
+        """What is written to one column: from the lanes, from a beat, or zero."""
+        dma = self.dma
+        data = Signal(self._column_bits, name=f"column_data_{column}")
+        lanes = self._column_bits // LANE_BITS
+        with m.If(self.write_enable):
+            m.d.comb += data.eq(self.write_data.word_select(column, self._column_bits))
+        with m.Elif(dma.pad):
+            m.d.comb += data.eq(0)
+        with m.Elif(dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC_8BIT)]):
+            first = column * lanes
+            widened = [
+                dma.data.word_select((first + lane) % self._config.bus_bytes, BYTE).as_signed()
+                for lane in range(lanes)
+            ]
+            for lane, value in enumerate(widened):
+                m.d.comb += data.word_select(lane, LANE_BITS).eq(value)
+        with m.Else():
+            m.d.comb += data.eq(dma.data)
+        return data

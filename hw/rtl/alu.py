@@ -1,0 +1,54 @@
+"""What the ALU does to one pair of 32-bit values."""
+
+from amaranth.hdl import Module, Mux, signed
+from amaranth.lib.wiring import In, Out
+
+from hw.encoding import AluOp
+from hw.rtl.block import Block
+
+__all__ = ["Alu"]
+
+WIDTH = 32
+MAX_SHIFT = 31
+SHIFT_BITS = 5
+
+
+class Alu(Block):
+    """result = op(a, b), without a clock; all arithmetic wraps at 32 bits.
+
+    Members
+    -------
+    op
+        An `AluOp`.
+    a, b
+        The destination's value and the operand.
+    result
+        What is written back.
+    too_far
+        The operation is a shift and b is outside -31..31; the result means nothing.
+    """
+
+    op: In(3)
+    a: In(signed(WIDTH))
+    b: In(signed(WIDTH))
+    result: Out(WIDTH)
+    too_far: Out(1)
+
+    def build(self, m: Module) -> None:
+        # Each value below is used once, so that a simulator evaluates only the operation at hand.
+        less = self.a < self.b
+        with m.Switch(self.op):
+            with m.Case(AluOp.MIN, AluOp.MAX):
+                takes_a = less ^ (self.op == AluOp.MAX)
+                m.d.comb += self.result.eq(Mux(takes_a, self.a, self.b))
+            with m.Case(AluOp.ADD):
+                m.d.comb += self.result.eq(self.a + self.b)
+            with m.Case(AluOp.SHR):
+                left = (self.a << (-self.b)[:SHIFT_BITS])[:WIDTH]
+                right = self.a >> self.b[:SHIFT_BITS]
+                m.d.comb += [
+                    self.result.eq(Mux(self.b[-1], left, right)),
+                    self.too_far.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
+                ]
+            with m.Case(AluOp.MUL):
+                m.d.comb += self.result.eq(self.a * self.b)

@@ -1,0 +1,61 @@
+"""All lanes side by side: `batch` rows of `block_out` columns."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.lane import WIDTH, Lane, LaneControl
+from hw.rtl.mac import VALUE_BITS, tree_levels
+
+__all__ = ["Array"]
+
+
+class Array(Block):
+    """Lane (row, column) multiplies row of INP with row `column` of WGT.
+
+    Members
+    -------
+    control, enable, too_far
+        As in `Lane`; `too_far` of any lane.
+    inp, wgt, dst, src, result
+        Whole elements of INP, WGT and ACC.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        acc_bits = WIDTH * config.acc_lanes
+        super().__init__(
+            {
+                "control": In(LaneControl),
+                "enable": In(1 + tree_levels(config.block_in)),
+                "inp": In(8 * config.element_bytes(MemoryId.INP)),
+                "wgt": In(8 * config.element_bytes(MemoryId.WGT)),
+                "dst": In(acc_bits),
+                "src": In(acc_bits),
+                "result": Out(acc_bits),
+                "too_far": Out(1),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        row_bits = VALUE_BITS * self._config.block_in
+        too_far = []
+        for index in range(self._config.acc_lanes):
+            row, column = divmod(index, self._config.block_out)
+            lane = Lane(self._config.block_in)
+            m.submodules[f"lane_{index}"] = lane
+            m.d.comb += [
+                lane.control.eq(self.control),
+                lane.enable.eq(self.enable),
+                lane.inp.eq(self.inp.word_select(row, row_bits)),
+                lane.wgt.eq(self.wgt.word_select(column, row_bits)),
+                lane.dst.eq(self.dst.word_select(index, WIDTH)),
+                lane.src.eq(self.src.word_select(index, WIDTH)),
+                self.result.word_select(index, WIDTH).eq(lane.result),
+            ]
+            too_far.append(lane.too_far)
+        m.d.comb += self.too_far.eq(Cat(too_far).any())

@@ -1,0 +1,99 @@
+"""Where in an element a beat belongs, or which element in a beat comes next."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.layouts import clog2
+
+__all__ = ["BeatCutter"]
+
+
+class BeatCutter(Block):
+    """Follows a row of elements through the beats that carry it.
+
+    An element as wide as a beat or wider is made of columns, one a beat. A narrower one lies
+    somewhere in a beat; a row may begin and end in the middle of one.
+
+    Members
+    -------
+    start, address, stride
+        A new job: the first row's address and the distance between rows, in bytes.
+    select
+        Which of the memories the elements are for; steady from the cycle after `start`.
+    beat, data
+        The beat, and the same shifted so that the element to write lies lowest.
+    advance, row_ends
+        This column or element is taken; it is the last of its row.
+    column, element_ends, beat_ends
+        Where the data belongs; whether it completes the element; whether it uses up the beat.
+    offset
+        Byte of the beat at which a narrow element lies.
+    """
+
+    def __init__(self, config: HardwareConfig, memories: tuple[MemoryId, ...]) -> None:
+        self._bus_bytes = config.bus_bytes
+        self._memories = memories
+        self._element_bytes = tuple(config.element_bytes(memory) for memory in memories)
+        self._beat_bits = clog2(config.bus_bytes)
+        columns = max(self._element_bytes) // config.bus_bytes
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(self._beat_bits),
+                "stride": In(self._beat_bits),
+                "select": In(len(memories)),
+                "beat": In(config.bus_bits),
+                "advance": In(1),
+                "row_ends": In(1),
+                "column": Out(max(1, clog2(columns))),
+                "element_ends": Out(1),
+                "beat_ends": Out(1),
+                "offset": Out(self._beat_bits),
+                "data": Out(config.bus_bits),
+            }
+        )
+
+    def variant(self) -> str:
+        """The memories it serves."""
+        return "_".join(memory.name.lower() for memory in self._memories)
+
+    def build(self, m: Module) -> None:
+        # Byte offsets inside a beat: of this row's first element, and of the element to write.
+        row = Signal(self._beat_bits, reset_less=True)
+        next_row = Signal(self._beat_bits)
+        stride = Signal(self._beat_bits, reset_less=True)
+        offset = self.offset
+        m.d.comb += [next_row.eq(row + stride), self.data.eq(self.beat)]
+
+        for index, size in enumerate(self._element_bytes):
+            with m.If(self.select[index]):
+                if size >= self._bus_bytes:
+                    m.d.comb += [
+                        self.element_ends.eq(self.column == size // self._bus_bytes - 1),
+                        self.beat_ends.eq(1),
+                    ]
+                else:
+                    slot = offset >> clog2(size)
+                    m.d.comb += [
+                        self.element_ends.eq(1),
+                        self.beat_ends.eq((offset == self._bus_bytes - size) | self.row_ends),
+                        self.data.eq(self.beat.word_select(slot, 8 * size)),
+                    ]
+                    with m.If(self.advance):
+                        m.d.sync += offset.eq(Mux(self.row_ends, next_row, offset + size))
+        with m.If(self.advance):
+            m.d.sync += self.column.eq(Mux(self.element_ends, 0, self.column + 1))
+            with m.If(self.row_ends):
+                m.d.sync += row.eq(next_row)
+        with m.If(self.start):
+            m.d.sync += [
+                row.eq(self.address),
+                offset.eq(self.address),
+                stride.eq(self.stride),
+                self.column.eq(0),
+            ]

@@ -1,0 +1,89 @@
+"""The base of every component here: built in place for simulation, a module of its own in Verilog.
+
+Amaranth's own converter gives each instance a module and invents its ports from what crosses the
+boundary. Readers of Verilog expect one module for sixteen equal lanes, with the ports that its
+source declares. So a `Block`, when it is exported, puts only an instance of itself into its parent,
+and is converted once, by itself, whatever the number of its instances.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Protocol, Self, runtime_checkable
+
+from amaranth.hdl import (
+    Elaboratable,
+    Fragment,
+    Instance,
+    Module,
+    ResetInserter,
+    ResetSignal,
+    Value,
+)
+from amaranth.lib import wiring
+
+__all__ = ["Block", "Exporter", "ResetBy"]
+
+
+@runtime_checkable
+class Exporter(Protocol):
+    """A platform that collects blocks as modules; passed down through `elaborate`."""
+
+    def instance(self, block: Block, reset: Value) -> Instance:
+        """An instance of the block's module, reset by `reset`."""
+        ...
+
+
+class Block(wiring.Component):
+    """A component that says what it is made of in `build`.
+
+    Two blocks of one class that were constructed with equal arguments are the same module.
+    """
+
+    arguments: tuple[object, ...]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        block: Self = super().__new__(cls)
+        block.arguments = (*args, *sorted(kwargs.items()))
+        return block
+
+    @abstractmethod
+    def build(self, m: Module) -> None:
+        """Describe the circuit inside `m`."""
+
+    def variant(self) -> str:
+        """What tells this module from others of its class in a module's name, if anything."""
+        return ""
+
+    def elaborate(self, platform: object) -> Module | Instance:
+        """Build in place, or, for an exporter, an instance."""
+        if isinstance(platform, Exporter):
+            return platform.instance(self, ResetSignal())
+        m = Module()
+        self.build(m)
+        return m
+
+
+class ResetBy(Elaboratable):
+    """A block that a signal resets too, besides its clock domain's own reset."""
+
+    def __init__(self, reset: Value, block: Block) -> None:
+        self._reset = reset
+        self._block = block
+
+    def elaborate(self, platform: object) -> Fragment:
+        """As `Block.elaborate`, with the second reset."""
+        if isinstance(platform, Exporter):
+            return Fragment.get(self._block, _WithReset(platform, self._reset))
+        return Fragment.get(ResetInserter(self._reset)(self._block), platform)
+
+
+class _WithReset:
+    """An exporter whose instances are reset by one signal more."""
+
+    def __init__(self, exporter: Exporter, reset: Value) -> None:
+        self._exporter = exporter
+        self._reset = reset
+
+    def instance(self, block: Block, reset: Value) -> Instance:
+        return self._exporter.instance(block, reset | self._reset)

@@ -1,0 +1,105 @@
+"""Cuts rows of DRAM into AXI bursts: the address generator of every DMA."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hw.config import PAGE_BYTES, HardwareConfig
+from hw.rtl.block import Block
+from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2, rows_layout
+
+__all__ = ["BurstGenerator"]
+
+
+class BurstGenerator(Block):
+    """One burst a cycle, each a pure function of address and length.
+
+    A burst never spans two rows, never crosses a 4 KiB boundary (AMBA AXI4, A3.4.1), and is at
+    most `longest` beats. Addresses are aligned down to a beat: a row that begins or ends inside a
+    beat takes the whole of it.
+
+    Members
+    -------
+    start, rows
+        Take a new job. Must not be given while `active`. The first burst is offered two cycles
+        later.
+    burst
+        The bursts, in order.
+    last
+        The burst offered is the job's last.
+    active
+        There are bursts to come.
+    """
+
+    def __init__(self, config: HardwareConfig, *, longest: int, size_bits: int) -> None:
+        self._bus_bytes = config.bus_bytes
+        self._longest = longest
+        self._rows = rows_layout(config.address_bits, size_bits)
+        super().__init__(
+            {
+                "start": In(1),
+                "rows": In(self._rows),
+                "burst": Out(stream.Signature(burst_layout(config))),
+                "last": Out(1),
+                "active": Out(1),
+            }
+        )
+
+    def variant(self) -> str:
+        """Longest burst, and bits of a row's size."""
+        return f"{self._longest}x{self._rows['size'].width}"
+
+    def build(self, m: Module) -> None:
+        beat_bits = clog2(self._bus_bytes)
+        page_beats = PAGE_BYTES // self._bus_bytes
+        size_bits = self._rows["size"].width
+
+        job = Signal(self._rows, reset_less=True)
+        setup = Signal()
+        running = Signal()
+        # The number of a beat in memory is its address without the bits inside a beat.
+        beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
+        left = Signal(size_bits + 1 - beat_bits, reset_less=True)
+
+        def beats_in_row(address: Value) -> Value:
+            inside = address[:beat_bits]
+            return (inside + job.size + (self._bus_bytes - 1)) >> beat_bits
+
+        to_page = Signal(range(page_beats + 1))
+        room = Signal(BEATS_BITS)
+        row_ends = Signal()
+        next_row = Signal(data.View(self._rows, job).address.shape())
+        m.d.comb += [
+            to_page.eq(page_beats - beat[: clog2(page_beats)]),
+            room.eq(Mux(to_page < self._longest, to_page, self._longest)),
+            row_ends.eq(left <= room),
+            next_row.eq(job.address + job.stride),
+            self.burst.valid.eq(running),
+            self.burst.payload.address.eq(beat << beat_bits),
+            self.burst.payload.beats.eq(Mux(row_ends, left, room)),
+            self.last.eq(row_ends & (job.rows == 1)),
+            self.active.eq(setup | running),
+        ]
+
+        with m.If(self.start):
+            m.d.sync += [job.eq(self.rows), setup.eq(1)]
+        with m.If(setup):
+            m.d.sync += [
+                setup.eq(0),
+                running.eq(1),
+                beat.eq(job.address >> beat_bits),
+                left.eq(beats_in_row(job.address)),
+            ]
+        with m.If(self.burst.valid & self.burst.ready):
+            with m.If(row_ends):
+                m.d.sync += [
+                    running.eq(~self.last),
+                    job.rows.eq(job.rows - 1),
+                    job.address.eq(next_row),
+                    beat.eq(next_row >> beat_bits),
+                    left.eq(beats_in_row(next_row)),
+                ]
+            with m.Else():
+                m.d.sync += [beat.eq(beat + room), left.eq(left - room)]

@@ -1,0 +1,133 @@
+"""Refuses illegal instructions before they reach a module."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, memory_layout
+from hw.faults import Fault
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.layouts import INSTRUCTION_BITS, view_of
+
+__all__ = ["Check"]
+
+FAULT_BITS = 6
+EXTENT_BITS = 17
+"""65535 and two pads of 15."""
+MAX_SHIFT = 31
+
+
+class Check(Block):
+    """A pipeline of three stages that finds what is wrong with an instruction by itself.
+
+    The rules and their order are `hw.isa.validate`'s: of several faults the smallest counts.
+
+    Members
+    -------
+    word
+        The instruction that enters.
+    step
+        Move every stage one on.
+    fault
+        What is wrong with the word that entered three steps ago.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__({"word": In(INSTRUCTION_BITS), "step": In(1), "fault": Out(FAULT_BITS)})
+
+    def build(self, m: Module) -> None:
+        # Stage 1 has the word, stage 2 what its fields alone say and the two factors of its
+        # on-chip range, stage 3 their product; the range's end is compared behind stage 3.
+        word = Signal(INSTRUCTION_BITS, reset_less=True)
+        move = data.View(view_of(memory_layout(self._config)), word)
+        moves_data = Signal()
+        early_2 = Signal(FAULT_BITS, reset_less=True)
+        rows = Signal(EXTENT_BITS, reset_less=True)
+        width = Signal(EXTENT_BITS, reset_less=True)
+        base_2 = Signal(16, reset_less=True)
+        limit_2 = Signal(17, reset_less=True)
+        early_3 = Signal(FAULT_BITS, reset_less=True)
+        extent = Signal(2 * EXTENT_BITS, reset_less=True)
+        base_3 = Signal(16, reset_less=True)
+        limit_3 = Signal(17, reset_less=True)
+        beyond = Signal()
+        m.d.comb += moves_data.eq(
+            ((move.opcode == Opcode.LOAD) | (move.opcode == Opcode.STORE)) & (move.x_size != 0)
+        )
+        with m.If(self.step):
+            m.d.sync += [
+                word.eq(self.word),
+                early_2.eq(self._from_fields(m, word)),
+                rows.eq(Mux(moves_data, move.y_pad_0 + move.y_size + move.y_pad_1, 0)),
+                width.eq(move.x_pad_0 + move.x_size + move.x_pad_1),
+                base_2.eq(Mux(moves_data, move.sram_base, 0)),
+                limit_2.eq(self._depth(m, move.memory_type)),
+                early_3.eq(early_2),
+                extent.eq(rows * width),
+                base_3.eq(base_2),
+                limit_3.eq(limit_2),
+            ]
+        m.d.comb += [
+            beyond.eq(base_3 + extent > limit_3),
+            self.fault.eq(early_3),
+        ]
+        early_wins = (early_3 != Fault.NONE) & (early_3 < Fault.SRAM_RANGE)
+        with m.If(beyond & ~early_wins):
+            m.d.comb += self.fault.eq(Fault.SRAM_RANGE)
+
+    def _depth(self, m: Module, memory_type: Value) -> Value:
+        depth = Signal(17, name="depth")
+        with m.Switch(memory_type):
+            for memory in MemoryId:
+                with m.Case(memory):
+                    m.d.comb += depth.eq(self._config.depth(memory))
+            with m.Default():
+                m.d.comb += depth.eq(0)
+        return depth
+
+    def _from_fields(self, m: Module, word: Value) -> Value:
+        """The smallest fault that the fields show by themselves."""
+        fault = Signal(FAULT_BITS, name="early")
+        move = data.View(view_of(memory_layout(self._config)), word)
+        loops = data.View(view_of(gemm_layout(self._config)), word)
+        alu = data.View(view_of(alu_layout(self._config)), word)
+        is_load = move.opcode == Opcode.LOAD
+        is_store = move.opcode == Opcode.STORE
+        is_alu = move.opcode == Opcode.ALU
+        is_loop = (move.opcode == Opcode.GEMM) | is_alu
+        unknown_memory = move.memory_type > max(MemoryId)
+        pads = word[112:128] != 0
+        loads_array = (move.memory_type == MemoryId.INP) | (move.memory_type == MemoryId.WGT)
+        in_load = is_load & loads_array
+        shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
+        too_far = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
+        rules = {
+            Fault.OPCODE: move.opcode > max(Opcode),
+            Fault.MEMORY_ID: (is_load | is_store) & unknown_memory,
+            Fault.LOAD_OUT: is_load & (move.memory_type == MemoryId.OUT),
+            Fault.STORE_MEMORY: is_store & (move.memory_type != MemoryId.OUT),
+            Fault.STORE_PAD: is_store & (move.x_size != 0) & pads,
+            Fault.NO_ROWS: (is_load | is_store) & (move.x_size != 0) & (move.y_size == 0),
+            Fault.LOOP_COUNT: is_loop & ((loops.iter_out == 0) | (loops.iter_in == 0)),
+            Fault.UOP_RANGE: is_loop
+            & (
+                (loops.uop_end <= loops.uop_bgn)
+                | (loops.uop_end > self._config.depth(MemoryId.UOP))
+            ),
+            Fault.SHIFT: is_alu & shift & too_far,
+            Fault.TOKEN_FLAG: (in_load & (move.pop_prev | move.push_prev))
+            | (is_store & (move.pop_next | move.push_next)),
+            Fault.FEATURE: is_alu & (alu.alu_opcode > max(AluOp)),
+        }
+        # The first rule that is broken, in order of its number.
+        first = m.If
+        for number in sorted(rules):
+            with first(rules[number]):
+                m.d.comb += fault.eq(Const(number, FAULT_BITS))
+            first = m.Elif
+        return fault

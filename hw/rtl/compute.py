@@ -1,0 +1,216 @@
+"""The compute module: GEMM, ALU, and the LOADs of micro-ops and accumulators."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode, memory_layout
+from hw.memories import MemoryId
+from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
+from hw.rtl.array import Array
+from hw.rtl.block import Block
+from hw.rtl.gate import Gate
+from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
+from hw.rtl.load_dma import LoadDma, bases_layout
+from hw.rtl.micro_ops import MicroOps
+from hw.rtl.pipeline import Pipeline
+from hw.rtl.ports import ReadPort, TokenPort
+from hw.rtl.scratchpad import Scratchpad
+
+__all__ = ["ComputeModule"]
+
+
+class ComputeModule(Block):
+    """Executes its queue in order.
+
+    GEMMs and ALUs follow each other into the pipeline without a gap; everything else starts when
+    the pipeline is empty and has it for itself. An instruction's tokens are pushed in the cycle of
+    its last write.
+
+    Members
+    -------
+    queue, prev, next
+        Instructions, and the tokens shared with load and with store.
+    bases, port
+        As in `LoadDma`.
+    array_enable, inp_address, inp_data, wgt_address, wgt_data
+        Reads of INP and WGT, a cycle later.
+    out_enable, out_address, out_data
+        Reads of OUT, for the store module.
+    halt
+        Start nothing more.
+    finished
+        FINISH has been executed.
+    bad_index, bad_shift, fault_index
+        As in `Pipeline`.
+    status
+        What it is doing.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        acc = config.index_bits(MemoryId.ACC)
+        super().__init__(
+            {
+                "queue": In(stream.Signature(queued_layout())),
+                "prev": Out(TokenPort()),
+                "next": Out(TokenPort()),
+                "bases": In(bases_layout(config)),
+                "port": Out(ReadPort(config)),
+                "array_enable": Out(1),
+                "inp_address": Out(config.index_bits(MemoryId.INP)),
+                "inp_data": In(8 * config.element_bytes(MemoryId.INP)),
+                "wgt_address": Out(config.index_bits(MemoryId.WGT)),
+                "wgt_data": In(8 * config.element_bytes(MemoryId.WGT)),
+                "out_enable": In(1),
+                "out_address": In(acc),
+                "out_data": Out(8 * config.acc_lanes),
+                "halt": In(1),
+                "finished": Out(1),
+                "bad_index": Out(1),
+                "bad_shift": Out(1),
+                "fault_index": Out(INDEX_BITS),
+                "status": Out(ModuleStatus()),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.gate = gate = Gate(config)
+        m.submodules.micro_ops = micro_ops = MicroOps(config)
+        m.submodules.pipeline = pipeline = Pipeline(config)
+        m.submodules.dma = dma = LoadDma(config, COMPUTE_MEMORIES, depth=config.compute_buffer)
+        wiring.connect(m, wiring.flipped(self.queue), gate.queue)
+        wiring.connect(m, dma.port, wiring.flipped(self.port))
+        self._datapath(m, micro_ops, pipeline, dma)
+
+        # Three kinds of instruction: loops, which share the pipeline; LOADs with data, which have
+        # the DMA; and what only carries tokens (an empty LOAD, FINISH), which ends a cycle later.
+        head = data.View(view_of(memory_layout(config)), gate.word)
+        is_loop = Signal()
+        moves_data = Signal()
+        alone = Signal()
+        tokens_only = Signal()
+        m.d.comb += [
+            is_loop.eq((head.opcode == Opcode.GEMM) | (head.opcode == Opcode.ALU)),
+            moves_data.eq((head.opcode == Opcode.LOAD) & (head.x_size != 0)),
+            alone.eq(dma.active | tokens_only),
+        ]
+        with m.If(is_loop):
+            m.d.comb += gate.ready.eq(~self.halt & ~alone & micro_ops.ready)
+        with m.Else():
+            m.d.comb += gate.ready.eq(~self.halt & ~alone & ~micro_ops.valid & pipeline.empty)
+
+        loop_index = Signal(INDEX_BITS, reset_less=True)
+        index = Signal(INDEX_BITS, reset_less=True)
+        push_prev = Signal()
+        push_next = Signal()
+        finishes = Signal()
+        m.d.comb += [
+            micro_ops.start.eq(gate.start & is_loop),
+            micro_ops.word.eq(gate.word),
+            dma.start.eq(gate.start & moves_data),
+            dma.word.eq(head),
+            dma.bases.eq(self.bases),
+            pipeline.valid.eq(micro_ops.valid),
+            pipeline.last.eq(micro_ops.last),
+            pipeline.current.eq(micro_ops.current),
+            pipeline.index.eq(loop_index),
+            pipeline.halt.eq(self.halt),
+        ]
+        m.d.sync += tokens_only.eq(gate.start & ~is_loop & ~moves_data)
+        with m.If(gate.start):
+            m.d.sync += [
+                index.eq(gate.index),
+                push_prev.eq(head.push_prev),
+                push_next.eq(head.push_next),
+                finishes.eq(head.opcode == Opcode.FINISH),
+            ]
+        with m.If(micro_ops.start):
+            m.d.sync += loop_index.eq(gate.index)
+        with m.If(tokens_only & finishes):
+            m.d.sync += self.finished.eq(1)
+
+        ends_alone = Signal()
+        m.d.comb += [
+            ends_alone.eq(tokens_only | dma.last),
+            gate.prev.available.eq(self.prev.available),
+            gate.next.available.eq(self.next.available),
+            self.prev.pop.eq(gate.prev.pop),
+            self.next.pop.eq(gate.next.pop),
+            self.prev.push.eq((ends_alone & push_prev) | pipeline.push_prev),
+            self.next.push.eq((ends_alone & push_next) | pipeline.push_next),
+            self.bad_index.eq(pipeline.bad_index),
+            self.bad_shift.eq(pipeline.bad_shift),
+            self.fault_index.eq(pipeline.fault_index),
+        ]
+        in_loops = micro_ops.valid | ~pipeline.empty
+        m.d.comb += self.status.end_index.eq(Mux(ends_alone, index, pipeline.end_index))
+        self._report(m, gate, dma, in_loops | alone, ends_alone | pipeline.ends, index)
+
+    def _report(
+        self, m: Module, gate: Gate, dma: LoadDma, under_way: Signal, ends: Signal, index: Signal
+    ) -> None:
+        """Busy while anything is under way; a token is waited for only when nothing is."""
+        status = self.status
+        m.d.comb += [
+            status.busy.eq((under_way & ~dma.starved) | gate.start),
+            status.memory.eq(dma.starved),
+            status.token.eq(~under_way & (gate.waits != 0)),
+            status.quiet.eq(~under_way & ~gate.start),
+            status.active.eq(under_way | gate.valid),
+            status.index.eq(index),
+            status.waits.eq(gate.waits),
+            status.events.start.eq(gate.start),
+            status.events.end.eq(ends),
+            status.events.pop_prev.eq(gate.prev.pop),
+            status.events.pop_next.eq(gate.next.pop),
+            status.events.push_prev.eq(self.prev.push),
+            status.events.push_next.eq(self.next.push),
+        ]
+        with m.If(~under_way):
+            m.d.comb += status.index.eq(gate.index)
+
+    def _datapath(self, m: Module, micro_ops: MicroOps, pipeline: Pipeline, dma: LoadDma) -> None:
+        """Micro-op memory, accumulators and lanes around the pipeline."""
+        config = self._config
+        m.submodules.uop_memory = uop = Scratchpad(
+            bits=32, column_bits=32, depth=config.depth(MemoryId.UOP)
+        )
+        m.submodules.accumulator = acc = Accumulator(config)
+        m.submodules.array = array = Array(config)
+        write = dma.write
+        m.d.comb += [
+            uop.write_enable.eq(write.valid & write.select[COMPUTE_MEMORIES.index(MemoryId.UOP)]),
+            uop.write_address.eq(write.address),
+            uop.read_enable.eq(micro_ops.valid),
+            uop.read_address.eq(micro_ops.uop),
+            pipeline.uop.eq(uop.read_data),
+            pipeline.offsets.eq(micro_ops.offsets),
+            self.array_enable.eq(pipeline.array_enable),
+            self.inp_address.eq(pipeline.inp_address),
+            self.wgt_address.eq(pipeline.wgt_address),
+            array.inp.eq(self.inp_data),
+            array.wgt.eq(self.wgt_data),
+            array.control.eq(pipeline.control),
+            array.enable.eq(pipeline.mac_enable),
+            pipeline.too_far.eq(array.too_far),
+            acc.dst_enable.eq(pipeline.dst_enable),
+            acc.dst_address.eq(pipeline.dst_address),
+            array.dst.eq(acc.dst_data),
+            acc.src_enable.eq(pipeline.src_enable),
+            acc.src_address.eq(pipeline.src_address),
+            array.src.eq(acc.src_data),
+            acc.write_enable.eq(pipeline.write_enable),
+            acc.write_address.eq(pipeline.write_address),
+            acc.write_data.eq(array.result),
+            acc.out_enable.eq(self.out_enable),
+            acc.out_address.eq(self.out_address),
+            self.out_data.eq(acc.out_data),
+        ]
+        with m.If(~write.pad):
+            m.d.comb += uop.write_data.eq(write.data)
+        wiring.connect(m, dma.write, acc.dma)

@@ -1,0 +1,116 @@
+"""The life of a launch: start, run, end well, or stop and drain."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.faults import Fault
+from hw.rtl.block import Block
+from hw.rtl.check import FAULT_BITS
+from hw.rtl.core import NO_INSTRUCTION
+from hw.rtl.layouts import INDEX_BITS
+
+__all__ = ["Control"]
+
+PATIENCE = 4
+"""Cycles without any sign of life after which nothing can come any more."""
+
+
+class Control(Block):
+    """Runs the core.
+
+    Members
+    -------
+    launch, soft_reset, empty
+        From the registers; `empty` says that the program has no instructions.
+    core_reset, core_start, core_halt
+        To the core. The core is reset before every launch and after every stop, when the bus is
+        idle; the on-chip memories are not.
+    complete, tokens_left, stuck, bus_idle, fault, fault_index
+        From the core.
+    running
+        High from the cycle in which the core starts to the one in which it is done.
+    draining
+        A stop waits for the bus.
+    done, error
+        The launch has ended in this cycle.
+    error_code, error_index
+        What the last launch stopped for; kept until the next.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "launch": In(1),
+                "soft_reset": In(1),
+                "empty": In(1),
+                "core_reset": Out(1),
+                "core_start": Out(1),
+                "core_halt": Out(1),
+                "complete": In(1),
+                "tokens_left": In(1),
+                "stuck": In(1),
+                "bus_idle": In(1),
+                "fault": In(FAULT_BITS),
+                "fault_index": In(INDEX_BITS),
+                "running": Out(1),
+                "draining": Out(1),
+                "done": Out(1),
+                "error": Out(1),
+                "error_code": Out(FAULT_BITS),
+                "error_index": Out(INDEX_BITS),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        silence = Signal(range(PATIENCE + 1))
+        failed = Signal()
+
+        def stop(fault: Fault | Signal, index: Signal | int) -> None:
+            m.d.sync += [self.error_code.eq(fault), self.error_index.eq(index), failed.eq(1)]
+            m.next = "DRAIN"
+
+        with m.FSM():
+            with m.State("IDLE"):
+                with m.If(self.launch):
+                    m.d.comb += self.core_reset.eq(1)
+                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), silence.eq(0)]
+                    m.next = "START"
+            with m.State("START"):
+                m.d.comb += [self.running.eq(1), self.core_start.eq(~self.empty)]
+                m.next = "RUN"
+                with m.If(self.empty):
+                    stop(Fault.NO_FINISH, NO_INSTRUCTION)
+            with m.State("RUN"):
+                m.d.comb += self.running.eq(1)
+                with m.If(self.stuck):
+                    m.d.sync += silence.eq(silence + 1)
+                with m.Else():
+                    m.d.sync += silence.eq(0)
+                with m.If(self.fault != Fault.NONE):
+                    stop(self.fault, self.fault_index)
+                with m.Elif(self.complete & self.tokens_left):
+                    stop(Fault.TOKENS_LEFT, NO_INSTRUCTION)
+                with m.Elif(self.complete):
+                    m.d.comb += self.done.eq(1)
+                    m.next = "IDLE"
+                with m.Elif(silence == PATIENCE):
+                    stop(Fault.DEADLOCK, NO_INSTRUCTION)
+                with m.Elif(self.soft_reset):
+                    m.next = "DRAIN"
+            with m.State("DRAIN"):
+                m.d.comb += [self.draining.eq(1), self.core_halt.eq(1)]
+                with m.If(self.bus_idle):
+                    m.d.comb += self.error.eq(failed)
+                    m.next = "STOPPED"
+            with m.State("STOPPED"):
+                # The modules' state stays to be read until the next launch or soft reset.
+                m.d.comb += self.core_halt.eq(1)
+                with m.If(self.launch):
+                    m.d.comb += self.core_reset.eq(1)
+                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), silence.eq(0)]
+                    m.next = "START"
+                with m.Elif(self.soft_reset | ~failed):
+                    m.d.comb += self.core_reset.eq(1)
+                    m.next = "IDLE"

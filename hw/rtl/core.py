@@ -1,0 +1,206 @@
+"""Everything between the control registers and the bus."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.faults import Fault
+from hw.memories import Module as Stage
+from hw.memories import TokenQueue
+from hw.rtl.block import Block
+from hw.rtl.check import FAULT_BITS
+from hw.rtl.compute import ComputeModule
+from hw.rtl.dispatch import Dispatch
+from hw.rtl.instruction_reader import InstructionReader
+from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout
+from hw.rtl.load import LOAD_MEMORIES, LoadModule
+from hw.rtl.load_dma import bases_layout
+from hw.rtl.ports import axi_master
+from hw.rtl.queue import Queue
+from hw.rtl.read_master import CLIENTS, ReadMaster
+from hw.rtl.scratchpad import Scratchpad
+from hw.rtl.store import StoreModule
+from hw.rtl.tokens import TokenCounter
+
+__all__ = ["NO_INSTRUCTION", "Core"]
+
+NO_INSTRUCTION = (1 << INDEX_BITS) - 1
+"""What stands for an instruction's index where no single one is at fault."""
+
+
+class Core(Block):
+    """Fetch, three modules held in step by tokens, and their way to memory.
+
+    Members
+    -------
+    start, address, count, bases
+        Run the `count` instructions at `address`. `count` is above 0.
+    axi
+        The AXI4 master.
+    halt
+        Start nothing more; `bus_idle` tells when the bus has been given and has given its due.
+    complete
+        FINISH has been executed and nothing is left to do.
+    tokens_left
+        Some counter is not zero.
+    stuck
+        Nothing is under way and nothing can start.
+    fault, fault_index
+        The first thing that is wrong in this cycle (`Fault.NONE`: nothing).
+    load, compute, store
+        What the modules are doing.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(config.address_bits),
+                "count": In(INDEX_BITS),
+                "bases": In(bases_layout(config)),
+                "axi": Out(axi_master(config)),
+                "halt": In(1),
+                "bus_idle": Out(1),
+                "complete": Out(1),
+                "tokens_left": Out(1),
+                "stuck": Out(1),
+                "fault": Out(FAULT_BITS),
+                "fault_index": Out(INDEX_BITS),
+                **{stage.name.lower(): Out(ModuleStatus()) for stage in Stage},
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.reader = reader = InstructionReader(config)
+        m.submodules.dispatch = dispatch = Dispatch(config)
+        m.submodules.load = load = LoadModule(config)
+        m.submodules.compute = compute = ComputeModule(config)
+        m.submodules.store = store = StoreModule(config)
+        m.submodules.read_master = reads = ReadMaster(config)
+        modules = (load, compute, store)
+
+        wiring.connect(m, reader.instruction, dispatch.instruction)
+        for name, module in zip(("load", "compute", "store"), modules, strict=True):
+            queue = Queue(queued_layout(), config.instruction_queue)
+            m.submodules[f"{name}_queue"] = queue
+            wiring.connect(m, getattr(dispatch, name), queue.i)
+            wiring.connect(m, queue.o, module.queue)
+            wiring.connect(m, module.status, wiring.flipped(getattr(self, name)))
+            m.d.comb += module.bases.eq(self.bases)
+        for client, port in zip(CLIENTS, (reader.port, compute.port, load.port), strict=True):
+            wiring.connect(m, port, getattr(reads, client))
+        self._bus(m, reads, store)
+        overflows, counters = self._tokens(m, load, compute, store)
+        self._scratchpads(m, load, compute)
+
+        m.d.comb += [
+            reader.start.eq(self.start),
+            reader.address.eq(self.address),
+            reader.count.eq(self.count),
+            dispatch.start.eq(self.start),
+            dispatch.count.eq(self.count),
+            compute.out_enable.eq(store.out_enable),
+            compute.out_address.eq(store.out_address),
+            store.out_data.eq(compute.out_data),
+            compute.halt.eq(self.halt),
+            store.halt.eq(self.halt),
+            reads.halt.eq(self.halt),
+            self.bus_idle.eq(reads.idle & store.idle),
+            self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
+        ]
+        quiet = Cat(module.status.quiet for module in modules).all() & reads.idle
+        waiting = Cat(module.status.active for module in modules).any()
+        m.d.comb += [
+            self.complete.eq(compute.finished & quiet & ~waiting & dispatch.stuck),
+            self.stuck.eq(quiet & dispatch.stuck & ~self.complete),
+        ]
+        self._faults(m, dispatch, compute, store, reads, overflows)
+
+    def _bus(self, m: Module, reads: ReadMaster, store: StoreModule) -> None:
+        """Five channels from two masters."""
+        for half in (reads.axi, store.axi):
+            for name, member in half.signature.members.items():
+                inside, outside = getattr(half, name), getattr(self.axi, name)
+                if member.flow == Out:
+                    m.d.comb += outside.eq(inside)
+                else:
+                    m.d.comb += inside.eq(outside)
+
+    def _tokens(
+        self, m: Module, load: LoadModule, compute: ComputeModule, store: StoreModule
+    ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
+        """Four counters; each overflow comes with the index of the instruction that pushed."""
+        ends = {
+            TokenQueue.LOAD_TO_COMPUTE: (load.next, compute.prev),
+            TokenQueue.COMPUTE_TO_LOAD: (compute.prev, load.next),
+            TokenQueue.COMPUTE_TO_STORE: (compute.next, store.prev),
+            TokenQueue.STORE_TO_COMPUTE: (store.prev, compute.next),
+        }
+        statuses = {Stage.LOAD: load.status, Stage.COMPUTE: compute.status}
+        statuses[Stage.STORE] = store.status
+        overflows = []
+        counters = []
+        for queue, (producer, consumer) in ends.items():
+            m.submodules[f"tokens_{queue.name.lower()}"] = counter = TokenCounter()
+            m.d.comb += [
+                counter.push.eq(producer.push),
+                counter.pop.eq(consumer.pop),
+                consumer.available.eq(counter.available),
+            ]
+            overflows.append((counter.overflow, statuses[queue.producer].end_index))
+            counters.append(counter)
+        return overflows, counters
+
+    def _scratchpads(self, m: Module, load: LoadModule, compute: ComputeModule) -> None:
+        """INP and WGT, written by load and read by compute."""
+        write = load.write
+        for index, memory in enumerate(LOAD_MEMORIES):
+            name = memory.name.lower()
+            bits = 8 * self._config.element_bytes(memory)
+            column_bits = min(bits, self._config.bus_bits)
+            pad = Scratchpad(bits=bits, column_bits=column_bits, depth=self._config.depth(memory))
+            m.submodules[f"{name}_memory"] = pad
+            enable = Signal(pad.columns, name=f"{name}_enable")
+            m.d.comb += [
+                enable.eq((write.pad.replicate(pad.columns)) | (1 << write.column)),
+                pad.write_address.eq(write.address),
+                pad.read_enable.eq(compute.array_enable),
+                pad.read_address.eq(getattr(compute, f"{name}_address")),
+                getattr(compute, f"{name}_data").eq(pad.read_data),
+            ]
+            with m.If(write.valid & write.select[index]):
+                m.d.comb += pad.write_enable.eq(enable)
+            with m.If(~write.pad):
+                m.d.comb += pad.write_data.eq(write.data)
+
+    def _faults(
+        self,
+        m: Module,
+        dispatch: Dispatch,
+        compute: ComputeModule,
+        store: StoreModule,
+        reads: ReadMaster,
+        overflows: list[tuple[Signal, Signal]],
+    ) -> None:
+        """One fault a cycle; where several come together, any of them will do."""
+        reader_index = Array(
+            [NO_INSTRUCTION, compute.status.index, self.load.index, NO_INSTRUCTION]
+        )
+        found = [
+            (compute.bad_index, Fault.SRAM_INDEX, compute.fault_index),
+            (compute.bad_shift, Fault.SHIFT, compute.fault_index),
+            (reads.fault, Fault.BUS_READ, reader_index[reads.fault_client]),
+            (store.fault, Fault.BUS_WRITE, store.fault_index),
+            *((full, Fault.TOKEN_OVERFLOW, index) for full, index in overflows),
+            (dispatch.fault != Fault.NONE, dispatch.fault, dispatch.fault_index),
+        ]
+        condition = m.If
+        for happens, fault, index in found:
+            with condition(happens):
+                m.d.comb += [self.fault.eq(fault), self.fault_index.eq(index)]
+            condition = m.Elif

@@ -1,0 +1,127 @@
+"""Deals instructions to the three queues, in program order."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode, memory_layout
+from hw.faults import Fault
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.check import FAULT_BITS, Check
+from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, queued_layout, view_of
+
+__all__ = ["Dispatch"]
+
+
+class Dispatch(Block):
+    """One instruction a cycle, checked; a full queue blocks everything behind its instruction.
+
+    Members
+    -------
+    start, count
+        A new program of `count` instructions.
+    instruction
+        The words, in order.
+    load, compute, store
+        To the queues.
+    fault, fault_index
+        An instruction that is refused (`Fault.NONE`: none), and its index.
+    stuck
+        Nothing is left to deal, or the next queue is full.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        queued = stream.Signature(queued_layout())
+        super().__init__(
+            {
+                "start": In(1),
+                "count": In(INDEX_BITS),
+                "instruction": In(stream.Signature(INSTRUCTION_BITS)),
+                "load": Out(queued),
+                "compute": Out(queued),
+                "store": Out(queued),
+                "fault": Out(FAULT_BITS),
+                "fault_index": Out(INDEX_BITS),
+                "stuck": Out(1),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.check = check = Check(self._config)
+        # The words walk beside their check. A blocked head, or an illegal one, stops every stage.
+        valid = Signal(3)
+        words = [
+            Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True) for stage in range(3)
+        ]
+        head = data.View(view_of(memory_layout(self._config)), words[2])
+        step = Signal()
+        blocked = Signal()
+        m.d.comb += [
+            step.eq(~blocked),
+            check.step.eq(step),
+            check.word.eq(self.instruction.payload),
+            self.instruction.ready.eq(step),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                valid.eq(Cat(self.instruction.valid, valid[:2])),
+                words[0].eq(self.instruction.payload),
+                words[1].eq(words[0]),
+                words[2].eq(words[1]),
+            ]
+
+        index = Signal(INDEX_BITS)
+        left = Signal(INDEX_BITS)
+        finished = Signal()
+        is_finish = Signal()
+        legal = Signal()
+        m.d.comb += [is_finish.eq(head.opcode == Opcode.FINISH), legal.eq(self.fault == 0)]
+        with m.If(valid[2]):
+            m.d.comb += [self.fault.eq(check.fault), self.fault_index.eq(index)]
+            with m.If(finished & (check.fault == Fault.NONE)):
+                m.d.comb += self.fault.eq(Fault.AFTER_FINISH)
+            with m.Elif((left == 1) & ~is_finish & (check.fault == Fault.NONE)):
+                m.d.comb += self.fault.eq(Fault.NO_FINISH)
+
+        m.d.comb += self.stuck.eq((left == 0) | blocked)
+        self._route(m, head, words[2], index, valid[2] & legal, blocked)
+        with m.If(valid[2] & legal & ~blocked):
+            m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
+            with m.If(is_finish):
+                m.d.sync += finished.eq(1)
+        with m.If(self.start):
+            m.d.sync += [index.eq(0), left.eq(self.count), finished.eq(0)]
+
+    def _route(
+        self,
+        m: Module,
+        head: data.View,
+        word: Signal,
+        index: Signal,
+        go: Signal,
+        blocked: Signal,
+    ) -> None:
+        """STOREs to store, LOADs of INP and WGT to load, everything else to compute."""
+        to_array = (head.memory_type == MemoryId.INP) | (head.memory_type == MemoryId.WGT)
+        targets = {"load": self.load, "compute": self.compute, "store": self.store}
+        chosen = Signal(3)
+        with m.If(head.opcode == Opcode.STORE):
+            m.d.comb += chosen.eq(0b100)
+        with m.Elif((head.opcode == Opcode.LOAD) & to_array):
+            m.d.comb += chosen.eq(0b001)
+        with m.Else():
+            m.d.comb += chosen.eq(0b010)
+        refusals = []
+        for place, target in enumerate(targets.values()):
+            m.d.comb += [
+                target.valid.eq(go & chosen[place]),
+                target.payload.word.eq(word),
+                target.payload.index.eq(index),
+            ]
+            refusals.append(chosen[place] & ~target.ready)
+        m.d.comb += blocked.eq((go & Cat(refusals).any()) | (self.fault != Fault.NONE))

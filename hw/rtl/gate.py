@@ -1,0 +1,69 @@
+"""Where an instruction waits for its tokens before its module takes it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import memory_layout
+from hw.rtl.block import Block
+from hw.rtl.layouts import INDEX_BITS, queued_layout, view_of
+
+__all__ = ["Gate"]
+
+
+class Gate(Block):
+    """Takes the head of a queue when the module is ready and both its tokens are there.
+
+    Members
+    -------
+    queue
+        The module's instruction queue.
+    prev, next
+        The module's tokens; only `pop` is driven here.
+    ready
+        The module could start the head in this cycle.
+    start
+        It does: its tokens are popped in this very cycle.
+    word, index
+        The head.
+    valid, waits
+        There is a head; it lacks a token from (bit 0) the previous, (bit 1) the next module.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        pops = wiring.Signature({"available": In(1), "pop": Out(1)})
+        super().__init__(
+            {
+                "queue": In(stream.Signature(queued_layout())),
+                "prev": Out(pops),
+                "next": Out(pops),
+                "ready": In(1),
+                "start": Out(1),
+                "word": Out(queued_layout()["word"].shape),
+                "index": Out(INDEX_BITS),
+                "valid": Out(1),
+                "waits": Out(2),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        head = data.View(view_of(memory_layout(self._config)), self.queue.payload.word)
+        waits = Signal(2)
+        m.d.comb += [
+            self.word.eq(self.queue.payload.word),
+            self.index.eq(self.queue.payload.index),
+            self.valid.eq(self.queue.valid),
+            waits.eq(
+                Cat(head.pop_prev & ~self.prev.available, head.pop_next & ~self.next.available)
+            ),
+            self.start.eq(self.queue.valid & self.ready & (waits == 0)),
+            self.queue.ready.eq(self.start),
+            self.prev.pop.eq(self.start & head.pop_prev),
+            self.next.pop.eq(self.start & head.pop_next),
+        ]
+        with m.If(self.queue.valid):
+            m.d.comb += self.waits.eq(waits)

@@ -1,0 +1,107 @@
+"""Reads the program from DRAM, one instruction after the other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.rtl.block import Block
+from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, clog2
+from hw.rtl.ports import ReadPort
+from hw.rtl.read_stream import ReadStream
+
+__all__ = ["InstructionReader"]
+
+READ_AHEAD = 8
+"""Instructions asked for in one burst."""
+
+
+class InstructionReader(Block):
+    """Streams `count` instructions from `address` on.
+
+    Members
+    -------
+    start, address, count
+        A new program: its address (16-byte aligned) and its length, above 0.
+    port
+        To the read master.
+    instruction
+        The words, in order.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(config.address_bits),
+                "count": In(INDEX_BITS),
+                "port": Out(ReadPort(config)),
+                "instruction": Out(stream.Signature(INSTRUCTION_BITS)),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.stream = source = ReadStream(
+            config,
+            depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
+            longest=max(1, READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes),
+            size_bits=INDEX_BITS + clog2(INSTRUCTION_BYTES),
+        )
+        wiring.connect(m, source.port, wiring.flipped(self.port))
+        m.d.comb += [
+            source.start.eq(self.start),
+            source.rows.address.eq(self.address),
+            source.rows.size.eq(self.count << clog2(INSTRUCTION_BYTES)),
+            source.rows.rows.eq(1),
+        ]
+        if config.bus_bytes == INSTRUCTION_BYTES:
+            wiring.connect(m, source.beat, wiring.flipped(self.instruction))
+        elif config.bus_bytes < INSTRUCTION_BYTES:
+            self._join(m, source)
+        else:
+            self._split(m, source)
+
+    def _join(self, m: Module, source: ReadStream) -> None:
+        """Put narrow beats together; the last one passes straight through."""
+        beats = INSTRUCTION_BYTES // self._config.bus_bytes
+        kept = [
+            Signal(self._config.bus_bits, name=f"part_{index}", reset_less=True)
+            for index in range(beats - 1)
+        ]
+        part = Signal(range(beats))
+        whole = Signal()
+        m.d.comb += [
+            whole.eq(part == beats - 1),
+            self.instruction.valid.eq(source.beat.valid & whole),
+            self.instruction.payload.eq(Cat(*kept, source.beat.payload)),
+            source.beat.ready.eq(~whole | self.instruction.ready),
+        ]
+        with m.If(source.beat.valid & source.beat.ready):
+            m.d.sync += part.eq(Mux(whole, 0, part + 1))
+            with m.Switch(part):
+                for index, signal in enumerate(kept):
+                    with m.Case(index):
+                        m.d.sync += signal.eq(source.beat.payload)
+
+    def _split(self, m: Module, source: ReadStream) -> None:
+        """Take a wide beat apart; the program may begin and end inside one."""
+        beats = self._config.bus_bytes // INSTRUCTION_BYTES
+        slot = Signal(range(beats))
+        left = Signal(INDEX_BITS)
+        m.d.comb += [
+            self.instruction.valid.eq(source.beat.valid),
+            self.instruction.payload.eq(source.beat.payload.word_select(slot, INSTRUCTION_BITS)),
+            source.beat.ready.eq(self.instruction.ready & ((slot == beats - 1) | (left == 1))),
+        ]
+        with m.If(self.instruction.valid & self.instruction.ready):
+            m.d.sync += [slot.eq(slot + 1), left.eq(left - 1)]
+        with m.If(self.start):
+            m.d.sync += [
+                slot.eq(self.address >> clog2(INSTRUCTION_BYTES)),
+                left.eq(self.count),
+            ]

@@ -1,0 +1,126 @@
+"""One column of the array: a dot product, two operands with forwarding, an ALU, a result."""
+
+from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.rtl.alu import Alu
+from hw.rtl.block import Block
+from hw.rtl.mac import VALUE_BITS, Mac, tree_levels
+
+__all__ = ["Forward", "Lane", "LaneControl"]
+
+WIDTH = 32
+
+
+class Forward(data.Struct):
+    """Which younger copy of an operand counts; all clear: the one in memory."""
+
+    from_execute: 1
+    """The micro-op one ahead writes it: its result is ready when this one executes."""
+    from_write: 1
+    """The micro-op two ahead writes it in this cycle."""
+    from_written: 1
+    """The micro-op three ahead wrote it while it was read."""
+
+
+class LaneControl(data.Struct):
+    """What all lanes do in this cycle: operands are gathered, then executed, then written.
+
+    `gather_*` speaks of the micro-op whose operands are at the memories' outputs, `execute_*` of
+    the one behind it.
+    """
+
+    gather: 1
+    gather_imm: 1
+    imm: signed(WIDTH)
+    dst: Forward
+    src: Forward
+    execute: 1
+    execute_gemm: 1
+    execute_reset: 1
+    op: 3
+
+
+class Lane(Block):
+    """32 bits of every accumulator, and all that computes them.
+
+    A micro-op's operands are read from ACC two cycles before it executes. Up to three micro-ops
+    ahead of it may still be writing them, so each operand can come from three other places.
+
+    Members
+    -------
+    control, enable
+        For all lanes alike; `enable` is the dot product's.
+    inp, wgt
+        Vectors of signed bytes.
+    dst, src
+        The operands that ACC read.
+    result
+        What to write to ACC, one cycle after the execution.
+    too_far
+        The micro-op that executes shifts by a value outside -31..31.
+    """
+
+    def __init__(self, block_in: int) -> None:
+        self._block_in = block_in
+        super().__init__(
+            {
+                "control": In(LaneControl),
+                "enable": In(1 + tree_levels(block_in)),
+                "inp": In(VALUE_BITS * block_in),
+                "wgt": In(VALUE_BITS * block_in),
+                "dst": In(signed(WIDTH)),
+                "src": In(signed(WIDTH)),
+                "result": Out(signed(WIDTH)),
+                "too_far": Out(1),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.mac = mac = Mac(self._block_in)
+        m.submodules.alu = alu = Alu()
+        control = self.control
+        written = Signal(signed(WIDTH), reset_less=True)
+        a = Signal(signed(WIDTH), reset_less=True)
+        b = Signal(signed(WIDTH), reset_less=True)
+        a_from_execute = Signal(reset_less=True)
+        b_from_execute = Signal(reset_less=True)
+
+        with m.If(control.gather):
+            m.d.sync += [
+                a_from_execute.eq(control.dst.from_execute),
+                b_from_execute.eq(control.src.from_execute),
+            ]
+            with m.If(control.dst.from_write):
+                m.d.sync += a.eq(self.result)
+            with m.Elif(control.dst.from_written):
+                m.d.sync += a.eq(written)
+            with m.Else():
+                m.d.sync += a.eq(self.dst)
+            with m.If(control.gather_imm):
+                m.d.sync += b.eq(control.imm)
+            with m.Elif(control.src.from_write):
+                m.d.sync += b.eq(self.result)
+            with m.Elif(control.src.from_written):
+                m.d.sync += b.eq(written)
+            with m.Else():
+                m.d.sync += b.eq(self.src)
+
+        m.d.comb += [
+            mac.enable.eq(self.enable),
+            mac.inp.eq(self.inp),
+            mac.wgt.eq(self.wgt),
+            alu.op.eq(control.op),
+            alu.a.eq(Mux(a_from_execute, self.result, a)),
+            alu.b.eq(Mux(b_from_execute, self.result, b)),
+            self.too_far.eq(alu.too_far),
+        ]
+        m.d.sync += written.eq(self.result)
+        with m.If(control.execute):
+            with m.If(~control.execute_gemm):
+                m.d.sync += self.result.eq(alu.result)
+            with m.Elif(control.execute_reset):
+                m.d.sync += self.result.eq(0)
+            with m.Else():
+                m.d.sync += self.result.eq(alu.a + mac.dot)

@@ -1,0 +1,112 @@
+"""Packed words of the RTL, derived from the encoding tables."""
+
+from amaranth.hdl import signed, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES, WordLayout
+from hw.memories import MemoryId
+
+__all__ = [
+    "BEATS_BITS",
+    "INDEX_BITS",
+    "INSTRUCTION_BITS",
+    "Events",
+    "ModuleStatus",
+    "burst_layout",
+    "clog2",
+    "queued_layout",
+    "row_bits",
+    "rows_layout",
+    "view_of",
+]
+
+INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
+INDEX_BITS = 32
+"""Instructions of a launch are numbered with this many bits."""
+BEATS_BITS = 9
+"""Enough to count the 256 beats of AXI4's longest burst."""
+
+
+def clog2(value: int) -> int:
+    """The number of bits that count `value` things."""
+    return (value - 1).bit_length()
+
+
+def view_of(layout: WordLayout) -> data.FlexibleLayout:
+    """An encoding as an Amaranth layout."""
+    return data.FlexibleLayout(
+        layout.size,
+        {
+            field.name: data.Field(
+                signed(field.width) if field.signed else unsigned(field.width), field.lsb
+            )
+            for field in layout
+        },
+    )
+
+
+def queued_layout() -> data.StructLayout:
+    """What waits in an instruction queue: the word and its index in the program."""
+    return data.StructLayout({"word": INSTRUCTION_BITS, "index": INDEX_BITS})
+
+
+def burst_layout(config: HardwareConfig) -> data.StructLayout:
+    """One AXI burst: a beat-aligned address and a number of beats."""
+    return data.StructLayout({"address": config.address_bits, "beats": BEATS_BITS})
+
+
+def row_bits(config: HardwareConfig) -> int:
+    """Bits for the bytes in one row of a LOAD or STORE: 65535 of the largest elements."""
+    return 16 + max(clog2(config.element_bytes(memory)) for memory in MemoryId)
+
+
+def rows_layout(address_bits: int, size_bits: int) -> data.StructLayout:
+    """A two-dimensional stretch of DRAM: `rows` rows of `size` bytes, `stride` bytes apart."""
+    return data.StructLayout(
+        {"address": address_bits, "size": size_bits, "stride": size_bits, "rows": 16}
+    )
+
+
+class Events(data.Struct):
+    """What happens to a module's instructions in this cycle; `hw.rtl.top` sends them out."""
+
+    start: 1
+    end: 1
+    pop_prev: 1
+    pop_next: 1
+    push_prev: 1
+    push_next: 1
+
+
+class ModuleStatus(wiring.Signature):
+    """What a module shows of itself.
+
+    Members
+    -------
+    busy, token, memory
+        At most one of them each cycle; none is idle.
+    quiet
+        Nothing is under way, and nothing can start: there is no instruction, or it lacks a token.
+    active, index, waits
+        There is an instruction, under way or at the gate; its index; the tokens that the one at
+        the gate lacks (bit 0 from the previous module, bit 1 from the next).
+    events, end_index
+        What happens in this cycle, and the index of the instruction that ends.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "busy": Out(1),
+                "token": Out(1),
+                "memory": Out(1),
+                "quiet": Out(1),
+                "active": Out(1),
+                "index": Out(INDEX_BITS),
+                "waits": Out(2),
+                "end_index": Out(INDEX_BITS),
+                "events": Out(Events),
+            }
+        )

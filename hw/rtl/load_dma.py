@@ -1,0 +1,180 @@
+"""Executes LOADs: reads rows of DRAM and writes them, with their padding, on chip."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import memory_layout
+from hw.memories import MemoryId
+from hw.rtl.beat_cutter import BeatCutter
+from hw.rtl.block import Block
+from hw.rtl.layouts import clog2, row_bits, view_of
+from hw.rtl.ports import ReadPort
+from hw.rtl.read_stream import ReadStream
+
+__all__ = ["LoadDma", "WritePort", "bases_layout"]
+
+EXTENT_BITS = 18
+"""65535 elements between two pads of 15, twice over."""
+
+
+def bases_layout(config: HardwareConfig) -> data.StructLayout:
+    """One DRAM base address for each memory."""
+    return data.StructLayout({memory.name.lower(): config.address_bits for memory in MemoryId})
+
+
+def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.Signature:
+    """What a DMA writes in this cycle: `column` of element `address` of one memory, or zeros.
+
+    `select` has a bit for each memory. A beat that holds several elements is shifted so that the
+    one to be written lies in its lowest bits.
+    """
+    columns = max(config.element_bytes(memory) // config.bus_bytes for memory in memories)
+    return wiring.Signature(
+        {
+            "valid": Out(1),
+            "select": Out(len(memories)),
+            "pad": Out(1),
+            "address": Out(16),
+            "column": Out(max(1, clog2(columns))),
+            "data": Out(config.bus_bits),
+        }
+    )
+
+
+class LoadDma(Block):
+    """One LOAD at a time; one column or one padding element a cycle, in SRAM order.
+
+    Padding never waits for data; data is written one cycle after it arrived, or right behind the
+    element before it.
+
+    Members
+    -------
+    start, word
+        Take this LOAD (of one of `memories`, with x_size above 0). Not while `active`.
+    bases
+        DRAM addresses of the memories' elements 0.
+    port
+        To the read master.
+    write
+        To the memories.
+    active, last
+        A LOAD is under way; this cycle writes its last element.
+    starved
+        The next thing to write has not arrived.
+    """
+
+    def __init__(
+        self, config: HardwareConfig, memories: tuple[MemoryId, ...], *, depth: int
+    ) -> None:
+        self._config = config
+        self._memories = memories
+        self._depth = depth
+        super().__init__(
+            {
+                "start": In(1),
+                "word": In(view_of(memory_layout(config))),
+                "bases": In(bases_layout(config)),
+                "port": Out(ReadPort(config)),
+                "write": Out(WritePort(config, memories)),
+                "active": Out(1),
+                "last": Out(1),
+                "starved": Out(1),
+            }
+        )
+
+    def variant(self) -> str:
+        """The memories it serves."""
+        return "_".join(memory.name.lower() for memory in self._memories)
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.stream = stream = ReadStream(
+            config,
+            depth=self._depth,
+            longest=config.longest_burst,
+            size_bits=row_bits(config),
+        )
+        wiring.connect(m, stream.port, wiring.flipped(self.port))
+        self._request(m, stream)
+
+        # Everything below places elements. A rectangle of height x width elements is walked in
+        # order; those within [left, right) of the rows [top, bottom) come from DRAM.
+        load = Signal(view_of(memory_layout(config)), reset_less=True)
+        select = Signal(len(self._memories), reset_less=True)
+        with m.If(self.start):
+            m.d.sync += load.eq(self.word)
+            m.d.sync += select.eq(Cat(self.word.memory_type == each for each in self._memories))
+
+        setup = Signal()
+        running = Signal()
+        right = Signal(EXTENT_BITS, reset_less=True)
+        bottom = Signal(EXTENT_BITS, reset_less=True)
+        last_x = Signal(EXTENT_BITS, reset_less=True)
+        last_y = Signal(EXTENT_BITS, reset_less=True)
+        m.d.sync += setup.eq(self.start)
+        with m.If(setup):
+            m.d.sync += [
+                running.eq(1),
+                right.eq(load.x_pad_0 + load.x_size),
+                bottom.eq(load.y_pad_0 + load.y_size),
+                last_x.eq(load.x_pad_0 + load.x_size + load.x_pad_1 - 1),
+                last_y.eq(load.y_pad_0 + load.y_size + load.y_pad_1 - 1),
+            ]
+
+        x = Signal(EXTENT_BITS)
+        y = Signal(EXTENT_BITS)
+        from_dram = Signal()
+        writes = Signal()
+        element_ends = Signal()
+        row_ends = Signal()
+        m.d.comb += [
+            from_dram.eq((x >= load.x_pad_0) & (x < right) & (y >= load.y_pad_0) & (y < bottom)),
+            writes.eq(running & (~from_dram | stream.beat.valid)),
+            row_ends.eq(x == last_x),
+            self.active.eq(setup | running),
+            self.starved.eq(running & from_dram & ~stream.beat.valid),
+            self.last.eq(element_ends & row_ends & (y == last_y)),
+        ]
+        with m.If(element_ends):
+            m.d.sync += [load.sram_base.eq(load.sram_base + 1), x.eq(x + 1)]
+            with m.If(row_ends):
+                m.d.sync += [x.eq(0), y.eq(y + 1)]
+        with m.If(self.last):
+            m.d.sync += [running.eq(0), y.eq(0)]
+
+        m.submodules.cutter = cutter = BeatCutter(self._config, self._memories)
+        m.d.comb += [
+            cutter.start.eq(self.start),
+            cutter.address.eq(stream.rows.address),
+            cutter.stride.eq(stream.rows.stride),
+            cutter.select.eq(select),
+            cutter.beat.eq(stream.beat.payload),
+            cutter.advance.eq(writes & from_dram),
+            cutter.row_ends.eq(x + 1 == right),
+            element_ends.eq(writes & (~from_dram | cutter.element_ends)),
+            stream.beat.ready.eq(running & from_dram & cutter.beat_ends),
+            self.write.valid.eq(writes),
+            self.write.select.eq(select),
+            self.write.pad.eq(~from_dram),
+            self.write.address.eq(load.sram_base),
+            self.write.column.eq(cutter.column),
+            self.write.data.eq(cutter.data),
+        ]
+
+    def _request(self, m: Module, stream: ReadStream) -> None:
+        """Turn element counts into bytes and start the stream."""
+        with m.Switch(self.word.memory_type):
+            for memory in self._memories:
+                shift = clog2(self._config.element_bytes(memory))
+                with m.Case(memory):
+                    base = self.bases[memory.name.lower()]
+                    m.d.comb += [
+                        stream.rows.address.eq(base + (self.word.dram_base << shift)),
+                        stream.rows.size.eq(self.word.x_size << shift),
+                        stream.rows.stride.eq(self.word.x_stride << shift),
+                    ]
+        m.d.comb += [stream.start.eq(self.start), stream.rows.rows.eq(self.word.y_size)]

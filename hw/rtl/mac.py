@@ -1,0 +1,87 @@
+"""A row of multipliers and the tree that sums them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value, signed
+from amaranth.lib.wiring import In, Out
+
+from hw.rtl.block import Block
+from hw.rtl.layouts import clog2
+
+__all__ = ["MAC_RADIX", "Mac", "tree_levels"]
+
+MAC_RADIX = 4
+"""Terms added in one stage of the tree."""
+VALUE_BITS = 8
+
+
+def tree_levels(block_in: int) -> int:
+    """Stages of the adder tree behind the products."""
+    levels = 0
+    while block_in > 1:
+        block_in = -(-block_in // MAC_RADIX)
+        levels += 1
+    return levels
+
+
+class Mac(Block):
+    """The dot product of two vectors of `block_in` signed bytes, `1 + tree_levels` cycles later.
+
+    Members
+    -------
+    inp, wgt
+        The vectors, element 0 lowest.
+    enable
+        A bit for each stage: it takes what the stage before holds.
+    dot
+        The sum.
+    """
+
+    def __init__(self, block_in: int) -> None:
+        self._block_in = block_in
+        super().__init__(
+            {
+                "inp": In(VALUE_BITS * block_in),
+                "wgt": In(VALUE_BITS * block_in),
+                "enable": In(1 + tree_levels(block_in)),
+                "dot": Out(signed(2 * VALUE_BITS + clog2(block_in))),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        # Every term is as wide as the final sum and is added without regard to its sign, which
+        # is exact modulo that width. A product's upper bits are copies of its sign: synthesis
+        # merges their registers, and no stage of the tree has signs to extend.
+        width = len(self.dot)
+        terms: list[Value] = []
+        for index in range(self._block_in):
+            product = Signal(width, name=f"product_{index}", reset_less=True)
+            inp = self.inp.word_select(index, VALUE_BITS)
+            wgt = self.wgt.word_select(index, VALUE_BITS)
+            with m.If(self.enable[0]):
+                m.d.sync += product.eq(
+                    _widened(inp, width // 2) * _widened(wgt, width - width // 2)
+                )
+            terms.append(product)
+        for level in range(tree_levels(self._block_in)):
+            sums: list[Value] = []
+            for first in range(0, len(terms), MAC_RADIX):
+                total = Signal(width, name=f"sum_{level}_{first // MAC_RADIX}", reset_less=True)
+                with m.If(self.enable[1 + level]):
+                    m.d.sync += total.eq(_pairwise(terms[first : first + MAC_RADIX]))
+                sums.append(total)
+            terms = sums
+        m.d.comb += self.dot.eq(terms[0].as_signed())
+
+
+def _widened(value: Value, width: int) -> Value:
+    """A signed byte in `width` bits: two of them multiply at exactly the sum's width."""
+    return Cat(value, value[-1].replicate(width - len(value))).as_signed()
+
+
+def _pairwise(terms: list[Value]) -> Value:
+    """Their sum, as a balanced tree."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _pairwise(terms[:middle]) + _pairwise(terms[middle:])

@@ -1,0 +1,136 @@
+"""Reads OUT for a STORE and packs its elements into beats."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import memory_layout
+from hw.memories import MemoryId
+from hw.rtl.beat_cutter import BeatCutter
+from hw.rtl.block import Block
+from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
+from hw.rtl.queue import Queue
+
+__all__ = ["OutReader", "strobed_layout"]
+
+QUEUE_DEPTH = 4
+"""Beats between the memory's fixed latency and a bus that may hesitate."""
+
+
+def strobed_layout(config: HardwareConfig) -> data.StructLayout:
+    """A beat and which of its bytes count."""
+    return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
+
+
+class OutReader(Block):
+    """One beat a cycle from wide elements, one element a cycle from narrow ones.
+
+    Members
+    -------
+    start, word, rows
+        A new STORE with data: the instruction, and its place in DRAM. Not while `active`.
+    out_enable, out_address, out_data
+        Reads of OUT, a cycle later.
+    beat
+        What to write, in order. A row begins with a beat of its own.
+    active
+        There are elements still to be read.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "word": In(view_of(memory_layout(config))),
+                "rows": In(rows_layout(config.address_bits, row_bits(config))),
+                "out_enable": Out(1),
+                "out_address": Out(config.index_bits(MemoryId.OUT)),
+                "out_data": In(8 * config.acc_lanes),
+                "beat": Out(stream.Signature(strobed_layout(config))),
+                "active": Out(1),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.cutter = cutter = BeatCutter(config, (MemoryId.OUT,))
+        m.submodules.queue = queue = Queue(strobed_layout(config), QUEUE_DEPTH)
+        wiring.connect(m, queue.o, wiring.flipped(self.beat))
+
+        # Two steps: an element is addressed, and a cycle later, when the memory has answered, it
+        # is packed. Nothing is addressed unless the queue will have room for what comes of it.
+        element = Signal(config.index_bits(MemoryId.OUT), reset_less=True)
+        x_size = Signal(16, reset_less=True)
+        x_left = Signal(16, reset_less=True)
+        y_left = Signal(16, reset_less=True)
+        packing = Signal()
+        advance = Signal()
+        row_ends = Signal()
+        m.d.comb += [
+            advance.eq(self.active & (queue.level + packing < QUEUE_DEPTH)),
+            row_ends.eq(x_left == 1),
+            self.out_enable.eq(advance),
+            self.out_address.eq(element),
+            cutter.start.eq(self.start),
+            cutter.address.eq(self.rows.address),
+            cutter.stride.eq(self.rows.stride),
+            cutter.select.eq(1),
+            cutter.advance.eq(advance),
+            cutter.row_ends.eq(row_ends),
+        ]
+        with m.If(advance & cutter.element_ends):
+            m.d.sync += [element.eq(element + 1), x_left.eq(x_left - 1)]
+            with m.If(row_ends):
+                m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
+                with m.If(y_left == 1):
+                    m.d.sync += self.active.eq(0)
+        with m.If(self.start):
+            m.d.sync += [
+                self.active.eq(1),
+                element.eq(self.word.sram_base),
+                x_size.eq(self.word.x_size),
+                x_left.eq(self.word.x_size),
+                y_left.eq(self.word.y_size),
+            ]
+        m.d.sync += packing.eq(advance)
+        if config.acc_lanes >= config.bus_bytes:
+            self._take_column(m, cutter, queue, packing)
+        else:
+            self._gather(m, cutter, queue, packing, advance)
+
+    def _take_column(self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal) -> None:
+        """A wide element: one of its columns is a beat."""
+        column = Signal.like(cutter.column, reset_less=True)
+        m.d.sync += column.eq(cutter.column)
+        m.d.comb += [
+            queue.i.valid.eq(packing),
+            queue.i.payload.data.eq(self.out_data.word_select(column, self._config.bus_bits)),
+            queue.i.payload.strobe.eq(~0),
+        ]
+
+    def _gather(
+        self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal, advance: Signal
+    ) -> None:
+        """Narrow elements: collect them until the beat is full or the row ends."""
+        size = self._config.acc_lanes
+        slot = Signal(range(self._config.bus_bytes // size), reset_less=True)
+        complete = Signal(reset_less=True)
+        kept = Signal(strobed_layout(self._config))
+        merged = Signal(strobed_layout(self._config))
+        with m.If(advance):
+            m.d.sync += [slot.eq(cutter.offset >> clog2(size)), complete.eq(cutter.beat_ends)]
+        m.d.comb += merged.eq(kept)
+        with m.Switch(slot):
+            for index in range(self._config.bus_bytes // size):
+                with m.Case(index):
+                    m.d.comb += [
+                        merged.data.word_select(index, 8 * size).eq(self.out_data),
+                        merged.strobe.word_select(index, size).eq(~0),
+                    ]
+        m.d.comb += [queue.i.valid.eq(packing & complete), queue.i.payload.eq(merged)]
+        with m.If(packing):
+            m.d.sync += kept.eq(Mux(complete, 0, merged))

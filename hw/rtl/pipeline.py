@@ -1,0 +1,236 @@
+"""The one pipeline of GEMM and ALU: control of everything between a micro-op and its result."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, uop_layout
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.lane import LaneControl
+from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
+from hw.rtl.mac import tree_levels
+from hw.rtl.micro_ops import offsets_layout
+
+__all__ = ["Pipeline", "pipeline_depth"]
+
+
+def pipeline_depth(config: HardwareConfig) -> int:
+    """Cycles from a micro-op's issue to the one in which its result is written."""
+    return 5 + tree_levels(config.block_in)
+
+
+class Pipeline(Block):
+    """Carries micro-ops from issue to write, one a cycle, in a constant number of stages.
+
+    Stages, counted from the issue: 1 the micro-op's fields meet their loop offsets; 2 indices are
+    checked, INP and WGT are read; 3 products; then one stage for each level of the adder tree,
+    beside whose last two ACC is read and operands are gathered; execution; the write. GEMM and
+    ALU differ in what a stage does, never in when: hence results are written in order, and one
+    rule of forwarding serves both.
+
+    Members
+    -------
+    valid, offsets, last, current, index
+        The micro-op that is issued, as in `MicroOps`, and its instruction.
+    uop
+        The micro-op's fields, read in the cycle of its issue, given one later.
+    halt
+        Let nothing more in.
+    array_enable, inp_address, wgt_address
+        Reads of INP and WGT.
+    dst_enable, dst_address, src_enable, src_address
+        Reads of ACC.
+    mac_enable, control, too_far
+        To and from the lanes.
+    write_enable, write_address
+        The result goes to ACC.
+    ends, end_index, push_prev, push_next
+        An instruction has completed with this write; its index and its tokens.
+    empty
+        Nothing is in any stage.
+    bad_index, bad_shift, fault_index
+        A micro-op is refused; the instruction it belongs to.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        acc = config.index_bits(MemoryId.ACC)
+        super().__init__(
+            {
+                "valid": In(1),
+                "offsets": In(offsets_layout(config)),
+                "last": In(1),
+                "current": In(INSTRUCTION_BITS),
+                "index": In(INDEX_BITS),
+                "uop": In(view_of(uop_layout(config))),
+                "halt": In(1),
+                "array_enable": Out(1),
+                "inp_address": Out(config.index_bits(MemoryId.INP)),
+                "wgt_address": Out(config.index_bits(MemoryId.WGT)),
+                "dst_enable": Out(1),
+                "dst_address": Out(acc),
+                "src_enable": Out(1),
+                "src_address": Out(acc),
+                "mac_enable": Out(1 + tree_levels(config.block_in)),
+                "control": Out(LaneControl),
+                "too_far": In(1),
+                "write_enable": Out(1),
+                "write_address": Out(acc),
+                "ends": Out(1),
+                "end_index": Out(INDEX_BITS),
+                "push_prev": Out(1),
+                "push_next": Out(1),
+                "empty": Out(1),
+                "bad_index": Out(1),
+                "bad_shift": Out(1),
+                "fault_index": Out(INDEX_BITS),
+            }
+        )
+
+    def _flow(self) -> data.StructLayout:
+        """What moves along with a micro-op once its indices are known."""
+        config = self._config
+        offsets = offsets_layout(config)
+        return data.StructLayout(
+            {
+                "gemm": 1,
+                "reset": 1,
+                "tensor": 1,
+                "op": 3,
+                "imm": signed(16),
+                "dst": offsets["dst"].width + 1,
+                "src": offsets["src"].width + 1,
+                "wgt": offsets["wgt"].width + 1,
+                "last": 1,
+                "push_prev": 1,
+                "push_next": 1,
+                "index": INDEX_BITS,
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        levels = tree_levels(self._config.block_in)
+        read, gather, execute, write = 2 + levels, 3 + levels, 4 + levels, 5 + levels
+        flow = self._flow()
+        # flows[n] is the micro-op in stage n; flows[1] still lacks its indices.
+        flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
+        later = Signal(write)
+        valid = Cat(self.valid & ~self.halt, later)
+        allowed = Signal(write + 1)
+        bad_index = Signal()
+        m.d.comb += [
+            allowed.eq(~((bad_index << 2) | (self.bad_shift << execute))),
+            bad_index.eq(valid[2] & self._out_of_bounds(flows[2])),
+            self.bad_index.eq(bad_index),
+            self.bad_shift.eq(valid[execute] & self._shifts(flows[execute]) & self.too_far),
+            self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
+            self.empty.eq(valid == 0),
+        ]
+        m.d.sync += later.eq(valid & allowed)
+        self._first_stages(m, flows)
+        for stage in range(3, write + 1):
+            m.d.sync += flows[stage].eq(flows[stage - 1])
+
+        uses_array = flows[2].gemm & ~flows[2].reset
+        m.d.comb += [
+            self.array_enable.eq(valid[2] & uses_array),
+            self.inp_address.eq(flows[2].src),
+            self.wgt_address.eq(flows[2].wgt),
+            self.dst_enable.eq(valid[read]),
+            self.dst_address.eq(flows[read].dst),
+            self.src_enable.eq(valid[read] & flows[read].tensor),
+            self.src_address.eq(flows[read].src),
+            self.mac_enable.eq(
+                Cat(
+                    valid[stage] & flows[stage].gemm & ~flows[stage].reset
+                    for stage in range(3, 4 + levels)
+                )
+            ),
+            self.write_enable.eq(valid[write]),
+            self.write_address.eq(flows[write].dst),
+            self.ends.eq(valid[write] & flows[write].last),
+            self.end_index.eq(flows[write].index),
+            self.push_prev.eq(self.ends & flows[write].push_prev),
+            self.push_next.eq(self.ends & flows[write].push_next),
+        ]
+        self._control(m, flows, valid, gather, execute, write)
+
+    def _first_stages(self, m: Module, flows: list[data.View]) -> None:
+        """Stage 1 takes the instruction's fields and the loop offsets; stage 2 the indices."""
+        loops = data.View(view_of(gemm_layout(self._config)), self.current)
+        alu = data.View(view_of(alu_layout(self._config)), self.current)
+        is_gemm = loops.opcode == Opcode.GEMM
+        first, second = flows[1], flows[2]
+        m.d.sync += [
+            first.gemm.eq(is_gemm),
+            first.reset.eq(is_gemm & loops.reset_reg),
+            first.tensor.eq(~is_gemm & ~alu.use_imm),
+            first.op.eq(Mux(is_gemm, AluOp.ADD, alu.alu_opcode)),
+            first.imm.eq(alu.imm),
+            first.dst.eq(self.offsets.dst),
+            first.src.eq(self.offsets.src),
+            first.wgt.eq(self.offsets.wgt),
+            first.last.eq(self.last),
+            first.push_prev.eq(loops.push_prev),
+            first.push_next.eq(loops.push_next),
+            first.index.eq(self.index),
+            second.eq(first),
+            second.dst.eq(first.dst + self.uop.dst),
+            second.src.eq(first.src + self.uop.src),
+            second.wgt.eq(first.wgt + self.uop.wgt),
+        ]
+
+    def _out_of_bounds(self, flow: data.View) -> Signal:
+        """Whether an operand that is used lies beyond its memory."""
+        depth = self._config.depth
+        acc, inp, wgt = MemoryId.ACC, MemoryId.INP, MemoryId.WGT
+        in_array = (flow.src >= depth(inp)) | (flow.wgt >= depth(wgt))
+        return (
+            (flow.dst >= depth(acc))
+            | (flow.gemm & ~flow.reset & in_array)
+            | (flow.tensor & (flow.src >= depth(acc)))
+        )
+
+    def _shifts(self, flow: data.View) -> Signal:
+        return ~flow.gemm & (flow.op == AluOp.SHR)
+
+    def _control(
+        self,
+        m: Module,
+        flows: list[data.View],
+        valid: Signal,
+        gather: int,
+        execute: int,
+        write: int,
+    ) -> None:
+        """Tell the lanes what to do, and where their operands are to be had."""
+        written_valid = Signal()
+        written_dst = Signal(flows[write].dst.shape(), reset_less=True)
+        m.d.sync += [written_valid.eq(valid[write]), written_dst.eq(flows[write].dst)]
+
+        def forward(index: Signal, used: Signal) -> dict[str, Signal]:
+            return {
+                "from_execute": used & valid[execute] & (flows[execute].dst == index),
+                "from_write": used & valid[write] & (flows[write].dst == index),
+                "from_written": used & written_valid & (written_dst == index),
+            }
+
+        control = self.control
+        operands = flows[gather]
+        for target, sources in (
+            (control.dst, forward(operands.dst, ~operands.reset)),
+            (control.src, forward(operands.src, operands.tensor)),
+        ):
+            for name, happens in sources.items():
+                m.d.comb += target[name].eq(happens)
+        m.d.comb += [
+            control.gather.eq(valid[gather]),
+            control.gather_imm.eq(~operands.tensor),
+            control.imm.eq(operands.imm),
+            control.execute.eq(valid[execute]),
+            control.execute_gemm.eq(flows[execute].gemm),
+            control.execute_reset.eq(flows[execute].reset),
+            control.op.eq(flows[execute].op),
+        ]

@@ -1,0 +1,108 @@
+"""Interfaces between the parts: AXI channels as vendor tools name them, reads, tokens."""
+
+from __future__ import annotations
+
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.registers import ADDRESS_BITS
+from hw.rtl.layouts import burst_layout
+
+__all__ = ["AxiLite", "AxiReadMaster", "AxiWriteMaster", "ReadPort", "TokenPort", "axi_master"]
+
+
+def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
+    """The AR and R channels of an AXI4 master with one ID."""
+    return wiring.Signature(
+        {
+            "arvalid": Out(1),
+            "arready": In(1),
+            "arid": Out(1),
+            "araddr": Out(config.address_bits),
+            "arlen": Out(8),
+            "arsize": Out(3),
+            "arburst": Out(2),
+            "arcache": Out(4),
+            "arprot": Out(3),
+            "rvalid": In(1),
+            "rready": Out(1),
+            "rid": In(1),
+            "rdata": In(config.bus_bits),
+            "rresp": In(2),
+            "rlast": In(1),
+        }
+    )
+
+
+def AxiWriteMaster(config: HardwareConfig) -> wiring.Signature:
+    """The AW, W and B channels of an AXI4 master with one ID."""
+    return wiring.Signature(
+        {
+            "awvalid": Out(1),
+            "awready": In(1),
+            "awid": Out(1),
+            "awaddr": Out(config.address_bits),
+            "awlen": Out(8),
+            "awsize": Out(3),
+            "awburst": Out(2),
+            "awcache": Out(4),
+            "awprot": Out(3),
+            "wvalid": Out(1),
+            "wready": In(1),
+            "wdata": Out(config.bus_bits),
+            "wstrb": Out(config.bus_bytes),
+            "wlast": Out(1),
+            "bvalid": In(1),
+            "bready": Out(1),
+            "bid": In(1),
+            "bresp": In(2),
+        }
+    )
+
+
+def axi_master(config: HardwareConfig) -> wiring.Signature:
+    """All five channels."""
+    return wiring.Signature({**AxiReadMaster(config).members, **AxiWriteMaster(config).members})
+
+
+def AxiLite() -> wiring.Signature:
+    """An AXI4-Lite bus, from the side of the master."""
+    return wiring.Signature(
+        {
+            "awvalid": Out(1),
+            "awready": In(1),
+            "awaddr": Out(ADDRESS_BITS),
+            "awprot": Out(3),
+            "wvalid": Out(1),
+            "wready": In(1),
+            "wdata": Out(32),
+            "wstrb": Out(4),
+            "bvalid": In(1),
+            "bready": Out(1),
+            "bresp": In(2),
+            "arvalid": Out(1),
+            "arready": In(1),
+            "araddr": Out(ADDRESS_BITS),
+            "arprot": Out(3),
+            "rvalid": In(1),
+            "rready": Out(1),
+            "rdata": In(32),
+            "rresp": In(2),
+        }
+    )
+
+
+def ReadPort(config: HardwareConfig) -> wiring.Signature:
+    """One client's way to memory: bursts out, beats back in order and always accepted."""
+    return wiring.Signature(
+        {
+            "request": Out(stream.Signature(burst_layout(config))),
+            "beat": In(stream.Signature(config.bus_bits, always_ready=True)),
+        }
+    )
+
+
+def TokenPort() -> wiring.Signature:
+    """A module's side of the two token queues that it shares with one neighbour."""
+    return wiring.Signature({"available": In(1), "pop": Out(1), "push": Out(1)})

@@ -1,0 +1,108 @@
+"""The AXI4 read side: three clients, one master."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.rtl.block import Block
+from hw.rtl.layouts import burst_layout, clog2
+from hw.rtl.ports import AxiReadMaster, ReadPort
+from hw.rtl.queue import Queue
+
+__all__ = ["CLIENTS", "ReadMaster"]
+
+CLIENTS = ("fetch", "compute", "load")
+"""In order of priority: a starved queue stops everything, a load may come a little later."""
+
+INCR = 0b01
+
+
+class ReadMaster(Block):
+    """Arbitrates per burst with fixed priority; one address a cycle; answers return in order.
+
+    Members
+    -------
+    fetch, compute, load
+        The clients.
+    axi
+        AR and R.
+    halt
+        Accept no more bursts. Those accepted are answered to the end.
+    idle
+        Nothing is owed to or by the bus.
+    fault, fault_client
+        Memory answered a beat of this client (an index into `CLIENTS`) with an error.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{client: In(ReadPort(config)) for client in CLIENTS},
+                "axi": Out(AxiReadMaster(config)),
+                "halt": In(1),
+                "idle": Out(1),
+                "fault": Out(1),
+                "fault_client": Out(clog2(len(CLIENTS))),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        axi = self.axi
+        clients = [getattr(self, name) for name in CLIENTS]
+        # Answers come in the order of the addresses (one ID), so the clients' turns are a queue.
+        # The address register keeps ARVALID and its payload steady until they are taken.
+        depth = 1 << clog2(config.reads_in_flight)
+        m.submodules.turns = turns = Queue(range(len(CLIENTS)), depth)
+        address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
+        space = Signal()
+        m.d.comb += [
+            space.eq(
+                (~address.valid | axi.arready)
+                & (turns.level < config.reads_in_flight)
+                & turns.i.ready
+                & ~self.halt
+            ),
+            self.idle.eq(~address.valid & (turns.level == 0)),
+        ]
+
+        with m.If(axi.arready):
+            m.d.sync += address.valid.eq(0)
+        grant = m.If
+        for index, client in enumerate(clients):
+            with grant(client.request.valid):
+                m.d.comb += [
+                    client.request.ready.eq(space),
+                    turns.i.valid.eq(space),
+                    turns.i.payload.eq(index),
+                ]
+                with m.If(space):
+                    m.d.sync += [
+                        address.valid.eq(1),
+                        address.burst.eq(client.request.payload),
+                    ]
+            grant = m.Elif
+
+        m.d.comb += [
+            axi.arvalid.eq(address.valid),
+            axi.arid.eq(0),
+            axi.araddr.eq(address.burst.address),
+            axi.arlen.eq(address.burst.beats - 1),
+            axi.arsize.eq(clog2(config.bus_bytes)),
+            axi.arburst.eq(INCR),
+            axi.arcache.eq(config.axi_cache),
+            axi.arprot.eq(config.axi_prot),
+            axi.rready.eq(Const(1)),
+            turns.o.ready.eq(axi.rvalid & axi.rlast),
+            self.fault.eq(axi.rvalid & axi.rresp[1]),
+            self.fault_client.eq(turns.o.payload),
+        ]
+        for index, client in enumerate(clients):
+            m.d.comb += [
+                client.beat.valid.eq(axi.rvalid & (turns.o.payload == index)),
+                client.beat.payload.eq(axi.rdata),
+            ]

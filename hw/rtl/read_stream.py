@@ -1,0 +1,77 @@
+"""Rows of DRAM as a stream of beats, read ahead as far as there is room."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.rtl.block import Block
+from hw.rtl.bursts import BurstGenerator
+from hw.rtl.layouts import rows_layout
+from hw.rtl.ports import ReadPort
+from hw.rtl.queue import Queue
+
+__all__ = ["ReadStream"]
+
+
+class ReadStream(Block):
+    """Requests bursts and gives their beats in order, each one cycle after it arrived.
+
+    A burst is requested only when there is room for all of it, so that read data is always
+    accepted at once and one client can never block another's.
+
+    Members
+    -------
+    start, rows
+        As in `BurstGenerator`.
+    port
+        To the read master.
+    beat
+        The beats.
+    """
+
+    def __init__(self, config: HardwareConfig, *, depth: int, longest: int, size_bits: int) -> None:
+        self._config = config
+        self._depth = depth
+        self._longest = longest
+        self._size_bits = size_bits
+        super().__init__(
+            {
+                "start": In(1),
+                "rows": In(rows_layout(config.address_bits, size_bits)),
+                "port": Out(ReadPort(config)),
+                "beat": Out(stream.Signature(config.bus_bits)),
+            }
+        )
+
+    def variant(self) -> str:
+        """Beats of room, longest burst, and bits of a row's size."""
+        return f"{self._depth}x{self._longest}x{self._size_bits}"
+
+    def build(self, m: Module) -> None:
+        m.submodules.bursts = bursts = BurstGenerator(
+            self._config, longest=self._longest, size_bits=self._size_bits
+        )
+        m.submodules.buffer = buffer = Queue(self._config.bus_bits, self._depth)
+        request = self.port.request
+
+        free = Signal(range(self._depth + 1), init=self._depth)
+        fits = Signal()
+        granted = Signal()
+        taken = Signal()
+        m.d.comb += [
+            bursts.start.eq(self.start),
+            bursts.rows.eq(self.rows),
+            fits.eq(bursts.burst.payload.beats <= free),
+            request.valid.eq(bursts.burst.valid & fits),
+            request.payload.eq(bursts.burst.payload),
+            bursts.burst.ready.eq(request.ready & fits),
+            granted.eq(request.valid & request.ready),
+            taken.eq(self.beat.valid & self.beat.ready),
+            buffer.i.valid.eq(self.port.beat.valid),
+            buffer.i.payload.eq(self.port.beat.payload),
+        ]
+        wiring.connect(m, buffer.o, wiring.flipped(self.beat))
+        m.d.sync += free.eq(free - Mux(granted, request.payload.beats, 0) + taken)

@@ -1,0 +1,100 @@
+"""On-chip memories, built from columns that block RAM can hold."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import memory
+from amaranth.lib.wiring import In, Out
+
+from hw.rtl.block import Block
+from hw.rtl.layouts import clog2
+
+__all__ = ["Column", "Scratchpad"]
+
+
+class Column(Block):
+    """One write port with an enable for every `grain` bits, one synchronous read port, no reset.
+
+    A read of the address that is written in the same cycle gives what was there before, or
+    anything at all: nobody may rely on it.
+    """
+
+    def __init__(self, *, bits: int, depth: int, grain: int | None = None) -> None:
+        self._bits = bits
+        self._depth = depth
+        self._grain = bits if grain is None else grain
+        super().__init__(
+            {
+                "write_enable": In(bits // self._grain),
+                "write_address": In(clog2(depth)),
+                "write_data": In(bits),
+                "read_enable": In(1),
+                "read_address": In(clog2(depth)),
+                "read_data": Out(bits),
+            }
+        )
+
+    def variant(self) -> str:
+        """Bits and depth."""
+        return f"{self._bits}x{self._depth}"
+
+    def build(self, m: Module) -> None:
+        m.submodules.array = array = memory.Memory(shape=self._bits, depth=self._depth, init=[])
+        granularity = None if self._grain == self._bits else self._grain
+        write = array.write_port(granularity=granularity)
+        read = array.read_port()
+        m.d.comb += [
+            write.en.eq(self.write_enable),
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_data),
+            read.en.eq(self.read_enable),
+            read.addr.eq(self.read_address),
+            self.read_data.eq(read.data),
+        ]
+
+
+class Scratchpad(Block):
+    """A memory of `bits`-wide elements that a DMA fills a column at a time.
+
+    Members
+    -------
+    write_enable
+        One bit a column.
+    write_data
+        The same data for every column that is enabled.
+    read_enable, read_address, read_data
+        One whole element, a cycle later.
+    """
+
+    def __init__(self, *, bits: int, column_bits: int, depth: int) -> None:
+        self._bits = bits
+        self._column_bits = column_bits
+        self._depth = depth
+        self.columns = bits // column_bits
+        super().__init__(
+            {
+                "write_enable": In(self.columns),
+                "write_address": In(clog2(depth)),
+                "write_data": In(column_bits),
+                "read_enable": In(1),
+                "read_address": In(clog2(depth)),
+                "read_data": Out(bits),
+            }
+        )
+
+    def variant(self) -> str:
+        """Bits and depth."""
+        return f"{self._bits}x{self._depth}"
+
+    def build(self, m: Module) -> None:
+        for index in range(self.columns):
+            column = Column(bits=self._column_bits, depth=self._depth)
+            m.submodules[f"column_{index}"] = column
+            m.d.comb += [
+                column.write_enable.eq(self.write_enable[index]),
+                column.write_address.eq(self.write_address),
+                column.write_data.eq(self.write_data),
+                column.read_enable.eq(self.read_enable),
+                column.read_address.eq(self.read_address),
+                self.read_data.word_select(index, self._column_bits).eq(column.read_data),
+            ]

@@ -1,0 +1,151 @@
+"""The store module: STOREs of OUT."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.encoding import memory_layout
+from hw.memories import MemoryId
+from hw.rtl.block import Block
+from hw.rtl.bursts import BurstGenerator
+from hw.rtl.gate import Gate
+from hw.rtl.layouts import INDEX_BITS, ModuleStatus, clog2, queued_layout, row_bits, view_of
+from hw.rtl.load_dma import bases_layout
+from hw.rtl.out_reader import OutReader
+from hw.rtl.ports import AxiWriteMaster, TokenPort
+from hw.rtl.write_master import WriteMaster
+
+__all__ = ["StoreModule"]
+
+
+class StoreModule(Block):
+    """Sends one STORE after the other; each ends when memory has acknowledged its last write.
+
+    A STORE starts when the one before it has been read and addressed, not when it has ended.
+
+    Members
+    -------
+    queue, prev
+        Instructions, and the tokens shared with compute.
+    bases
+        As in `LoadDma`.
+    out_enable, out_address, out_data
+        Reads of OUT, a cycle later.
+    axi
+        AW, W and B.
+    halt
+        Begin no more bursts. Those that were begun are brought to their end.
+    idle
+        Nothing is owed to or by the bus.
+    fault, fault_index
+        Memory refused a write of this instruction.
+    status
+        What it is doing.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "queue": In(stream.Signature(queued_layout())),
+                "prev": Out(TokenPort()),
+                "bases": In(bases_layout(config)),
+                "out_enable": Out(1),
+                "out_address": Out(config.index_bits(MemoryId.OUT)),
+                "out_data": In(8 * config.acc_lanes),
+                "axi": Out(AxiWriteMaster(config)),
+                "halt": In(1),
+                "idle": Out(1),
+                "fault": Out(1),
+                "fault_index": Out(INDEX_BITS),
+                "status": Out(ModuleStatus()),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        m.submodules.gate = gate = Gate(config)
+        m.submodules.bursts = bursts = BurstGenerator(
+            config, longest=config.longest_burst, size_bits=row_bits(config)
+        )
+        m.submodules.reader = reader = OutReader(config)
+        m.submodules.master = master = WriteMaster(config)
+        wiring.connect(m, wiring.flipped(self.queue), gate.queue)
+        wiring.connect(m, master.axi, wiring.flipped(self.axi))
+        wiring.connect(m, reader.beat, master.beat)
+        head = data.View(view_of(memory_layout(config)), gate.word)
+
+        # Every burst is an order; the last one of an instruction ends it. An instruction without
+        # data is an order that writes nothing.
+        empty = Signal()
+        pushes = Signal()
+        index = Signal(INDEX_BITS, reset_less=True)
+        starts = Signal()
+        m.d.comb += [
+            gate.ready.eq(~bursts.active & ~reader.active & ~empty & ~self.halt),
+            gate.prev.available.eq(self.prev.available),
+            self.prev.pop.eq(gate.prev.pop),
+            starts.eq(gate.start & (head.x_size != 0)),
+            bursts.start.eq(starts),
+            reader.start.eq(starts),
+            reader.word.eq(head),
+            master.order.valid.eq(empty | (bursts.burst.valid & ~self.halt)),
+            master.order.payload.burst.eq(bursts.burst.payload),
+            master.order.payload.writes.eq(~empty),
+            master.order.payload.ends.eq(empty | bursts.last),
+            master.order.payload.push.eq(pushes),
+            master.order.payload.index.eq(index),
+            bursts.burst.ready.eq(master.order.ready & ~self.halt),
+            self.out_enable.eq(reader.out_enable),
+            self.out_address.eq(reader.out_address),
+            reader.out_data.eq(self.out_data),
+            self.prev.push.eq(master.push),
+            self.idle.eq(master.idle),
+            self.fault.eq(master.fault),
+            self.fault_index.eq(master.index),
+        ]
+        with m.If(gate.start):
+            m.d.sync += [pushes.eq(head.push_prev), index.eq(gate.index)]
+            m.d.sync += empty.eq(head.x_size == 0)
+        with m.Elif(master.order.ready):
+            m.d.sync += empty.eq(0)
+
+        shift = clog2(config.element_bytes(MemoryId.OUT))
+        m.d.comb += [
+            bursts.rows.address.eq(self.bases.out + (head.dram_base << shift)),
+            bursts.rows.size.eq(head.x_size << shift),
+            bursts.rows.stride.eq(head.x_stride << shift),
+            bursts.rows.rows.eq(head.y_size),
+            reader.rows.eq(bursts.rows),
+        ]
+        self._report(m, gate, master, bursts.active | reader.active | empty, index)
+
+    def _report(
+        self, m: Module, gate: Gate, master: WriteMaster, under_way: Signal, index: Signal
+    ) -> None:
+        """Busy while it makes progress; then, what holds it up."""
+        status = self.status
+        with m.If(gate.start | master.moving):
+            m.d.comb += status.busy.eq(1)
+        with m.Elif(under_way):
+            m.d.comb += [status.memory.eq(master.stalled), status.busy.eq(~master.stalled)]
+        with m.Elif(gate.waits != 0):
+            m.d.comb += status.token.eq(1)
+        with m.Elif(~master.idle):
+            m.d.comb += status.memory.eq(1)
+        m.d.comb += [
+            status.quiet.eq(~under_way & ~gate.start & master.idle),
+            status.active.eq(under_way | gate.valid),
+            status.index.eq(index),
+            status.waits.eq(gate.waits),
+            status.end_index.eq(master.index),
+            status.events.start.eq(gate.start),
+            status.events.end.eq(master.ends),
+            status.events.pop_prev.eq(gate.prev.pop),
+            status.events.push_prev.eq(master.push),
+        ]
+        with m.If(~under_way):
+            m.d.comb += status.index.eq(gate.index)

@@ -1,0 +1,40 @@
+"""Dependence tokens: four counters between the modules."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.rtl.block import Block
+
+__all__ = ["TokenCounter"]
+
+TOKEN_BITS = 16
+
+
+class TokenCounter(Block):
+    """A queue of tokens that carry nothing. A push is visible one cycle later.
+
+    Members
+    -------
+    push, pop
+        Give and take a token. `pop` only while `available`.
+    available
+        There is a token.
+    overflow
+        This push does not fit; the counter keeps its value.
+    """
+
+    push: In(1)
+    pop: In(1)
+    available: Out(1)
+    overflow: Out(1)
+
+    def build(self, m: Module) -> None:
+        count = Signal(TOKEN_BITS)
+        m.d.comb += [
+            self.available.eq(count != 0),
+            self.overflow.eq(self.push & ~self.pop & count.all()),
+        ]
+        with m.If(self.push & ~self.pop & ~self.overflow):
+            m.d.sync += count.eq(count + 1)
+        with m.If(self.pop & ~self.push):
+            m.d.sync += count.eq(count - 1)

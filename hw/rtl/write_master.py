@@ -1,0 +1,143 @@
+"""The AXI4 write side: addresses ahead of data, acknowledgements in order."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.rtl.block import Block
+from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
+from hw.rtl.out_reader import strobed_layout
+from hw.rtl.ports import AxiWriteMaster
+from hw.rtl.queue import Queue
+from hw.rtl.read_master import INCR
+
+__all__ = ["WriteMaster", "order_layout"]
+
+
+def order_layout(config: HardwareConfig) -> data.StructLayout:
+    """One thing that will be done: a burst, if `writes`; and an instruction with it, if `ends`."""
+    return data.StructLayout(
+        {
+            "burst": burst_layout(config),
+            "writes": 1,
+            "ends": 1,
+            "push": 1,
+            "index": INDEX_BITS,
+        }
+    )
+
+
+class WriteMaster(Block):
+    """Takes orders and beats, and says in order when each order is done.
+
+    Addresses go out without waiting for data or for acknowledgements, up to `writes_in_flight`;
+    a burst's data follows a cycle after its address, taken or not: AXI4 forbids waiting for AWREADY
+    (A3.3.1). An order that writes nothing is done when all before it are.
+
+    Members
+    -------
+    order
+        Bursts, and ends of instructions.
+    beat
+        The bursts' data, in the same order.
+    axi
+        AW, W and B.
+    done
+        An order is done in this cycle: `push` and `index` are its own, `ends` as well.
+    idle
+        No order is open.
+    fault
+        The order that is done was refused by memory.
+    stalled
+        The bus holds something back.
+    moving
+        A beat is written in this cycle.
+    """
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "order": In(stream.Signature(order_layout(config))),
+                "beat": In(stream.Signature(strobed_layout(config))),
+                "axi": Out(AxiWriteMaster(config)),
+                "done": Out(1),
+                "ends": Out(1),
+                "push": Out(1),
+                "index": Out(INDEX_BITS),
+                "idle": Out(1),
+                "fault": Out(1),
+                "stalled": Out(1),
+                "moving": Out(1),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        config = self._config
+        axi = self.axi
+        depth = 1 << clog2(config.writes_in_flight)
+        # `open_orders` remembers what waits for its acknowledgement, `lengths` the bursts whose
+        # data is still to be sent.
+        waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
+        m.submodules.open_orders = open_orders = Queue(waiting, depth)
+        m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)
+        address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
+        new_address = Signal()
+        order = self.order.payload
+        space = Signal()
+        m.d.comb += [
+            space.eq(open_orders.level < config.writes_in_flight),
+            self.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
+            open_orders.i.valid.eq(self.order.valid & self.order.ready),
+        ]
+        for name in waiting.members:
+            m.d.comb += open_orders.i.payload[name].eq(order[name])
+        with m.If(axi.awready):
+            m.d.sync += address.valid.eq(0)
+        m.d.sync += new_address.eq(0)
+        with m.If(self.order.valid & self.order.ready & order.writes):
+            m.d.sync += [address.valid.eq(1), address.burst.eq(order.burst), new_address.eq(1)]
+
+        sent = Signal(BEATS_BITS)
+        m.d.comb += [
+            axi.awvalid.eq(address.valid),
+            axi.awid.eq(0),
+            axi.awaddr.eq(address.burst.address),
+            axi.awlen.eq(address.burst.beats - 1),
+            axi.awsize.eq(clog2(config.bus_bytes)),
+            axi.awburst.eq(INCR),
+            axi.awcache.eq(config.axi_cache),
+            axi.awprot.eq(config.axi_prot),
+            lengths.i.valid.eq(new_address),
+            lengths.i.payload.eq(address.burst.beats),
+            axi.wvalid.eq(self.beat.valid & lengths.o.valid),
+            axi.wdata.eq(self.beat.payload.data),
+            axi.wstrb.eq(self.beat.payload.strobe),
+            axi.wlast.eq(sent + 1 == lengths.o.payload),
+            self.beat.ready.eq(axi.wready & lengths.o.valid),
+            self.moving.eq(axi.wvalid & axi.wready),
+            lengths.o.ready.eq(self.moving & axi.wlast),
+        ]
+        with m.If(self.moving):
+            m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
+
+        # An order that waits for no acknowledgement takes its turn in a cycle that accepts none.
+        oldest = open_orders.o.payload
+        m.d.comb += [
+            axi.bready.eq(~open_orders.o.valid | oldest.writes),
+            open_orders.o.ready.eq(~oldest.writes | axi.bvalid),
+            self.done.eq(open_orders.o.valid & open_orders.o.ready),
+            self.ends.eq(self.done & oldest.ends),
+            self.push.eq(self.ends & oldest.push),
+            self.index.eq(oldest.index),
+            self.fault.eq(self.done & oldest.writes & axi.bresp[1]),
+            self.idle.eq(open_orders.level == 0),
+            self.stalled.eq(
+                (axi.wvalid & ~axi.wready)
+                | (axi.awvalid & ~axi.awready)
+                | (self.order.valid & ~space)
+            ),
+        ]
