@@ -1,0 +1,169 @@
+"""How fast the functional engine is on this machine: `python -m scripts.bench.functional`.
+
+Programs are shaped like a compiler's: micro-op kernels under two loops, working sets of a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.isa import (
+    Alu,
+    AluOp,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MemoryId,
+    MicroOp,
+    Program,
+    Store,
+    pack_uops,
+)
+from sim.engine import Engine, Launch
+from sim.engines import make_engine
+from sim.memory import place
+
+__all__ = ["Rate", "main", "measure"]
+
+ROUNDS = 5
+SECONDS = 0.3
+TABLE = 4096
+"""Address of the micro-ops, and of whatever else is loaded."""
+IMAGE_BYTES = 1 << 20
+KERNEL, ROWS, COLUMNS = 16, 64, 8
+"""Micro-ops, inner and outer loop: a tile of 64 x 8 outputs that reduces 16 blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One row of the report: `per_second` counts `unit`, the best of a few rounds."""
+
+    name: str
+    unit: str
+    per_second: float
+
+
+def measure(config: HardwareConfig) -> list[Rate]:
+    """Run every benchmark on a machine of configuration `config`, big enough for the tile."""
+    engine = make_engine("functional", config)
+    rates = [_rate(engine, name, kernel, work) for name, kernel, work in _kernels()]
+    for memory in (MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.ACC_8BIT, MemoryId.OUT):
+        rates.append(_move_rate(engine, memory))
+    nop = Load(memory=MemoryId.ACC, sram_base=0, dram_base=0, y_size=0, x_size=0, x_stride=0)
+    rates.append(_timed(engine, "empty LOAD", "instructions", 1, [nop], 100_000))
+    return rates
+
+
+def _kernels() -> Iterable[tuple[str, list[MicroOp], Instruction]]:
+    same_dst = [MicroOp(0, k, k) for k in range(KERNEL)]
+    own_dst = [MicroOp(k * ROWS, 0, k) for k in range(KERNEL)]
+    single = [MicroOp(0, 1024, 0)]
+    yield "GEMM, one accumulator a kernel", same_dst, _gemm(len(same_dst), dst_out=ROWS)
+    yield "GEMM, an accumulator a micro-op", own_dst, _gemm(len(own_dst), dst_out=0)
+    yield "GEMM, kernels of one micro-op", single[:1], _gemm(1, dst_out=ROWS)
+    yield "reset", single, _gemm(1, dst_out=ROWS, reset=True)
+    for op in AluOp:
+        yield f"ALU {op.name} immediate", single, _alu(op, use_imm=True)
+        yield f"ALU {op.name} tensor", single, _alu(op, use_imm=False)
+
+
+def _gemm(kernel: int, dst_out: int, reset: bool = False) -> Gemm:
+    return Gemm(
+        reset=reset,
+        uop_bgn=0,
+        uop_end=kernel,
+        iter_out=COLUMNS,
+        iter_in=ROWS,
+        dst_factor_out=dst_out,
+        dst_factor_in=1,
+        src_factor_out=0,
+        src_factor_in=KERNEL if kernel > 1 else 1,
+        wgt_factor_out=KERNEL,
+        wgt_factor_in=0,
+    )
+
+
+def _alu(op: AluOp, use_imm: bool) -> Alu:
+    return Alu(
+        op=op,
+        use_imm=use_imm,
+        imm=3,
+        uop_bgn=0,
+        uop_end=1,
+        iter_out=COLUMNS,
+        iter_in=ROWS,
+        dst_factor_out=ROWS,
+        dst_factor_in=1,
+        src_factor_out=ROWS,
+        src_factor_in=1,
+    )
+
+
+def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Rate:
+    words = np.frombuffer(pack_uops(engine.config, kernel), dtype=np.uint8)
+    table = Load(
+        memory=MemoryId.UOP,
+        sram_base=0,
+        dram_base=TABLE // 4,
+        y_size=1,
+        x_size=len(kernel),
+        x_stride=len(kernel),
+    )
+    micro_ops = len(kernel) * ROWS * COLUMNS
+    return _timed(engine, name, "micro-ops", micro_ops, [work], 2000, table, words)
+
+
+def _move_rate(engine: Engine, memory: MemoryId) -> Rate:
+    config = engine.config
+    count = min(config.depth(memory), IMAGE_BYTES // 2 // config.element_bytes(memory))
+    kind = Store if memory is MemoryId.OUT else Load
+    move = kind(memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=count, x_stride=count)
+    size = count * config.element_bytes(memory)
+    name = f"{kind.__name__.upper()} of {memory.name}"
+    return _timed(engine, name, "bytes", size, [move], 200)
+
+
+def _timed(
+    engine: Engine,
+    name: str,
+    unit: str,
+    amount: int,
+    work: list[Instruction],
+    times: int,
+    first: Load | None = None,
+    words: np.ndarray[tuple[int], np.dtype[np.uint8]] | None = None,
+) -> Rate:
+    """Run `work` `times` times a program, as often as fits, and take the best round."""
+    setup: list[Instruction] = [] if first is None else [first]
+    program = Program.from_instructions(engine.config, [*setup, *(work * times), Finish()])
+    image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
+    if words is not None:
+        image[TABLE : TABLE + len(words)] = words
+    memory, address = place(image, program)
+    how = Launch(address=address)
+    engine.launch(program, memory, how)
+    best = 0.0
+    for _ in range(ROUNDS):
+        begun = perf_counter()
+        seconds, done = 0.0, 0
+        while perf_counter() - begun < SECONDS:
+            seconds += engine.launch(program, memory, how).seconds
+            done += amount * times
+        best = max(best, done / seconds)
+    return Rate(name, unit, best)
+
+
+def main() -> None:
+    """Print the report."""
+    for rate in measure(HardwareConfig()):
+        print(f"{rate.name:34} {rate.per_second:9.3g} {rate.unit}/s")
+
+
+if __name__ == "__main__":
+    main()

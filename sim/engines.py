@@ -1,0 +1,80 @@
+"""Engines by name, and the shortest way to run a program on one.
+
+Engines stand on heavy packages (Numba, Verilator, Amaranth's simulator), so each is imported when
+the first of its kind is made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.isa import Program
+from sim.engine import DEFAULT_MEMORY, Bytes, Engine, Launch, Progress
+from sim.errors import EngineError
+from sim.memory import place
+from sim.result import Result
+from sim.timing import MemoryModel
+
+__all__ = ["ENGINES", "make_engine", "run"]
+
+ENGINES = ("functional", "rtl", "pysim")
+"""Names that `make_engine` knows."""
+
+
+def make_engine(
+    name: str, config: HardwareConfig, memory_model: MemoryModel = DEFAULT_MEMORY
+) -> Engine:
+    """A machine of configuration `config`, switched on.
+
+    Raises
+    ------
+    EngineError
+        No engine is called `name`.
+    """
+    match name:
+        case "functional":
+            from sim.functional import FunctionalEngine
+
+            return FunctionalEngine(config, memory_model)
+        case "rtl":
+            from sim.rtl.engine import RtlEngine
+
+            return RtlEngine(config, memory_model)
+        case "pysim":
+            from sim.pysim import PysimEngine
+
+            return PysimEngine(config, memory_model)
+        case _:
+            raise EngineError(f"no engine is called {name!r}: there are {', '.join(ENGINES)}")
+
+
+def run(
+    config: HardwareConfig,
+    program: Program,
+    image: npt.NDArray[np.uint8] | bytes,
+    *,
+    engine: str = "functional",
+    memory_model: MemoryModel = DEFAULT_MEMORY,
+    address: int | None = None,
+    max_cycles: int | None = None,
+    events: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Result, Bytes]:
+    """Run `program` once on a new machine, on a copy of `image` that lies from address 0.
+
+    Returns
+    -------
+    tuple
+        The result, and the image as the run left it. For the errors see `Engine.launch` and
+        `sim.memory.place`.
+    """
+    memory, place_of_program = place(image, program, address)
+    how = Launch(address=place_of_program, max_cycles=max_cycles, events=events, progress=progress)
+    machine = make_engine(engine, config, memory_model)
+    try:
+        result = machine.launch(program, memory, how)
+    finally:
+        machine.close()
+    return result, memory[: len(image)].copy()

@@ -1,0 +1,53 @@
+"""Errors of the simulators, all rooted in `SimulationError`.
+
+A program at fault is a `hw.errors.ProgramError` in every engine (a deadlock included); what is here
+concerns the run.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BuildError",
+    "BusError",
+    "CycleLimitError",
+    "EngineError",
+    "MemoryImageError",
+    "SimulationError",
+]
+
+
+class SimulationError(Exception):
+    """Root of every error that the `sim` package raises on purpose."""
+
+
+class EngineError(SimulationError):
+    """An engine that does not exist, or an option that the engine does not have."""
+
+
+class MemoryImageError(SimulationError):
+    """A memory image or a placement of the program that cannot be used."""
+
+
+class BuildError(SimulationError):
+    """The RTL simulator could not be built: no C++ compiler, no Verilator, or they failed."""
+
+
+class CycleLimitError(SimulationError):
+    """The run was still going after `max_cycles`."""
+
+    def __init__(self, max_cycles: int, message: str) -> None:
+        super().__init__(message)
+        self.max_cycles = max_cycles
+
+
+class BusError(SimulationError):
+    """Memory answered an access with an error.
+
+    Attributes: `instruction` is the index of the LOAD or STORE, or None for a fetch; `write` says
+    which way.
+    """
+
+    def __init__(self, instruction: int | None, *, write: bool, message: str) -> None:
+        super().__init__(message)
+        self.instruction = instruction
+        self.write = write

@@ -1,0 +1,192 @@
+"""The engine itself: checks before a run, slices of compiled code, errors and records after."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.faults import Fault
+from hw.isa import Columns, Module, Program, TokenQueue, validate, work_of
+from hw.isa.complaints import complain
+from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.errors import BusError, CycleLimitError, EngineError
+from sim.functional.events import events_of
+from sim.functional.plan import Plan, make_plan
+from sim.functional.schedule import DONE, RUNNING, make_run_slice
+from sim.functional.state import (
+    CULPRIT,
+    ISSUED,
+    MICRO_OPS,
+    STARTED,
+    TOKENS,
+    State,
+    make_state,
+)
+from sim.memory import check_bases, load_program
+from sim.result import Result
+from sim.semantics.chip import make_chip
+from sim.semantics.detail import Detail, make_detail
+from sim.semantics.dram import Dram, make_dram
+from sim.semantics.fields import Row
+from sim.semantics.report import instruction_error
+from sim.timing import MemoryModel
+
+__all__ = ["FunctionalEngine"]
+
+SLICE_SECONDS = 0.05
+"""How long compiled code should run before Python looks up: for Ctrl-C and progress."""
+FIRST_SLICE_MACS = 1 << 25
+"""Multiply-accumulates of the first slice: some milliseconds, on any machine well under a second.
+The slices after it adapt."""
+MOST_SLICE = 1 << 40
+NO_LIMIT = 1 << 62
+
+_MET_BY_INSTRUCTION = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
+
+
+class FunctionalEngine:
+    """A compiled interpreter. See `sim.engine.Engine`; it has no time and no bus.
+
+    `memory_model` is kept for the interface and changes nothing. After a fault, or when a run is
+    cut short, on-chip memories and DRAM hold what had been done by then.
+    """
+
+    def __init__(self, config: HardwareConfig, memory_model: MemoryModel = DEFAULT_MEMORY) -> None:
+        self.config = config
+        self.memory_model = memory_model
+        self._chip = make_chip(config)
+        self._run_slice = make_run_slice()
+
+    @property
+    def name(self) -> str:
+        """How the command line calls this engine."""
+        return "functional"
+
+    def close(self) -> None:
+        """Nothing to switch off."""
+
+    def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
+        """Run `program`; see `sim.engine.Engine.launch`."""
+        self._check(program, how)
+        if how.validate:
+            validate(program)
+        load_program(program, memory, how)
+        _check_fetch(program, how)
+        columns = program.columns()
+        run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
+        started = perf_counter()
+        status = self._drive(run, how)
+        seconds = perf_counter() - started
+        if status != DONE:
+            raise self._error(run, columns, Fault(status))
+        return Result(
+            engine=self.name,
+            cycles=None,
+            modules=None,
+            work=work_of(program),
+            events=events_of(run.plan, run.log) if how.events else (),
+            seconds=seconds,
+        )
+
+    def _check(self, program: Program, how: Launch) -> None:
+        if program.config.replace(name=self.config.name) != self.config:
+            raise EngineError(
+                f"the program is for configuration {program.config.name}, "
+                f"this engine was made for {self.config.name}"
+            )
+        check_bases(self.config, how.bases)
+        for option, asked in (("waveform", how.waveform), ("stalls", how.stalls)):
+            if asked is not None:
+                raise EngineError(f"the functional engine has no {option}: it has no bus signals")
+
+    def _drive(self, run: _Run, how: Launch) -> int:
+        """Run slices to the end. Between two of them Python takes signals such as Ctrl-C."""
+        limit = NO_LIMIT if how.max_cycles is None else min(how.max_cycles, NO_LIMIT)
+        budget = max(1, FIRST_SLICE_MACS // self.config.macs)
+        while True:
+            before = perf_counter()
+            status = self._run_slice(
+                run.plan, self._chip, run.dram, run.state, run.log, run.detail, budget, limit
+            )
+            done = int(run.state[MICRO_OPS])
+            if done > limit:
+                raise CycleLimitError(
+                    limit, f"still running after {limit} cycles: {done} micro-ops were done"
+                )
+            if status != RUNNING:
+                return status
+            if how.progress is not None:
+                how.progress(done)
+            budget = _adapted(budget, perf_counter() - before)
+
+    def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
+        culprit = int(run.state[CULPRIT])
+        match fault:
+            case Fault.DEADLOCK:
+                return DeadlockError(tuple(_wait(run, module) for module in Module))
+            case Fault.NO_FINISH:
+                return ProgramError(fault, None, "it has no FINISH, which must end it")
+            case Fault.TOKENS_LEFT:
+                left = ", ".join(
+                    f"{int(run.state[TOKENS + queue])} in {queue}"
+                    for queue in TokenQueue
+                    if run.state[TOKENS + queue]
+                )
+                return ProgramError(fault, None, f"tokens are left at the end: {left}")
+            case Fault.TOKEN_OVERFLOW:
+                return ProgramError(fault, culprit, "it pushes token number 65536 into a queue")
+        # SHIFT is a static rule for an immediate and met by a running instruction otherwise.
+        if fault in _MET_BY_INSTRUCTION and not run.plan.faults[culprit]:
+            size = len(run.dram.bytes)
+            return instruction_error(self.config, columns, culprit, fault, run.detail, size)
+        return ProgramError(fault, culprit, complain(self.config, columns, culprit, fault))
+
+
+class _Run:
+    """Everything about one run but the on-chip memories."""
+
+    def __init__(self, plan: Plan, dram: Dram) -> None:
+        self.plan = plan
+        self.dram = dram
+        self.state: State = make_state()
+        self.log: Row = np.zeros(len(plan.modules), dtype=np.int64)
+        self.detail: Detail = make_detail()
+
+
+def _check_fetch(program: Program, how: Launch) -> None:
+    """Refuse a program that memory does not give out. It is found before anything runs."""
+    end = how.address + len(program.data)
+    for first, last in how.bus_errors:
+        if max(first, how.address) < min(last, end):
+            raise BusError(
+                None,
+                write=False,
+                message=f"fetch of the program at {how.address:#x}..{end:#x} (end excluded): "
+                f"memory answers with an error in {first:#x}..{last:#x} [{Fault.BUS_READ.name}]",
+            )
+
+
+def _adapted(budget: int, seconds: float) -> int:
+    """The next slice's budget, given how long this one took."""
+    if seconds < SLICE_SECONDS / 2:
+        return min(2 * budget, MOST_SLICE)
+    if seconds > 2 * SLICE_SECONDS:
+        return max(1, budget // 2)
+    return budget
+
+
+def _wait(run: _Run, module: Module) -> ModuleWait:
+    """What `module` waits for when nothing can start."""
+    started = int(run.state[STARTED + module])
+    if started == run.state[ISSUED + module]:
+        return ModuleWait(module, None, ())
+    instruction = int(run.plan.stream[run.plan.first[module] + started])
+    missing = {
+        TokenQueue(queue)
+        for queue in run.plan.queues[instruction, :2].tolist()
+        if not run.state[TOKENS + queue]
+    }
+    return ModuleWait(module, instruction, tuple(sorted(missing)))

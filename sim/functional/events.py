@@ -1,0 +1,29 @@
+"""Event records of a run without time."""
+
+from __future__ import annotations
+
+from hw.isa import Module, TokenQueue
+from sim.functional.plan import NOWHERE, Plan
+from sim.result import Event, EventKind
+from sim.semantics.fields import Row
+
+__all__ = ["events_of"]
+
+_KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
+
+
+def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
+    """What happened to the instructions of `log`, one after the other."""
+    events: list[Event] = []
+    for instruction in log.tolist():
+        module = Module(plan.modules[instruction])
+        tokens = [
+            Event(None, module, instruction, kind, TokenQueue(queue))
+            for kind, queue in zip(_KINDS, plan.queues[instruction].tolist(), strict=True)
+            if queue != NOWHERE
+        ]
+        events += [event for event in tokens if event.kind is EventKind.POP]
+        events.append(Event(None, module, instruction, EventKind.START))
+        events.append(Event(None, module, instruction, EventKind.END))
+        events += [event for event in tokens if event.kind is EventKind.PUSH]
+    return tuple(events)

@@ -1,0 +1,117 @@
+"""Physical memory: room for an image and a program, and the program in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.isa import MemoryId, Program
+from sim.engine import Bytes, Launch
+from sim.errors import EngineError, MemoryImageError
+
+__all__ = ["PAGE_BYTES", "check_bases", "load_program", "place"]
+
+PAGE_BYTES = 4096
+"""Memory comes in pages of this many bytes."""
+
+
+def place(
+    image: npt.NDArray[np.uint8] | bytes, program: Program, address: int | None = None
+) -> tuple[Bytes, int]:
+    """Memory that holds a copy of `image` from address 0 and has room for `program`.
+
+    Without an `address` the program goes to the first page above the image. An address inside the
+    image is refused unless the image has the program's very bytes there.
+
+    Returns
+    -------
+    tuple
+        The memory, whole pages of it, the program included; and the program's address.
+
+    Raises
+    ------
+    MemoryImageError
+        The image is empty, or the program cannot be where it should.
+    """
+    source = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
+    if source.ndim != 1 or source.dtype != np.uint8:
+        raise MemoryImageError(
+            f"the image is an array of {source.dtype} with {source.ndim} dimensions: "
+            f"it must be a flat array of uint8"
+        )
+    if not len(source):
+        raise MemoryImageError("the memory image is empty: it must hold at least one byte")
+    if address is None:
+        address = _pages(len(source))
+    _check_address(address)
+    words = np.frombuffer(program.data, dtype=np.uint8)
+    overlap = source[address : address + len(words)]
+    if not np.array_equal(overlap, words[: len(overlap)]):
+        raise MemoryImageError(
+            f"the program's {len(words)} bytes at address {address:#x} would overwrite the image, "
+            f"which ends at {len(source):#x}: the first free page is {_pages(len(source)):#x}"
+        )
+    memory = np.zeros(_pages(max(len(source), address + len(words))), dtype=np.uint8)
+    memory[: len(source)] = source
+    memory[address : address + len(words)] = words
+    return memory, address
+
+
+def load_program(program: Program, memory: Bytes, how: Launch) -> None:
+    """Copy `program` into `memory` at `how.address`; what every engine does first.
+
+    Raises
+    ------
+    MemoryImageError
+        `memory` is not a flat, contiguous, writable array of bytes, or cannot hold the program.
+    """
+    if memory.ndim != 1 or memory.dtype != np.uint8:
+        raise MemoryImageError(
+            f"memory is an array of {memory.dtype} with {memory.ndim} dimensions: "
+            f"it must be a flat array of uint8"
+        )
+    if not memory.flags.c_contiguous or not memory.flags.writeable:
+        raise MemoryImageError("memory must be contiguous and writable: engines work in place")
+    _check_address(how.address)
+    end = how.address + len(program.data)
+    if end > len(memory):
+        raise MemoryImageError(
+            f"the program takes bytes {how.address:#x}..{end:#x} (end excluded): "
+            f"memory ends at {len(memory):#x}"
+        )
+    memory[how.address : end] = np.frombuffer(program.data, dtype=np.uint8)
+
+
+def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
+    """Refuse base registers (by memory id) that the machine cannot hold.
+
+    Raises
+    ------
+    EngineError
+        Names the memory and what is allowed.
+    """
+    if len(bases) != len(MemoryId):
+        raise EngineError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
+    for memory, base in zip(MemoryId, bases, strict=True):
+        size = config.element_bytes(memory)
+        if not 0 <= base < 1 << 64 or base % size:
+            raise EngineError(
+                f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
+                f"(an element's bytes) in 0..2^64-1"
+            )
+
+
+def _check_address(address: int) -> None:
+    if address < 0 or address % INSTRUCTION_BYTES:
+        raise MemoryImageError(
+            f"the program's address is {address:#x}: it must be a multiple of {INSTRUCTION_BYTES}, "
+            f"0 or more"
+        )
+
+
+def _pages(size: int) -> int:
+    return -(-size // PAGE_BYTES) * PAGE_BYTES

@@ -1,0 +1,200 @@
+"""From Verilog to a shared library: Verilator, then the C++ compiler on every core.
+
+Nothing but Verilator's own binary and a C++ compiler is run: no Perl, no make. Code that runs every
+cycle is optimised for this processor; code that runs once (constructors, resets, tracing tables) is
+not optimised at all, and joined into one file, because most of a small file's time goes into
+reading Verilator's headers.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from importlib.resources import files
+from pathlib import Path
+
+from hw.rtl.verilog import VerilogDesign
+from sim.errors import BuildError
+from sim.rtl.cache import ContentCache, content_key, default_cache
+from sim.rtl.toolchain import Toolchain, find_toolchain
+
+__all__ = ["LIBRARY", "Waves", "build"]
+
+LIBRARY = "simulator.so"
+_RUNTIME = "runtime.o"
+_PREFIX = "Vtandem"
+_SOURCES = ("harness.cpp", "bus.hpp", "register_port.hpp", "lz4.h", "zlib.h")
+_ERROR_LINES = 12
+
+_VERILATE = (
+    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
+    # The unit of time in waveforms.
+    *("--timescale-override", "1ns/1ns"),
+    # The Verilog comes from a generator: what a style checker has to say helps nobody here.
+    *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD"),
+)
+_COMPILE = ("-std=c++20", "-DVL_TIME_CONTEXT", "-fPIC", "-fvisibility=hidden")
+_HOT = ("-O2", "-march=native")
+_COLD = ("-O0",)
+_ONCE = ("-O1",)
+_LINK = ("-shared", "-pthread")
+
+
+class Waves(Enum):
+    """What the library can write waveforms as. Tracing costs time even while no file is open."""
+
+    NONE = ""
+    FST = "fst"
+    VCD = "vcd"
+
+    @property
+    def verilate(self) -> tuple[str, ...]:
+        """Options for Verilator."""
+        return (f"--trace-{self.value}",) if self.value else ()
+
+    @property
+    def compile(self) -> tuple[str, ...]:
+        """Options for the compiler."""
+        if not self.value:
+            return ()
+        define = self.value.upper()
+        return ("-DVM_TRACE=1", f"-DVM_TRACE_{define}=1", f"-DTANDEM_{define}")
+
+    @property
+    def runtime(self) -> tuple[str, ...]:
+        """Files of Verilator's run-time library, next to those that are always needed."""
+        return (f"verilated_{self.value}_c.cpp",) if self.value else ()
+
+
+def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = None) -> Path:
+    """The simulator of `design`: from the cache under `root`, or built now.
+
+    Raises
+    ------
+    BuildError
+        A tool is missing, or it failed: with the last lines of what it said.
+    """
+    tools = find_toolchain()
+    sources = {name: files("sim.rtl").joinpath(name).read_text() for name in _SOURCES}
+    options = repr((_VERILATE, _COMPILE, _HOT, _COLD, _ONCE, _LINK, waves.name))
+    common = (tools.identity, options, repr(sorted(sources.items())))
+    cache = ContentCache((root or default_cache()) / "rtl")
+    runtime_key = content_key("runtime", *common)
+    design_key = content_key("design", *common, design.top, repr(sorted(design.files.items())))
+
+    def compile_design(work: Path) -> Sequence[Path]:
+        with ThreadPoolExecutor(1) as aside:
+            runtime = aside.submit(cache.entry, runtime_key, compile_runtime)
+            workshop = _Workshop.furnished(tools, work, waves, sources | design.files)
+            objects = workshop.objects(design)
+            return [workshop.link([*objects, str(runtime.result() / _RUNTIME)])]
+
+    def compile_runtime(work: Path) -> Sequence[Path]:
+        return [_Workshop.furnished(tools, work, waves, sources).runtime()]
+
+    return cache.entry(design_key, compile_design) / LIBRARY
+
+
+@dataclass(frozen=True, slots=True)
+class _Workshop:
+    """A scratch folder and the tools to work in it."""
+
+    tools: Toolchain
+    work: Path
+    waves: Waves
+
+    @classmethod
+    def furnished(
+        cls, tools: Toolchain, work: Path, waves: Waves, sources: Mapping[str, str]
+    ) -> _Workshop:
+        """One whose folder holds `sources`."""
+        for name, text in sources.items():
+            (work / name).write_text(text)
+        return cls(tools, work, waves)
+
+    def objects(self, design: VerilogDesign) -> list[str]:
+        """Verilate and compile."""
+        self._verilate(design)
+        generated = sorted(path.name for path in self.work.glob(f"{_PREFIX}*.cpp"))
+        self._join("cold.cpp", [name for name in generated if _is_cold(name)])
+        # The longest first, so that no core is left with it at the end.
+        hot = [name for name in generated if not _is_cold(name)]
+        hot.sort(key=lambda name: -(self.work / name).stat().st_size)
+        jobs = [*((name, _HOT) for name in hot), ("cold.cpp", _COLD), ("harness.cpp", _HOT)]
+        return self._compile(jobs)
+
+    def link(self, objects: Sequence[str]) -> Path:
+        """The shared library."""
+        self._run((*self.tools.compiler, *_LINK, "-o", LIBRARY, *objects))
+        return self.work / LIBRARY
+
+    def runtime(self) -> Path:
+        """Compile Verilator's run-time library: the same for every design."""
+        parts = ("verilated.cpp", "verilated_threads.cpp", *self.waves.runtime)
+        self._join("runtime.cpp", parts)
+        self._compile([("runtime.cpp", _ONCE)])
+        return self.work / _RUNTIME
+
+    def _verilate(self, design: VerilogDesign) -> None:
+        verilog = [name for name in design.files if name.endswith((".v", ".sv"))]
+        self._run(
+            (
+                *(str(self.tools.verilator), *_VERILATE, *self.waves.verilate),
+                *("--prefix", _PREFIX, "--top-module", design.top, "--Mdir", ".", *verilog),
+            )
+        )
+
+    def _join(self, name: str, parts: Sequence[str]) -> None:
+        text = "".join(f'#include "{part}"\n' for part in parts)
+        (self.work / name).write_text(text)
+
+    def _compile(self, jobs: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+        include = self.tools.include
+        flags = (
+            *(*_COMPILE, *self.waves.compile, "-I.", f"-I{include}", f"-I{include / 'vltstd'}"),
+        )
+
+        def compile_one(job: tuple[str, Sequence[str]]) -> str:
+            name, options = job
+            target = f"{Path(name).stem}.o"
+            self._run((*self.tools.compiler, *flags, *options, "-o", target, "-c", name))
+            return target
+
+        with ThreadPoolExecutor(_cores()) as pool:
+            return list(pool.map(compile_one, jobs))
+
+    def _run(self, command: Sequence[str]) -> None:
+        environment = os.environ | {"VERILATOR_ROOT": str(self.tools.verilator_root)}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            raise BuildError(f"{command[0]} does not run: {error}") from None
+        if done.returncode != 0:
+            tail = "\n".join(done.stdout.splitlines()[-_ERROR_LINES:])
+            tool = Path(command[0]).name
+            raise BuildError(
+                f"building the RTL simulator: {tool} failed with status {done.returncode} "
+                f"on {command[-1]}; it ended with:\n{tail}"
+            )
+
+
+def _is_cold(name: str) -> bool:
+    stem = name.removesuffix(".cpp")
+    return stem.endswith("Slow") or stem in (_PREFIX, f"{_PREFIX}__Syms")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))

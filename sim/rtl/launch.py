@@ -1,0 +1,159 @@
+"""A launch as a driver does it: registers, the interrupt, registers."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from hw.config import HardwareConfig
+from hw.isa import MemoryId, Module, Program, validate, work_of
+from hw.registers import CONTROL, Control, State, Status, register_map
+from sim.engine import Bytes, Launch
+from sim.errors import CycleLimitError, EngineError, MemoryImageError
+from sim.memory import check_bases, load_program
+from sim.result import ModuleCycles, Result
+from sim.rtl.bench import ACCESS_CYCLES, Bench, Setup
+from sim.rtl.events import decode_events
+from sim.rtl.outcome import failure
+
+__all__ = ["Driver"]
+
+_REGISTERS = {register.name: register for register in register_map()}
+_BOTH_CAUSES = 3
+_SLICE_SECONDS = 0.1
+"""How long the bench should run before Python looks up: for Ctrl-C and progress."""
+_FIRST_SLICE = 256
+_LAG = 16
+"""More cycles than pass between the end of a program and its interrupt."""
+
+
+class Driver:
+    """Runs programs on one bench. `name` is what results say that they come from."""
+
+    def __init__(self, name: str, config: HardwareConfig, bench: Bench) -> None:
+        self._name = name
+        self._config = config
+        self._bench = bench
+        self._usable = True
+
+    def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
+        """See `sim.engine.Engine.launch`."""
+        if not self._usable:
+            raise EngineError(f"this {self._name} engine was lost to an earlier error")
+        self._check(program, memory, how)
+        self._bench.attach(Setup.of(memory, how))
+        try:
+            return self._launch(program, memory, how)
+        finally:
+            self._bench.detach()
+
+    def _check(self, program: Program, memory: Bytes, how: Launch) -> None:
+        if program.config.replace(name=self._config.name) != self._config:
+            raise EngineError(
+                f"the program is for configuration {program.config.name}, "
+                f"this engine was made for {self._config.name}"
+            )
+        check_bases(self._config, how.bases)
+        if how.validate:
+            validate(program)
+        load_program(program, memory, how)
+        if len(memory) % self._config.bus_bytes:
+            raise MemoryImageError(
+                f"memory has {len(memory)} bytes: behind a bus of {self._config.bus_bits} bits it "
+                f"must be a multiple of {self._config.bus_bytes}"
+            )
+
+    def _launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
+        started = perf_counter()
+        try:
+            self._start(program, how)
+            self._wait(how)
+        except BaseException:
+            # Ctrl-C too: the machine must not go on with memory that is no longer there.
+            self._stop()
+            raise
+        seconds = perf_counter() - started
+        status = Status(self.read("status"))
+        cycles = self.read("cycles")
+        self.write("irq_status", _BOTH_CAUSES)
+        if how.max_cycles is not None and cycles > how.max_cycles:
+            raise _too_long(how.max_cycles)
+        if Status.DONE not in status:
+            raise failure(program, len(memory), self.read)
+        log = self._bench.events()
+        return Result(
+            engine=self._name,
+            cycles=cycles,
+            modules={module: self._module_cycles(module) for module in Module},
+            work=work_of(program),
+            events=decode_events(program, log) if how.events else (),
+            seconds=seconds,
+        )
+
+    def _start(self, program: Program, how: Launch) -> None:
+        self.write("instruction_address", how.address)
+        self.write("instruction_count", len(program))
+        for memory in MemoryId:
+            self.write(f"base_{memory.name.lower()}", how.bases[memory])
+        self.write("irq_enable", _BOTH_CAUSES)
+        self._bench.write(CONTROL, Control.LAUNCH)
+
+    def _wait(self, how: Launch) -> None:
+        """Run in slices, so that signals such as Ctrl-C are taken between two of them."""
+        budget = _FIRST_SLICE
+        while True:
+            before = perf_counter()
+            limit = how.max_cycles
+            left = budget if limit is None else min(budget, limit + _LAG - self._bench.cycles)
+            if left <= 0:
+                raise _too_long(limit or 0)
+            if self._bench.run(left):
+                return
+            if how.progress is not None:
+                how.progress(self._bench.cycles)
+            seconds = perf_counter() - before
+            if left == budget:
+                budget = _adapted(budget, seconds)
+
+    def _stop(self) -> None:
+        """Make the machine idle; memory stays behind it until it is."""
+        try:
+            self._bench.write(CONTROL, Control.SOFT_RESET)
+            for _ in range(ACCESS_CYCLES):
+                if not Status(self.read("status")) & (Status.RUNNING | Status.DRAINING):
+                    self.write("irq_status", _BOTH_CAUSES)
+                    return
+        except EngineError:
+            pass
+        self._usable = False
+
+    def _module_cycles(self, module: Module) -> ModuleCycles:
+        name = module.name.lower()
+        busy, token, memory = (self.read(f"{name}_{state.value}") for state in State)
+        return ModuleCycles(busy=busy, token=token, memory=memory)
+
+    def read(self, name: str) -> int:
+        """The value of a register, 64-bit ones too."""
+        register = _REGISTERS[name]
+        return sum(
+            self._bench.read(register.offset + shift // 8) << shift
+            for shift in range(0, register.bits, 32)
+        )
+
+    def write(self, name: str, value: int) -> None:
+        """Write a register, low half first."""
+        register = _REGISTERS[name]
+        for shift in range(0, register.bits, 32):
+            self._bench.write(register.offset + shift // 8, value >> shift & 0xFFFF_FFFF)
+
+
+def _too_long(limit: int) -> CycleLimitError:
+    return CycleLimitError(limit, f"still running after {limit} cycles")
+
+
+def _adapted(budget: int, seconds: float) -> int:
+    """The next slice's cycles, given how long this one took."""
+    if seconds < _SLICE_SECONDS / 2:
+        return 2 * budget
+    if seconds > 2 * _SLICE_SECONDS:
+        return max(1, budget // 2)
+    return budget

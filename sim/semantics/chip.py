@@ -1,0 +1,105 @@
+"""The on-chip memories, laid out for the host's vector units.
+
+Every memory is a flat array. Compared with its DRAM form, an element is
+
+* INP: `batch` rows of `row_in` int16: the channels, widened and rounded up to pairs;
+* WGT: for every 16 outputs, for every pair of inputs, 16 x 2 int8: transposed, so that one vector
+  multiply-add takes a pair of inputs to 16 outputs;
+* ACC: `batch` rows of `row_out` int32: the outputs, rounded up to 16;
+* UOP: one 32-bit word, as in DRAM.
+
+The rounding makes one kernel serve every block size. What fills it in INP and WGT is always zero;
+in ACC it is never looked at. OUT has no array: it is the low 8 bits of ACC.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import uop_layout
+from hw.memories import MemoryId
+
+__all__ = ["LANES", "PAIR", "Chip", "make_chip"]
+
+LANES = 16
+"""Outputs that the kernel makes at once: 512 bits of int32."""
+PAIR = 2
+"""Inputs that it multiplies and adds in one step."""
+
+_ALIGNMENT = 64
+"""Bytes of a cache line: no vector of 16 accumulators lies across two."""
+
+
+class Chip(NamedTuple):
+    """The memories and their measures. A named tuple, because Numba takes those apart for free."""
+
+    uop: npt.NDArray[np.uint32]
+    wgt: npt.NDArray[np.int8]
+    inp: npt.NDArray[np.int16]
+    acc: npt.NDArray[np.int32]
+
+    element_bytes: npt.NDArray[np.int64]
+    """Bytes of an element in DRAM, by memory id."""
+
+    batch: int
+    block_in: int
+    block_out: int
+    pairs: int
+    """Pairs of inputs in a row of INP."""
+    row_in: int
+    """Entries of `inp` in one row."""
+    row_out: int
+    """Entries of `acc` in one row."""
+
+    inp_depth: int
+    wgt_depth: int
+    acc_depth: int
+
+    src_shift: int
+    wgt_shift: int
+    dst_mask: int
+    src_mask: int
+    wgt_mask: int
+
+
+def make_chip(config: HardwareConfig) -> Chip:
+    """Memories full of zeros."""
+    pairs = -(-config.block_in // PAIR)
+    columns = -(-config.block_out // LANES)
+    depth = {memory: config.depth(memory) for memory in MemoryId}
+    row_out = columns * LANES
+    acc = depth[MemoryId.ACC] * config.batch * row_out
+    inp = depth[MemoryId.INP] * config.batch * pairs * PAIR
+    wgt = depth[MemoryId.WGT] * row_out * pairs * PAIR
+    word = uop_layout(config)
+    return Chip(
+        uop=_zeros(depth[MemoryId.UOP], 4).view(np.uint32),
+        wgt=_zeros(wgt, 1).view(np.int8),
+        inp=_zeros(inp, 2).view(np.int16),
+        acc=_zeros(acc, 4).view(np.int32),
+        element_bytes=np.array([config.element_bytes(memory) for memory in MemoryId], np.int64),
+        batch=config.batch,
+        block_in=config.block_in,
+        block_out=config.block_out,
+        pairs=pairs,
+        row_in=pairs * PAIR,
+        row_out=row_out,
+        inp_depth=depth[MemoryId.INP],
+        wgt_depth=depth[MemoryId.WGT],
+        acc_depth=depth[MemoryId.ACC],
+        src_shift=word["src"].lsb,
+        wgt_shift=word["wgt"].lsb,
+        dst_mask=word["dst"].limits[1],
+        src_mask=word["src"].limits[1],
+        wgt_mask=word["wgt"].limits[1],
+    )
+
+
+def _zeros(entries: int, size: int) -> npt.NDArray[np.uint8]:
+    block = np.zeros(entries * size + _ALIGNMENT, dtype=np.uint8)
+    start = -block.ctypes.data % _ALIGNMENT
+    return block[start : start + entries * size]

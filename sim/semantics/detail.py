@@ -1,0 +1,38 @@
+"""What compiled code says about a fault: its code is returned, the rest is left in an array."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.faults import Fault
+
+__all__ = ["Detail", "make_detail"]
+
+Detail = npt.NDArray[np.int64]
+"""Indexed by the constants below."""
+
+# Plain integers, because compiled code takes no enumerations.
+NONE = int(Fault.NONE)
+SHIFT = int(Fault.SHIFT)
+SRAM_INDEX = int(Fault.SRAM_INDEX)
+BUS_READ = int(Fault.BUS_READ)
+BUS_WRITE = int(Fault.BUS_WRITE)
+
+POSITION = 0
+"""SRAM_INDEX, SHIFT: how many micro-ops the instruction had done."""
+MEMORY = 1
+"""SRAM_INDEX: the memory."""
+INDEX = 2
+"""SRAM_INDEX: the index; SHIFT: the element."""
+VALUE = 3
+"""SHIFT: the amount."""
+FIRST_BYTE = 4
+"""BUS_READ, BUS_WRITE: the first address of the row."""
+END_BYTE = 5
+"""BUS_READ, BUS_WRITE: one past its last."""
+
+
+def make_detail() -> Detail:
+    """Room for one fault."""
+    return np.zeros(6, dtype=np.int64)

@@ -1,0 +1,78 @@
+"""Main memory as instructions reach it, and where it answers with an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.jit import compiled, inlined
+from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
+from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, Row
+
+__all__ = ["Dram", "make_dram", "row_address", "rows_answer"]
+
+_FAR = 1 << 60
+"""A base register of this or more lies beyond every memory; sums with it stay within int64."""
+
+
+class Dram(NamedTuple):
+    """Physical memory, twice: index == address in both."""
+
+    bytes: npt.NDArray[np.uint8]
+    signed: npt.NDArray[np.int8]
+    bases: npt.NDArray[np.int64]
+    """The base register of each memory id."""
+    refused: npt.NDArray[np.int64]
+    """Address ranges [start, end), a row each, that answer with an error."""
+
+
+def make_dram(
+    memory: npt.NDArray[np.uint8],
+    bases: Sequence[int],
+    refused: Sequence[tuple[int, int]],
+) -> Dram:
+    """`memory` itself, not a copy."""
+    return Dram(
+        bytes=memory,
+        signed=memory.view(np.int8),
+        bases=np.array([min(base, _FAR) for base in bases], dtype=np.int64),
+        refused=np.array(
+            [(min(start, _FAR), min(end, _FAR)) for start, end in refused], dtype=np.int64
+        ).reshape(-1, 2),
+    )
+
+
+@inlined
+def row_address(dram: Dram, row: Row, size: int, y: int) -> int:
+    """Address of the first byte of row `y` of a LOAD or STORE of elements of `size` bytes."""
+    element = row[DRAM_BASE] + y * row[X_STRIDE]
+    return int(dram.bases[row[MEMORY_TYPE]] + element * size)
+
+
+@compiled
+def rows_answer(dram: Dram, row: Row, size: int, detail: Detail) -> bool:
+    """Whether memory has every byte of a LOAD or STORE; if not, `detail` tells the first row."""
+    length = row[X_SIZE] * size
+    first = row_address(dram, row, size, 0)
+    end = row_address(dram, row, size, row[Y_SIZE] - 1) + length
+    if end <= len(dram.bytes) and not _is_refused(dram, first, end):
+        return True
+    for y in range(row[Y_SIZE]):
+        first = row_address(dram, row, size, y)
+        end = first + length
+        if end > len(dram.bytes) or _is_refused(dram, first, end):
+            detail[FIRST_BYTE] = first
+            detail[END_BYTE] = end
+            return False
+    return True
+
+
+@inlined
+def _is_refused(dram: Dram, first: int, end: int) -> bool:
+    for k in range(dram.refused.shape[0]):
+        if first < dram.refused[k, 1] and end > dram.refused[k, 0]:
+            return True
+    return False

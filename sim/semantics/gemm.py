@@ -1,0 +1,66 @@
+"""GEMM: ACC[dst] += INP[src] x WGT[wgt]^T, or with reset ACC[dst] = 0."""
+
+from __future__ import annotations
+
+from sim.jit import compiled, inlined
+from sim.semantics.chip import LANES, Chip
+from sim.semantics.detail import NONE, SRAM_INDEX, Detail
+from sim.semantics.dot import dot
+from sim.semantics.fields import RESET_REG, Row
+from sim.semantics.loops import room, sweeping
+from sim.semantics.view import view
+
+__all__ = ["gemm"]
+
+
+@inlined
+def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    inp = src * chip.batch * chip.row_in
+    acc = dst * chip.batch * chip.row_out
+    for _ in range(chip.batch):
+        weights = wgt * chip.row_out * chip.row_in
+        for _ in range(0, chip.row_out, LANES):
+            dot(chip.acc, acc, chip.inp, inp, chip.wgt, weights, chip.pairs)
+            acc += LANES
+            weights += LANES * chip.row_in
+        inp += chip.row_in
+    return NONE
+
+
+@inlined
+def _accumulate_vector(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    """The same where an accumulator is one vector: loops around it would cost more than it does."""
+    weights = wgt * LANES * chip.row_in
+    dot(chip.acc, dst * LANES, chip.inp, src * chip.row_in, chip.wgt, weights, chip.pairs)
+    return NONE
+
+
+@inlined
+def _reset(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    lanes = chip.batch * chip.row_out
+    to = view(chip.acc, dst * lanes, lanes)
+    for k in range(len(to)):
+        to[k] = 0
+    return NONE
+
+
+_SWEEP_BLOCK = sweeping(_accumulate)
+_SWEEP_VECTOR = sweeping(_accumulate_vector)
+_SWEEP_RESET = sweeping(_reset)
+
+
+@compiled
+def gemm(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
+    """Do micro-ops [start, stop) of a GEMM that breaks no static rule.
+
+    Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
+    """
+    limit = room(chip, row, detail)
+    end = min(stop, limit)
+    if row[RESET_REG]:
+        _SWEEP_RESET(chip, row, start, end, detail)
+    elif chip.batch == 1 and chip.row_out == LANES:
+        _SWEEP_VECTOR(chip, row, start, end, detail)
+    else:
+        _SWEEP_BLOCK(chip, row, start, end, detail)
+    return SRAM_INDEX if stop > limit else NONE

@@ -1,0 +1,168 @@
+"""LOAD: a rectangle of DRAM, with zeros around it, densely into an on-chip memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hw.memories import MemoryId
+from sim.jit import compiled, inlined
+from sim.semantics.chip import LANES, Chip
+from sim.semantics.detail import BUS_READ, NONE, Detail
+from sim.semantics.dram import Dram, row_address, rows_answer
+from sim.semantics.fields import (
+    MEMORY_TYPE,
+    SRAM_BASE,
+    X_PAD_0,
+    X_PAD_1,
+    X_SIZE,
+    Y_PAD_0,
+    Y_PAD_1,
+    Y_SIZE,
+    Row,
+)
+from sim.semantics.view import view
+
+__all__ = ["load"]
+
+UOP = int(MemoryId.UOP)
+WGT = int(MemoryId.WGT)
+INP = int(MemoryId.INP)
+ACC = int(MemoryId.ACC)
+
+Put = Callable[[Chip, int, Dram, int], None]
+"""Fill one element of a memory from an address."""
+Clear = Callable[[Chip, int, int], None]
+"""Zero a number of elements from one on."""
+
+
+@inlined
+def _word(dram: Dram, address: int) -> int:
+    """The signed 32-bit word at `address`, of any alignment."""
+    low = int(dram.bytes[address]) | int(dram.bytes[address + 1]) << 8
+    return low | int(dram.bytes[address + 2]) << 16 | int(dram.signed[address + 3]) << 24
+
+
+@inlined
+def _put_uop(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    chip.uop[at] = _word(dram, address) & 0xFFFFFFFF
+
+
+@compiled
+def _clear_uop(chip: Chip, at: int, count: int) -> None:
+    chip.uop[at : at + count] = 0
+
+
+@inlined
+def _put_wgt(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    step = 2 * LANES
+    base = at * chip.row_out * chip.row_in
+    for out in range(chip.block_out):
+        to = base + out // LANES * LANES * chip.row_in + out % LANES * 2
+        start = address + out * chip.block_in
+        for pair in range(chip.block_in // 2):
+            chip.wgt[to + pair * step] = dram.signed[start + 2 * pair]
+            chip.wgt[to + pair * step + 1] = dram.signed[start + 2 * pair + 1]
+        if chip.block_in % 2:
+            last = chip.pairs - 1
+            chip.wgt[to + last * step] = dram.signed[start + 2 * last]
+
+
+@compiled
+def _clear_wgt(chip: Chip, at: int, count: int) -> None:
+    size = chip.row_out * chip.row_in
+    chip.wgt[at * size : (at + count) * size] = 0
+
+
+@inlined
+def _put_inp(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    for b in range(chip.batch):
+        start = (at * chip.batch + b) * chip.row_in
+        to = view(chip.inp, start, chip.block_in)
+        start = address + b * chip.block_in
+        source = view(dram.signed, start, chip.block_in)
+        for channel in range(len(to)):
+            to[channel] = source[channel]
+
+
+@compiled
+def _clear_inp(chip: Chip, at: int, count: int) -> None:
+    size = chip.batch * chip.row_in
+    chip.inp[at * size : (at + count) * size] = 0
+
+
+@inlined
+def _put_acc(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    for b in range(chip.batch):
+        to = (at * chip.batch + b) * chip.row_out
+        start = address + 4 * b * chip.block_out
+        for out in range(chip.block_out):
+            chip.acc[to + out] = _word(dram, start + 4 * out)
+
+
+@inlined
+def _put_acc_8bit(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    for b in range(chip.batch):
+        start = (at * chip.batch + b) * chip.row_out
+        to = view(chip.acc, start, chip.block_out)
+        start = address + b * chip.block_out
+        source = view(dram.signed, start, chip.block_out)
+        for out in range(len(to)):
+            to[out] = source[out]
+
+
+@compiled
+def _clear_acc(chip: Chip, at: int, count: int) -> None:
+    size = chip.batch * chip.row_out
+    chip.acc[at * size : (at + count) * size] = 0
+
+
+def _placing(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
+    """Compile the layout of padding and rows, for the memory that `put` and `clear` know."""
+
+    @compiled
+    def place(chip: Chip, dram: Dram, row: Row, size: int) -> None:
+        width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
+        at = row[SRAM_BASE]
+        clear(chip, at, row[Y_PAD_0] * width)
+        at += row[Y_PAD_0] * width
+        for y in range(row[Y_SIZE]):
+            address = row_address(dram, row, size, y)
+            clear(chip, at, row[X_PAD_0])
+            at += row[X_PAD_0]
+            for x in range(row[X_SIZE]):
+                put(chip, at + x, dram, address + x * size)
+            at += row[X_SIZE]
+            clear(chip, at, row[X_PAD_1])
+            at += row[X_PAD_1]
+        clear(chip, at, row[Y_PAD_1] * width)
+
+    return place
+
+
+_PLACE_UOP = _placing(_put_uop, _clear_uop)
+_PLACE_WGT = _placing(_put_wgt, _clear_wgt)
+_PLACE_INP = _placing(_put_inp, _clear_inp)
+_PLACE_ACC = _placing(_put_acc, _clear_acc)
+_PLACE_ACC_8BIT = _placing(_put_acc_8bit, _clear_acc)
+
+
+@compiled
+def load(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:
+    """Do a LOAD that breaks no static rule. Returns a fault's code, or 0."""
+    if row[X_SIZE] == 0:
+        return NONE
+    memory = row[MEMORY_TYPE]
+    size = chip.element_bytes[memory]
+    if not rows_answer(dram, row, size, detail):
+        return BUS_READ
+    if memory == UOP:
+        _PLACE_UOP(chip, dram, row, size)
+    elif memory == WGT:
+        _PLACE_WGT(chip, dram, row, size)
+    elif memory == INP:
+        _PLACE_INP(chip, dram, row, size)
+    elif memory == ACC:
+        _PLACE_ACC(chip, dram, row, size)
+    else:
+        _PLACE_ACC_8BIT(chip, dram, row, size)
+    return NONE

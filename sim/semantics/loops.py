@@ -1,0 +1,161 @@
+"""The loops that GEMM and ALU share: o < iter_out, i < iter_in, u in [uop_bgn, uop_end).
+
+Micro-ops of one instruction are numbered in their order, so that a long instruction can be done
+in slices [start, stop). Every index is a micro-op's field plus o and i times factors that are not
+negative, so its greatest value is at the loops' ends and bounds are checked before they start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hw.encoding import Opcode
+from hw.memories import MemoryId
+from sim.jit import compiled
+from sim.semantics.chip import Chip
+from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
+from sim.semantics.fields import (
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    ITER_IN,
+    ITER_OUT,
+    OPCODE,
+    RESET_REG,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    USE_IMM,
+    WGT_FACTOR_IN,
+    WGT_FACTOR_OUT,
+    Row,
+)
+
+__all__ = ["Body", "Sweep", "micro_ops", "room", "sweeping"]
+
+Body = Callable[[Chip, Row, int, int, int, Detail], int]
+"""One micro-op, given the indices dst, src and wgt. Returns a fault's code, or 0."""
+
+Sweep = Callable[[Chip, Row, int, int, Detail], int]
+"""Micro-ops [start, stop) of an instruction. Returns a fault's code, or 0."""
+
+GEMM = int(Opcode.GEMM)
+ACC = int(MemoryId.ACC)
+INP = int(MemoryId.INP)
+WGT = int(MemoryId.WGT)
+
+
+@compiled
+def micro_ops(row: Row) -> int:
+    """How many micro-ops a GEMM or ALU has, loops included."""
+    return int((row[UOP_END] - row[UOP_BGN]) * row[ITER_OUT] * row[ITER_IN])
+
+
+def sweeping(body: Body) -> Sweep:
+    """Compile the loops around `body`, whose indices must be in bounds."""
+
+    @compiled
+    def sweep(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
+        # Fields go into variables, or compiled code would read them again after each write to ACC.
+        bgn, count, iter_in = row[UOP_BGN], row[UOP_END] - row[UOP_BGN], row[ITER_IN]
+        dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
+        src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
+        wgt_out, wgt_in = row[WGT_FACTOR_OUT], row[WGT_FACTOR_IN]
+        u = start % count
+        i = start // count % iter_in
+        o = start // count // iter_in
+        position = start
+        while position < stop:
+            dst = o * dst_out + i * dst_in
+            src = o * src_out + i * src_in
+            wgt = o * wgt_out + i * wgt_in
+            end = min(count, u + stop - position)
+            for k in range(u, end):
+                word = int(chip.uop[bgn + k])
+                fault = body(
+                    chip,
+                    row,
+                    dst + (word & chip.dst_mask),
+                    src + (word >> chip.src_shift & chip.src_mask),
+                    wgt + (word >> chip.wgt_shift & chip.wgt_mask),
+                    detail,
+                )
+                if fault != NONE:
+                    detail[POSITION] = position + k - u
+                    return fault
+            position += end - u
+            u = 0
+            i += 1
+            if i == iter_in:
+                i = 0
+                o += 1
+        return NONE
+
+    return sweep
+
+
+@compiled
+def room(chip: Chip, row: Row, detail: Detail) -> int:
+    """How many micro-ops come before the first with an index beyond its memory, or all.
+
+    Only operands in use count: not INP and WGT under reset, nor src under an immediate. `detail`
+    tells the index.
+    """
+    gemm = row[OPCODE] == GEMM
+    multiplies = gemm and not row[RESET_REG]
+    reads_acc = not gemm and not row[USE_IMM]
+    count = row[UOP_END] - row[UOP_BGN]
+    nearest = micro_ops(row)
+    for k in range(count):
+        word = int(chip.uop[row[UOP_BGN] + k])
+        dst = word & chip.dst_mask
+        nearest = _nearer(
+            row, nearest, k, dst, DST_FACTOR_OUT, DST_FACTOR_IN, ACC, chip.acc_depth, detail
+        )
+        src = word >> chip.src_shift & chip.src_mask
+        if multiplies:
+            nearest = _nearer(
+                row, nearest, k, src, SRC_FACTOR_OUT, SRC_FACTOR_IN, INP, chip.inp_depth, detail
+            )
+            wgt = word >> chip.wgt_shift & chip.wgt_mask
+            nearest = _nearer(
+                row, nearest, k, wgt, WGT_FACTOR_OUT, WGT_FACTOR_IN, WGT, chip.wgt_depth, detail
+            )
+        elif reads_acc:
+            nearest = _nearer(
+                row, nearest, k, src, SRC_FACTOR_OUT, SRC_FACTOR_IN, ACC, chip.acc_depth, detail
+            )
+    return nearest
+
+
+@compiled
+def _nearer(
+    row: Row,
+    nearest: int,
+    k: int,
+    field: int,
+    factor_out: int,
+    factor_in: int,
+    memory: int,
+    depth: int,
+    detail: Detail,
+) -> int:
+    """`nearest`, or the earlier micro-op in which `field`, of the k-th, first reaches `depth`."""
+    outer = row[factor_out]
+    inner = row[factor_in]
+    most_i = row[ITER_IN] - 1
+    if field + (row[ITER_OUT] - 1) * outer + most_i * inner < depth:
+        return nearest
+    o = max(0, depth - field - most_i * inner)
+    if o > 0:
+        o = -(-o // outer)
+    i = max(0, depth - field - o * outer)
+    if i > 0:
+        i = -(-i // inner)
+    position = (o * row[ITER_IN] + i) * (row[UOP_END] - row[UOP_BGN]) + k
+    if position < nearest:
+        detail[POSITION] = position
+        detail[MEMORY] = memory
+        detail[INDEX] = field + o * outer + i * inner
+        return int(position)
+    return nearest

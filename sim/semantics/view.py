@@ -1,0 +1,56 @@
+"""A stretch of an array, as cheap in compiled code as a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba.core import types
+
+from sim.jit import intrinsic, overload
+
+__all__ = ["view"]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def view(array: npt.NDArray[Scalar], start: int, count: int) -> npt.NDArray[Scalar]:
+    """`array[start : start + count]`, which must lie inside; nothing is checked.
+
+    A slice in compiled code counts references, which costs several micro-ops; this one does not
+    count and so must not outlive `array`. A loop over it, to its length, becomes vectors, which
+    one over `array[start + k]` does not, because Numba has to think of negative indices there.
+    """
+    return array[start : start + count]
+
+
+@overload(view)
+def _compiled_view(array: Any, start: Any, count: Any) -> Callable[..., Any]:
+    # Numba wants the two signatures spelt alike, annotations included.
+    def pointer(array: Any, start: Any, count: Any) -> Any:
+        return _view(array, start, count)
+
+    return pointer
+
+
+@intrinsic
+def _view(context: Any, array: Any, start: Any, count: Any) -> Any:
+    return array(array, types.int64, types.int64), _emit
+
+
+def _emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array, start, count = arguments
+    kind = signature.return_type
+    source = context.make_array(kind)(context, builder, array)
+    result = context.make_array(kind)(context, builder)
+    result.data = builder.gep(source.data, [start])
+    result.shape = builder.insert_value(result.shape, count, 0)
+    result.strides = source.strides
+    result.itemsize = source.itemsize
+    result.nitems = count
+    # No `meminfo` and no `parent`: nothing to count.
+    result.meminfo = result.meminfo.type(None)
+    result.parent = result.parent.type(None)
+    return result._getvalue()

@@ -1,0 +1,82 @@
+"""From the `events` port to records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.isa import Assembler, Module, TokenQueue
+from sim.errors import EngineError
+from sim.result import Event, EventKind
+from sim.rtl.events import MODULE_BITS, decode_events, queues_of
+
+START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(MODULE_BITS))
+
+
+def log(*rows: tuple[int, Module, int]) -> np.ndarray:
+    return np.array(
+        [(cycle, bits << MODULE_BITS * module) for cycle, module, bits in rows], dtype=np.uint64
+    ).reshape(-1, 2)
+
+
+def two_computes_and_a_store() -> Assembler:
+    asm = Assembler(HardwareConfig())
+    asm.nop(Module.COMPUTE, signals=Module.STORE)
+    asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+    asm.finish()
+    return asm
+
+
+def test_a_story() -> None:
+    program = two_computes_and_a_store().build()
+    seen = decode_events(
+        program,
+        log(
+            (3, Module.COMPUTE, START),
+            (5, Module.COMPUTE, END | PUSH_NEXT | START),
+            (6, Module.STORE, START | END | POP_PREV),
+            (6, Module.COMPUTE, END),
+        ),
+    )
+    assert seen == (
+        Event(3, Module.COMPUTE, 0, EventKind.START),
+        Event(5, Module.COMPUTE, 0, EventKind.END),
+        Event(5, Module.COMPUTE, 0, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
+        Event(5, Module.COMPUTE, 2, EventKind.START),
+        Event(6, Module.COMPUTE, 2, EventKind.END),
+        Event(6, Module.STORE, 1, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
+        Event(6, Module.STORE, 1, EventKind.START),
+        Event(6, Module.STORE, 1, EventKind.END),
+    )
+
+
+def test_nothing() -> None:
+    assert decode_events(two_computes_and_a_store().build(), log()) == ()
+
+
+def test_more_than_the_program_has() -> None:
+    rows = [(cycle, Module.STORE, START) for cycle in range(2)]
+    with pytest.raises(EngineError, match="store showed 2 instructions: the program has 1"):
+        decode_events(two_computes_and_a_store().build(), log(*rows))
+
+
+def test_queues_behind_the_flags() -> None:
+    assert queues_of(Module.LOAD) == (
+        None,
+        TokenQueue.COMPUTE_TO_LOAD,
+        None,
+        TokenQueue.LOAD_TO_COMPUTE,
+    )
+    assert queues_of(Module.COMPUTE) == (
+        TokenQueue.LOAD_TO_COMPUTE,
+        TokenQueue.STORE_TO_COMPUTE,
+        TokenQueue.COMPUTE_TO_LOAD,
+        TokenQueue.COMPUTE_TO_STORE,
+    )
+    assert queues_of(Module.STORE) == (
+        TokenQueue.COMPUTE_TO_STORE,
+        None,
+        TokenQueue.STORE_TO_COMPUTE,
+        None,
+    )

@@ -1,0 +1,84 @@
+"""Every ALU operation on the values where they differ, against plain integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.config_files import load_config
+from hw.isa import Alu, AluOp, Program
+from sim.semantics.alu import alu
+from sim.semantics.chip import make_chip
+from sim.semantics.detail import NONE, make_detail
+from sim.semantics.fields import make_table
+
+INT32 = st.one_of(
+    st.integers(-(1 << 31), (1 << 31) - 1),
+    st.sampled_from([-(1 << 31), -(1 << 31) + 1, -1, 0, 1, (1 << 31) - 1]),
+)
+INT16 = st.one_of(st.integers(-(1 << 15), (1 << 15) - 1), st.sampled_from([-(1 << 15), -1, 0]))
+SHIFT = st.integers(-31, 31)
+
+MEANING: dict[AluOp, Callable[[int, int], int]] = {
+    AluOp.MIN: min,
+    AluOp.MAX: max,
+    AluOp.ADD: lambda a, b: a + b,
+    AluOp.SHR: lambda a, b: a >> b if b >= 0 else a << -b,
+    AluOp.MUL: lambda a, b: a * b,
+}
+CONFIG = load_config("batch2")
+LANES = CONFIG.acc_lanes
+
+
+def execute(op: AluOp, a: list[int], b: list[int] | int) -> list[int]:
+    """ACC[1] = op(ACC[1], b) on a machine where ACC[1] holds `a`, and ACC[2] `b` if it is many."""
+    chip = make_chip(CONFIG)
+    chip.uop[0] = 1 | 2 << chip.src_shift
+    chip.acc[LANES : 2 * LANES] = a
+    immediate = isinstance(b, int)
+    if not immediate:
+        chip.acc[2 * LANES : 3 * LANES] = b
+    instruction = Alu(
+        op=op,
+        use_imm=immediate,
+        imm=b if isinstance(b, int) else 0,
+        uop_bgn=0,
+        uop_end=1,
+        iter_out=1,
+        iter_in=1,
+        dst_factor_out=0,
+        dst_factor_in=0,
+        src_factor_out=0,
+        src_factor_in=0,
+    )
+    table = make_table(Program.from_instructions(CONFIG, [instruction]).columns())
+    assert alu(chip, table[0], 0, 1, make_detail()) == NONE
+    assert not chip.acc[:LANES].any()
+    return [int(value) for value in chip.acc[LANES : 2 * LANES]]
+
+
+def wrapped(value: int) -> int:
+    return int(np.int64(value & 0xFFFFFFFF).astype(np.int32))
+
+
+@pytest.mark.parametrize("op", list(AluOp))
+@given(data=st.data())
+def test_immediate(op: AluOp, data: st.DataObject) -> None:
+    a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
+    b = data.draw(SHIFT if op is AluOp.SHR else INT16)
+
+    assert execute(op, a, b) == [wrapped(MEANING[op](x, b)) for x in a]
+
+
+@pytest.mark.parametrize("op", list(AluOp))
+@given(data=st.data())
+def test_tensor(op: AluOp, data: st.DataObject) -> None:
+    operand = SHIFT if op is AluOp.SHR else INT32
+    a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
+    b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
+
+    assert execute(op, a, b) == [wrapped(MEANING[op](x, y)) for x, y in zip(a, b, strict=True)]

@@ -1,0 +1,60 @@
+"""Engines by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from sim.engines import ENGINES, make_engine, run
+from sim.errors import CycleLimitError, EngineError
+from sim.functional import FunctionalEngine
+from sim.timing import MEMORY_PRESETS
+from tests.support.vectors import load_vector
+
+
+def test_the_functional_engine_is_made_by_name() -> None:
+    config = HardwareConfig()
+
+    engine = make_engine("functional", config, MEMORY_PRESETS["edge"])
+
+    assert isinstance(engine, FunctionalEngine)
+    assert (engine.config, engine.memory_model) == (config, MEMORY_PRESETS["edge"])
+
+
+def test_unknown_names_are_refused_with_the_known() -> None:
+    with pytest.raises(EngineError, match=r"'verilator': there are " + ", ".join(ENGINES)):
+        make_engine("verilator", HardwareConfig())
+
+
+def test_run_is_one_call_and_leaves_the_image_alone() -> None:
+    vector = load_vector("016_gemm_default")
+    before = vector.before.copy()
+
+    result, after = run(vector.config, vector.program, vector.before)
+
+    np.testing.assert_array_equal(after, vector.after)
+    np.testing.assert_array_equal(vector.before, before)
+    assert result.events == ()
+
+
+def test_run_hands_its_options_on() -> None:
+    vector = load_vector("016_gemm_default")
+
+    result, _ = run(vector.config, vector.program, vector.before, address=1 << 20, events=True)
+    assert result.events
+    with pytest.raises(CycleLimitError):
+        run(vector.config, vector.program, vector.before, max_cycles=1)
+
+
+def test_heavy_packages_wait_until_an_engine_is_made() -> None:
+    code = (
+        "import sys, sim, sim.engines, sim.memory, sim.result\n"
+        "heavy = {'numba', 'llvmlite', 'amaranth'} & sys.modules.keys()\n"
+        "assert not heavy, heavy\n"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)

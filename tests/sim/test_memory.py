@@ -1,0 +1,118 @@
+"""Placing programs in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.config import HardwareConfig
+from hw.isa import Finish, Program
+from sim.engine import Launch
+from sim.errors import EngineError, MemoryImageError
+from sim.memory import check_bases, load_program, place
+
+CONFIG = HardwareConfig()
+PROGRAM = Program.from_instructions(CONFIG, [Finish()] * 3)
+SIZE = 48
+"""Bytes of it."""
+
+
+@given(size=st.integers(1, 20000))
+def test_the_program_goes_to_the_first_page_above_the_image(size: int) -> None:
+    image = np.arange(size, dtype=np.int64).astype(np.uint8)
+
+    memory, address = place(image, PROGRAM)
+
+    assert address % 4096 == 0
+    assert 0 <= address - size < 4096
+    assert len(memory) == address + 4096
+    assert memory[:size].tobytes() == image.tobytes()
+    assert memory[address : address + SIZE].tobytes() == PROGRAM.data
+    assert not memory[size:address].any()
+    assert not memory[address + SIZE :].any()
+
+
+def test_the_image_is_copied_and_may_be_bytes() -> None:
+    image = np.ones(100, dtype=np.uint8)
+
+    memory, _ = place(image, PROGRAM)
+    same, _ = place(bytes(image), PROGRAM)
+    memory[:] = 7
+
+    assert image.tolist() == [1] * 100
+    assert same[:100].tolist() == [1] * 100
+
+
+def test_an_address_of_ones_own() -> None:
+    memory, address = place(b"\1" * 100, PROGRAM, 112)
+    assert (address, len(memory)) == (112, 4096)
+    assert memory[112:160].tobytes() == PROGRAM.data
+
+    memory, address = place(b"\1" * 100, PROGRAM, 1 << 16)
+    assert (address, len(memory)) == (1 << 16, (1 << 16) + 4096)
+
+
+@pytest.mark.parametrize("address", [0, 16, 96])
+def test_the_program_may_not_overwrite_the_image(address: int) -> None:
+    with pytest.raises(MemoryImageError, match=rf"48 bytes at address {address:#x} would .*0x1000"):
+        place(b"\1" * 100, PROGRAM, address)
+
+
+def test_an_image_may_hold_the_program_already() -> None:
+    image = b"\1" * 64 + PROGRAM.data + b"\2" * 10
+    assert place(image, PROGRAM, 64)[0][: len(image)].tobytes() == image
+
+    cut = b"\1" * 64 + PROGRAM.data[:20]
+    assert place(cut, PROGRAM, 64)[0][64:112].tobytes() == PROGRAM.data
+
+
+@pytest.mark.parametrize("address", [-16, 1, 4104])
+def test_addresses_are_multiples_of_16(address: int) -> None:
+    with pytest.raises(MemoryImageError, match="must be a multiple of 16"):
+        place(b"\1", PROGRAM, address)
+
+
+def test_images_that_are_none() -> None:
+    with pytest.raises(MemoryImageError, match="memory image is empty"):
+        place(b"", PROGRAM)
+    with pytest.raises(MemoryImageError, match="array of int32 with 1 dimensions"):
+        place(np.zeros(4, dtype=np.int32), PROGRAM)
+    with pytest.raises(MemoryImageError, match="array of uint8 with 2 dimensions"):
+        place(np.zeros((4, 4), dtype=np.uint8), PROGRAM)
+
+
+def test_load_program_copies_it() -> None:
+    memory = np.zeros(64, dtype=np.uint8)
+
+    load_program(PROGRAM, memory, Launch(address=16))
+
+    assert memory.tobytes() == b"\0" * 16 + PROGRAM.data
+
+
+def test_load_program_refuses_memory_that_cannot_hold_it() -> None:
+    memory = np.zeros(64, dtype=np.uint8)
+    with pytest.raises(MemoryImageError, match=r"bytes 0x20\.\.0x50 .* memory ends at 0x40"):
+        load_program(PROGRAM, memory, Launch(address=32))
+    with pytest.raises(MemoryImageError, match="address is 0x8: it must be a multiple of 16"):
+        load_program(PROGRAM, memory, Launch(address=8))
+    with pytest.raises(MemoryImageError, match="contiguous and writable"):
+        load_program(PROGRAM, np.zeros(128, dtype=np.uint8)[::2], Launch(address=0))
+    memory.flags.writeable = False
+    with pytest.raises(MemoryImageError, match="contiguous and writable"):
+        load_program(PROGRAM, memory, Launch(address=0))
+    with pytest.raises(MemoryImageError, match="array of uint8 with 2 dimensions"):
+        load_program(PROGRAM, np.zeros((8, 8), dtype=np.uint8), Launch(address=0))
+
+
+def test_bases_are_six_multiples_of_an_element_in_64_bits() -> None:
+    check_bases(CONFIG, (4, 256, 16, 64, 16, (1 << 64) - 16))
+    with pytest.raises(EngineError, match="5 base registers: there are 6"):
+        check_bases(CONFIG, (0,) * 5)
+    with pytest.raises(EngineError, match="of WGT is 128: it must be a multiple of 256"):
+        check_bases(CONFIG, (0, 128, 0, 0, 0, 0))
+    with pytest.raises(EngineError, match="of UOP is -4"):
+        check_bases(CONFIG, (-4, 0, 0, 0, 0, 0))
+    with pytest.raises(EngineError, match=r"of ACC_8BIT is 18446744073709551616: .*2\^64-1"):
+        check_bases(CONFIG, (0, 0, 0, 0, 0, 1 << 64))
