@@ -1,0 +1,57 @@
+"""The `tandem` command: its verbs and nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scripts.lazy import Verb, make_group
+
+__all__ = ["VERBS", "app", "main"]
+
+VERBS = {
+    "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
+    "sim": Verb("scripts.sim", "Run a raw program on a raw memory image."),
+    "disasm": Verb("scripts.disasm", "Print a raw program as text."),
+}
+
+app = typer.Typer(
+    name="tandem",
+    cls=make_group(VERBS),
+    no_args_is_help=True,
+    # Completion scripts would be two more options on every page of help.
+    add_completion=False,
+    # Errors that we did not foresee are reported by `scripts.report`, in one line.
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        # Here, because it takes longer to import than all of `tandem --help` but Typer.
+        from importlib.metadata import version
+
+        typer.echo(f"tandem {version('tandem-workbench')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tandem(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Tandem: a tensor accelerator, its simulators, its compiler and its runtime."""
+
+
+def main() -> None:
+    """Entry point. Exit 0: done, 1: it failed, 2: wrong usage, 130: interrupted."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What a run counted: as JSON, and as text."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.config import HardwareConfig
+from hw.isa import Work
+from sim.result import Result
+
+__all__ = ["counters", "module_table", "print_counters"]
+
+
+def counters(result: Result) -> dict[str, object]:
+    """Work, and with time each module's cycles by what it did."""
+    found = _work(result.work)
+    if result.modules is not None:
+        found["modules"] = _modules(result)
+    return found
+
+
+def module_table(result: Result) -> Table:
+    """Each module's cycles, by what it did; a row a module. For results with time."""
+    table = Table("cycles", box=None, pad_edge=False, header_style="bold")
+    for column in ("busy", "waits for token", "waits for memory", "idle"):
+        table.add_column(column, justify="right")
+    for module, spent in _modules(result).items():
+        total = sum(spent.values()) or 1
+        table.add_row(module, *(f"{n:,} {n / total:6.1%}" for n in spent.values()))
+    return table
+
+
+def print_counters(
+    console: Console, config: HardwareConfig, result: Result, image_sha256: str
+) -> None:
+    """The result of a run, for people."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    work = result.work
+    time = "-" if result.cycles is None else f"{result.cycles:,}"
+    kinds = ", ".join(f"{n:,} {kind.name}" for kind, n in work.instructions.items() if n)
+    loads = ", ".join(f"{n:,} {memory.name}" for memory, n in work.loaded.items() if n)
+    table.add_row("engine", f"{result.engine}, configuration {config.name}")
+    table.add_row("cycles", time)
+    table.add_row("instructions", kinds)
+    table.add_row("bytes loaded", loads or "0")
+    table.add_row("bytes stored", f"{work.stored:,}")
+    table.add_row(
+        "micro-ops",
+        f"{work.gemm_uops:,} GEMM, {work.reset_uops:,} reset, {work.alu_uops:,} ALU",
+    )
+    table.add_row("image SHA-256", image_sha256)
+    console.print(table, highlight=False)
+    if result.cycles is not None:
+        console.print()
+        console.print(module_table(result), highlight=False)
+
+
+def _work(work: Work) -> dict[str, object]:
+    return {
+        "bytes_loaded": {memory.name.lower(): n for memory, n in work.loaded.items()},
+        "bytes_stored": work.stored,
+        "gemm_uops": work.gemm_uops,
+        "reset_uops": work.reset_uops,
+        "alu_uops": work.alu_uops,
+        "instructions": {kind.name.lower(): n for kind, n in work.instructions.items()},
+    }
+
+
+def _modules(result: Result) -> dict[str, dict[str, int]]:
+    """Cycles of each module by what it did; each module's sum to the run's."""
+    if result.cycles is None or result.modules is None:
+        return {}
+    return {
+        module.name.lower(): {
+            "busy": cycles.busy,
+            "token": cycles.token,
+            "memory": cycles.memory,
+            "idle": result.cycles - cycles.busy - cycles.token - cycles.memory,
+        }
+        for module, cycles in result.modules.items()
+    }

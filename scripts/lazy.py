@@ -1,0 +1,56 @@
+"""A command group that imports a verb's module only when that verb is asked for.
+
+NumPy, Numba and Amaranth take seconds to import together; `tandem --help` needs none of them. A
+verb's module can so import what it needs at its top, like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["LazyGroup", "Verb", "make_group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb of the command line: `module` has the function `command` that carries it out."""
+
+    module: str
+    help: str
+
+
+class LazyGroup(TyperGroup):
+    """Lists its verbs from a table, and loads one when it is resolved.
+
+    Class attribute `verbs` is the table; `make_group` gives a group its own.
+    """
+
+    verbs: Mapping[str, Verb] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, verb in self.verbs.items():
+            self.add_command(TyperCommand(name, help=verb.help))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the real command in the place of its entry in the table, then go on."""
+        if args and args[0] in self.verbs:
+            self.add_command(_load(args[0], self.verbs[args[0]]))
+        return super().resolve_command(ctx, args)
+
+
+def make_group(verbs: Mapping[str, Verb]) -> type[LazyGroup]:
+    """A group class for Typer's `cls` with these verbs, listed in this order."""
+    return type("VerbGroup", (LazyGroup,), {"verbs": verbs})
+
+
+def _load(name: str, verb: Verb) -> Any:
+    single = typer.Typer(add_completion=False)
+    single.command(name)(import_module(verb.module).command)
+    return typer.main.get_command(single)

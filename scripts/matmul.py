@@ -1,0 +1,162 @@
+"""A program written by hand: a tiled, double-buffered matrix product, C = A x B^T.
+
+A is m x k, B is n x k and C is m x n, all int8; C keeps the low 8 bits of each sum, as STORE does.
+
+C is made tile by tile, each tile in one half of ACC while the other half's tile is stored. The sum
+over k runs in chunks: the load module fills one half of INP and WGT with the next chunk while the
+compute module works on the other half. Tokens keep the modules in step:
+
+    load -> compute     a chunk is there
+    compute -> load     a half of INP and WGT is free again
+    compute -> store    a tile is complete
+    store -> compute    a half of ACC is free again
+"""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from hw.encoding import UOP_BYTES
+from hw.isa import Assembler, Loop, MicroOp, Program
+from hw.memories import MemoryId, Module
+from scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
+
+__all__ = ["matmul_program"]
+
+BUFFERS = 2
+"""Halves of each memory: while one is used, the other is filled or emptied."""
+
+
+def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Program, MatmulLayout]:
+    """The program for one size, and where its matrices lie in memory.
+
+    Raises
+    ------
+    AssemblyError
+        A size is no multiple of the array's.
+    """
+    tile = choose_tiles(config)
+    at = MatmulLayout.of(config, m, n, k, _micro_ops(config, tile))
+    writer = _Writer(config, tile, at)
+    writer.load_micro_ops()
+    for index in range(len(writer.corners)):
+        writer.clear(index)
+        for chunk in range(len(writer.chunks)):
+            writer.load(index, chunk)
+            writer.multiply(index, chunk)
+        writer.store(index)
+    writer.asm.finish()
+    return writer.asm.build(), at
+
+
+def _micro_ops(config: HardwareConfig, tile: Tiles) -> list[MicroOp]:
+    """For each half of ACC and each half of INP and WGT, one micro-op a step of the sum."""
+    return [
+        MicroOp(
+            dst=_half(config, MemoryId.ACC, acc),
+            src=_half(config, MemoryId.INP, buffer) + step,
+            wgt=_half(config, MemoryId.WGT, buffer) + step,
+        )
+        for acc in range(BUFFERS)
+        for buffer in range(BUFFERS)
+        for step in range(tile.depth)
+    ]
+
+
+def _half(config: HardwareConfig, memory: MemoryId, number: int) -> int:
+    """Where a half of an on-chip memory begins."""
+    return number * config.depth(memory) // BUFFERS
+
+
+class _Writer:
+    """Writes the program, one method a step. Tiles and chunks are called by their number."""
+
+    def __init__(self, config: HardwareConfig, tile: Tiles, at: MatmulLayout) -> None:
+        self.asm = Assembler(config)
+        self.corners = [
+            (row, column)
+            for row in range(0, at.rows, tile.rows)
+            for column in range(0, at.columns, tile.columns)
+        ]
+        self.chunks = range(0, at.depth, tile.depth)
+        self._config, self._tile, self._at = config, tile, at
+
+    def load_micro_ops(self) -> None:
+        start = self._at.uop_address // UOP_BYTES
+        self.asm.load(MemoryId.UOP, sram=0, dram=start, columns=len(self._at.uops))
+
+    def clear(self, index: int) -> None:
+        """Zero a tile's accumulators, once the tile that had them is stored."""
+        rows, columns = self._size(index)
+        self.asm.gemm(
+            self._kernel(index % BUFFERS, 0, 1),
+            (Loop(rows, dst=columns), Loop(columns, dst=1)),
+            reset=True,
+            waits_for=[Module.STORE] if index >= BUFFERS else [],
+        )
+
+    def load(self, index: int, chunk: int) -> None:
+        """Load a chunk of A and of B, once the chunk that lay there is used up."""
+        row, column = self.corners[index]
+        rows, columns = self._size(index)
+        step = self._step(index, chunk)
+        self.asm.load(
+            MemoryId.INP,
+            sram=_half(self._config, MemoryId.INP, step % BUFFERS),
+            dram=self._at.a_element(row, self.chunks[chunk]),
+            rows=rows,
+            columns=self._depth(chunk),
+            stride=self._at.depth,
+            waits_for=[Module.COMPUTE] if step >= BUFFERS else [],
+        )
+        self.asm.load(
+            MemoryId.WGT,
+            sram=_half(self._config, MemoryId.WGT, step % BUFFERS),
+            dram=self._at.b_element(column, self.chunks[chunk]),
+            rows=columns,
+            columns=self._depth(chunk),
+            stride=self._at.depth,
+            signals=[Module.COMPUTE],
+        )
+
+    def multiply(self, index: int, chunk: int) -> None:
+        """Add a chunk's products to a tile, once the chunk is there."""
+        rows, columns = self._size(index)
+        depth, step = self._depth(chunk), self._step(index, chunk)
+        used_again = step + BUFFERS < len(self.corners) * len(self.chunks)
+        complete = chunk == len(self.chunks) - 1
+        self.asm.gemm(
+            self._kernel(index % BUFFERS, step % BUFFERS, depth),
+            (Loop(columns, dst=1, wgt=depth), Loop(rows, dst=columns, src=depth)),
+            waits_for=[Module.LOAD],
+            signals=[Module.LOAD] * used_again + [Module.STORE] * complete,
+        )
+
+    def store(self, index: int) -> None:
+        """Store a tile, once it is complete."""
+        rows, columns = self._size(index)
+        self.asm.store(
+            sram=_half(self._config, MemoryId.ACC, index % BUFFERS),
+            dram=self._at.c_element(*self.corners[index]),
+            rows=rows,
+            columns=columns,
+            stride=self._at.columns,
+            waits_for=[Module.COMPUTE],
+            signals=[Module.COMPUTE] if index + BUFFERS < len(self.corners) else [],
+        )
+
+    def _size(self, index: int) -> tuple[int, int]:
+        """Rows and columns of a tile: less at the edges of C."""
+        row, column = self.corners[index]
+        rows = min(self._tile.rows, self._at.rows - row)
+        return rows, min(self._tile.columns, self._at.columns - column)
+
+    def _depth(self, chunk: int) -> int:
+        return min(self._tile.depth, self._at.depth - self.chunks[chunk])
+
+    def _step(self, index: int, chunk: int) -> int:
+        """How many chunks have been worked on before this one: they alternate between halves."""
+        return index * len(self.chunks) + chunk
+
+    def _kernel(self, acc: int, buffer: int, length: int) -> tuple[int, int]:
+        start = (acc * BUFFERS + buffer) * self._tile.depth
+        return start, start + length

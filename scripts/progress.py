@@ -1,0 +1,34 @@
+"""How far a run is, shown where a person is looking."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.status import Status
+
+from sim.engine import Progress
+
+__all__ = ["show_progress"]
+
+
+@contextmanager
+def show_progress(quiet: bool = False) -> Iterator[Progress | None]:
+    """Give a callback that shows what is done so far, on standard error.
+
+    It gives None, and shows nothing, where `quiet` or where standard error is no terminal.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    start = time.perf_counter()
+    with Status("starting", console=Console(stderr=True)) as status:
+
+        def show(done: int) -> None:
+            speed = done / max(time.perf_counter() - start, 1e-9)
+            status.update(f"{done:,} steps, {speed:,.0f} a second")
+
+        yield show

@@ -1,0 +1,101 @@
+"""`tandem rtl`: regenerate the Verilog of a configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hw.config_files import dump_config, load_config
+from hw.header import c_header
+from hw.rtl.verilog import VerilogDesign, generate
+from scripts.files import write_atomically
+from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
+from scripts.report import errors_in_one_line, print_json
+
+__all__ = ["command", "module_lines"]
+
+FILE_LIST = "tandem.f"
+CONFIG_FILE = "config.json"
+HEADER_FILE = "tandem_registers.h"
+
+MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
+END_OF_MODULE = re.compile(r"^\s*endmodule\b")
+
+
+def command(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder to write to, made if need be (default: build/rtl/NAME).",
+        ),
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Regenerate the Verilog of a configuration.
+
+    Beside the Verilog files it writes tandem.f (their names, for tools that take a file list),
+    config.json (the whole configuration) and tandem_registers.h (the control registers for C).
+    """
+    with errors_in_one_line(debug):
+        machine = load_config(config)
+        folder = output if output is not None else Path("build") / "rtl" / machine.name
+        folder.mkdir(parents=True, exist_ok=True)
+        design = generate(machine)
+        extras = {
+            CONFIG_FILE: dump_config(machine),
+            HEADER_FILE: c_header(machine),
+            # Last: a list that is there names files that are there.
+            FILE_LIST: "".join(f"{name}\n" for name in design.files),
+        }
+        contents = {**design.files, **extras}
+        for name, text in contents.items():
+            write_atomically(folder / name, text)
+        if as_json:
+            files = [str(folder / name) for name in contents]
+            result = {"files": files, "config": machine.name, "modules": list(design.modules)}
+            print_json(result)
+        else:
+            _print_table(folder, design, extras)
+
+
+def module_lines(text: str) -> Iterator[tuple[str, int]]:
+    """Name and number of lines of each module in a Verilog file, in its order."""
+    name, start = None, 0
+    for number, line in enumerate(text.splitlines()):
+        if name is None:
+            if match := MODULE.match(line):
+                name, start = match[1], number
+        elif END_OF_MODULE.match(line):
+            yield name, number - start + 1
+            name = None
+
+
+def _print_table(folder: Path, design: VerilogDesign, extras: dict[str, str]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("file", "module"):
+        table.add_column(column, overflow="fold")
+    table.add_column("lines", justify="right")
+    for name, text in design.files.items():
+        for count, (module, lines) in enumerate(module_lines(text)):
+            table.add_row("" if count else name, module, f"{lines:,}")
+    for name, text in extras.items():
+        table.add_row(name, "", f"{len(text.splitlines()):,}")
+    console = Console(highlight=False)
+    console.print(table)
+    total = sum(len(text.splitlines()) for text in design.files.values())
+    console.print(
+        f"{len(design.files)} Verilog files, {total:,} lines, {len(design.modules)} modules: "
+        f"{folder / FILE_LIST}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,82 @@
+"""`scripts.files`: files are there whole, or not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scripts.files import check_destination, write_atomically
+
+
+def test_writes_text_and_bytes(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "text", "grüß")
+    write_atomically(tmp_path / "bytes", b"\x00\xff")
+    assert (tmp_path / "text").read_bytes() == "grüß".encode()
+    assert (tmp_path / "bytes").read_bytes() == b"\x00\xff"
+
+
+def test_replaces_what_was_there_and_leaves_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    write_atomically(tmp_path / "file", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "new"
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError(28, "No space left")])
+def test_an_interruption_leaves_the_old_file_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interruption: type[BaseException] | BaseException,
+) -> None:
+    (tmp_path / "file").write_text("old")
+    write_bytes = Path.write_bytes
+
+    def half_of_it(path: Path, data: bytes) -> int:
+        write_bytes(path, data[: len(data) // 2])
+        raise interruption
+
+    monkeypatch.setattr(Path, "write_bytes", half_of_it)
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        write_atomically(tmp_path / "file", "new content")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomically(pipe, "through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomically(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    write_atomically(tmp_path / "ours", "")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_impossible_destinations_are_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    check_destination(None)
+    check_destination(tmp_path / "file")
+    check_destination(tmp_path / "new")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        check_destination(tmp_path / "missing" / "new")
+    with pytest.raises(NotADirectoryError, match="file"):
+        check_destination(tmp_path / "file" / "new")
+    with pytest.raises(IsADirectoryError):
+        check_destination(tmp_path)

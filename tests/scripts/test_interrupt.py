@@ -1,0 +1,61 @@
+"""Ctrl-C in the middle of a run, on a terminal that shows how far it is."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from hw.config_files import load_config
+from hw.isa import Assembler, Loop, MicroOp, pack_uops
+from hw.memories import MemoryId
+
+TINY = load_config("tiny")
+LONGEST_LOOP = 16383
+
+
+def _endless(folder: Path) -> None:
+    """A program that takes minutes on any engine, and its image."""
+    asm = Assembler(TINY)
+    asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+    for _ in range(1000):
+        asm.gemm((0, 1), [Loop(LONGEST_LOOP), Loop(LONGEST_LOOP)])
+    asm.finish()
+    image = np.zeros(64, dtype=np.uint8)
+    image[:4] = np.frombuffer(pack_uops(TINY, [MicroOp(dst=0)]), dtype=np.uint8)
+    (folder / "program.bin").write_bytes(asm.build().data)
+    (folder / "image.bin").write_bytes(image.tobytes())
+
+
+def test_it_leaves_no_file_and_one_line(tmp_path: Path) -> None:
+    _endless(tmp_path)
+    verb = ["sim", "program.bin", "--image", "image.bin", "--config", "tiny", "-o", "after.bin"]
+    terminal, other_end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.cli", *verb],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=other_end,
+    )
+    os.close(other_end)
+    try:
+        shown = b""
+        while b"steps" not in shown:
+            shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"error: interrupted" not in shown:
+            shown += os.read(terminal, 4096)
+        assert process.wait(timeout=20) == 130
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(terminal)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image.bin", "program.bin"]

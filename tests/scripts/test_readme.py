@@ -1,0 +1,55 @@
+"""The README's example and commands do what the README says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from scripts.cli import app
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the README's program writes."""
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_of_the_tour(here: Path) -> None:
+    commands = re.findall(r"^tandem (.*)$", README, re.MULTILINE)
+    assert {command.split()[0] for command in commands} == {"rtl", "sim", "disasm"}
+    for command in commands:
+        result = CliRunner().invoke(app, shlex.split(command))
+        assert result.exit_code == 0, (command, result.output)
+
+
+def test_the_programs_result(here: Path) -> None:
+    arguments = ["sim", "relu.bin", "--image", "relu.img", "-o", "after.img"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    after = np.fromfile(here / "after.img", dtype=np.int8)
+    np.testing.assert_array_equal(after[0x2000:0x2080], np.maximum(np.arange(-64, 64), 0))
+
+
+def test_links_lead_somewhere() -> None:
+    for document in ROOT.glob("*.md"):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text()):
+            assert (ROOT / link).exists(), f"{document.name}: {link}"
+
+
+def test_the_goals_of_make() -> None:
+    goals = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in ROOT.glob("*.md"):
+        named = re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(), re.MULTILINE)
+        assert set(named) <= goals, document.name

@@ -1,0 +1,62 @@
+"""`scripts.report`: one line of error, and the exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+
+from hw.errors import ProgramError
+from hw.faults import Fault
+from scripts.report import errors_in_one_line, print_json
+from sim.errors import EngineError
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (EngineError("no such engine"), "error: no such engine"),
+        (
+            ProgramError(Fault.OPCODE, 3, "opcode 7"),
+            "error: instruction 3: opcode 7 [OPCODE]",
+        ),
+        (FileNotFoundError(2, "No such file", "a.bin"), "error: a.bin: No such file"),
+        (OSError("odd"), "error: odd"),
+        (EngineError("two\n  lines"), "error: two lines"),
+        (MemoryError("1 EiB"), "error: out of memory: 1 EiB"),
+        (ValueError("oh"), "error: internal error: ValueError: oh (--debug shows where)"),
+    ],
+)
+def test_errors(error: Exception, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as caught, errors_in_one_line(debug=False):
+        raise error
+    assert caught.value.exit_code == 1
+    assert capsys.readouterr() == ("", line + "\n")
+
+
+def test_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as caught, errors_in_one_line(debug=False):
+        raise KeyboardInterrupt
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_debug_shows_where(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), errors_in_one_line(debug=True):
+        raise EngineError("no such engine")
+    text = capsys.readouterr().err
+    assert text.startswith("Traceback")
+    assert text.endswith("\nerror: no such engine\n")
+    assert "test_debug_shows_where" in text
+
+
+@pytest.mark.parametrize("error", [typer.Exit(0), typer.BadParameter("x"), BrokenPipeError()])
+def test_what_is_not_ours_passes(error: Exception) -> None:
+    with pytest.raises(type(error)), errors_in_one_line(debug=False):
+        raise error
+
+
+def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"cycles": None, "name": "ü"})
+    assert json.loads(capsys.readouterr().out) == {"cycles": None, "name": "ü"}
