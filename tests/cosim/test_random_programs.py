@@ -1,0 +1,57 @@
+"""Random race-free programs leave the same memory on the RTL as on `functional`.
+
+Every program runs on both engines, with another memory and, every other time, with random stalls
+on all bus channels. The seed is in the test's name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from sim.engine import Launch, Stalls
+from sim.engines import make_engine
+from sim.memory import place
+from sim.timing import MEMORY_PRESETS
+from tests.support.configs import UNCOMMON, presets
+from tests.support.programs import random_program
+
+QUICK_SEEDS = 24
+MANY_SEEDS = 200
+LENGTH = 40
+MEMORIES = tuple(MEMORY_PRESETS.values())
+
+
+def _check(config: HardwareConfig, seeds: range) -> None:
+    functional = make_engine("functional", config, MEMORIES[0])
+    machines = [make_engine("rtl", config, memory) for memory in MEMORIES]
+    for seed in seeds:
+        drawn = random_program(config, seed, LENGTH)
+        stalls = Stalls(0.3, seed) if seed % 2 else None
+        for engine in (functional, machines[seed % len(machines)]):
+            timed = engine is not functional
+            memory, address = place(drawn.image, drawn.program)
+            how = Launch(address=address, stalls=stalls if timed else None, max_cycles=10_000_000)
+            engine.launch(drawn.program, memory, how)
+            np.testing.assert_array_equal(
+                memory[: len(drawn.image)],
+                drawn.expected,
+                err_msg=f"{engine.name} on {config.name}, seed {seed}",
+            )
+
+
+@pytest.mark.parametrize("config", presets(), ids=lambda config: config.name)
+def test_presets(config: HardwareConfig) -> None:
+    _check(config, range(QUICK_SEEDS))
+
+
+@pytest.mark.parametrize("config", UNCOMMON[:1], ids=lambda config: config.name)
+def test_an_uncommon_machine(config: HardwareConfig) -> None:
+    _check(config, range(QUICK_SEEDS))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", [*presets(), *UNCOMMON], ids=lambda config: config.name)
+def test_many(config: HardwareConfig) -> None:
+    _check(config, range(1000, 1000 + MANY_SEEDS))

@@ -1,0 +1,69 @@
+"""The ALU against Python's whole numbers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hw.encoding import AluOp
+from hw.rtl.alu import MAX_SHIFT, Alu
+from tests.support.rtl import Context, seeds, simulate
+
+LOW, HIGH = -(1 << 31), (1 << 31) - 1
+CORNERS = (LOW, LOW + 1, -(1 << 16), -32768, -129, -2, -1, 0, 1, 2, 127, 32767, 1 << 16, HIGH)
+
+
+def expected(op: AluOp, a: int, b: int) -> int:
+    """The result as 32 bits without a sign."""
+    match op:
+        case AluOp.MIN:
+            result = min(a, b)
+        case AluOp.MAX:
+            result = max(a, b)
+        case AluOp.ADD:
+            result = a + b
+        case AluOp.MUL:
+            result = a * b
+        case AluOp.SHR:
+            result = a >> b if b >= 0 else a << -b
+    return result % (1 << 32)
+
+
+def compare(cases: list[tuple[AluOp, int, int]]) -> None:
+    alu = Alu()
+
+    async def bench(ctx: Context) -> None:
+        for op, a, b in cases:
+            ctx.set(alu.op, op)
+            ctx.set(alu.a, a)
+            ctx.set(alu.b, b)
+            too_far = op is AluOp.SHR and abs(b) > MAX_SHIFT
+            assert ctx.get(alu.too_far) == too_far, f"{op.name} {a}, {b}"
+            if not too_far:
+                assert ctx.get(alu.result) == expected(op, a, b), f"{op.name} {a}, {b}"
+
+    simulate(alu, bench)
+
+
+@pytest.mark.parametrize("op", AluOp)
+def test_extremes(op: AluOp) -> None:
+    compare([(op, a, b) for a in CORNERS for b in CORNERS])
+
+
+def test_every_shift_and_those_beyond() -> None:
+    amounts = (*range(-34, 35), 63, 64, -64, 255, 256, -256, LOW, HIGH)
+    values = (LOW, -3, -1, 0, 1, 0x55AA55AA, HIGH)
+    compare([(AluOp.SHR, a, b) for a in values for b in amounts])
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_random_values(seed: int) -> None:
+    rng = random.Random(seed)
+    cases = []
+    for _ in range(500):
+        op = rng.choice(list(AluOp))
+        a = rng.randint(LOW, HIGH)
+        b = rng.randint(-31, 31) if op is AluOp.SHR else rng.randint(LOW, HIGH)
+        cases.append((op, a, rng.choice((b, a)) if op is not AluOp.SHR else b))
+    compare(cases)

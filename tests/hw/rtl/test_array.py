@@ -1,0 +1,93 @@
+"""Which lane gets what, and what all of them compute."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp
+from hw.rtl.array import Array
+from hw.rtl.mac import tree_levels
+from tests.support.rtl import Context, seeds, simulate
+
+SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]
+"""log2 of batch, block_in and block_out."""
+
+
+def machine(log_batch: int, log_block_in: int, log_block_out: int) -> HardwareConfig:
+    return HardwareConfig(
+        log_batch=log_batch,
+        log_block_in=log_block_in,
+        log_block_out=log_block_out,
+        log_uop_buffer=8,
+        log_inp_buffer=4 + log_batch + log_block_in,
+        log_wgt_buffer=4 + log_block_in + log_block_out,
+        log_acc_buffer=6 + log_batch + log_block_out,
+    )
+
+
+def number(values: npt.NDArray[np.generic]) -> int:
+    """A whole element as it lies on a port."""
+    return int.from_bytes(values.tobytes(), "little")
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_multiplies_matrices(shape: tuple[int, int, int], seed: int) -> None:
+    config = machine(*shape)
+    random_values = np.random.default_rng(seed)
+    array = Array(config)
+    levels = tree_levels(config.block_in)
+
+    async def bench(ctx: Context) -> None:
+        for _ in range(4):
+            inp = random_values.integers(-128, 128, (config.batch, config.block_in), np.int8)
+            wgt = random_values.integers(-128, 128, (config.block_out, config.block_in), np.int8)
+            acc = random_values.integers(
+                -(1 << 31), 1 << 31, (config.batch, config.block_out), np.int32
+            )
+            ctx.set(array.inp, number(inp))
+            ctx.set(array.wgt, number(wgt))
+            ctx.set(array.dst, number(acc))
+            ctx.set(array.enable, -1)
+            ctx.set(array.control, {"gather": 1})
+            for _ in range(1 + levels):
+                await ctx.tick()
+            ctx.set(array.control, {"execute": 1, "execute_gemm": 1, "op": AluOp.ADD})
+            await ctx.tick()
+            product = inp.astype(np.int64) @ wgt.astype(np.int64).T
+            wanted = (acc + product).astype(np.uint64).astype(np.uint32)
+            assert ctx.get(array.result) == number(wanted)
+
+    simulate(array, bench)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int]) -> None:
+    config = machine(*shape)
+    rng = random.Random(sum(shape))
+    array = Array(config)
+    lanes = config.acc_lanes
+
+    async def bench(ctx: Context) -> None:
+        for lane in (0, lanes - 1, rng.randrange(lanes)):
+            dst = np.array([rng.randint(-(1 << 31), (1 << 31) - 1) for _ in range(lanes)], np.int32)
+            src = np.array([rng.randint(-31, 31) for _ in range(lanes)], np.int32)
+            for amount, too_far in ((31, 0), (32, 1)):
+                src[lane] = amount
+                ctx.set(array.dst, number(dst))
+                ctx.set(array.src, number(src))
+                ctx.set(array.control, {"gather": 1})
+                await ctx.tick()
+                ctx.set(array.control, {"execute": 1, "op": AluOp.SHR})
+                assert ctx.get(array.too_far) == too_far
+                ctx.set(array.control, {"execute": 1, "op": AluOp.MAX})
+                assert not ctx.get(array.too_far)
+                await ctx.tick()
+                assert ctx.get(array.result) == number(np.maximum(dst, src))
+
+    simulate(array, bench)

@@ -1,0 +1,88 @@
+"""Where elements lie in the beats of a row, against arithmetic on addresses."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+from hw.rtl.beat_cutter import BeatCutter
+from tests.support.rtl import Context, only_built, random_bytes, seeds, simulate
+
+BUSES = (64, 128, 256, 512)
+SMALL = HardwareConfig(log_uop_buffer=8, log_inp_buffer=10, log_wgt_buffer=14)
+MEMORIES = (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
+
+
+def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs: int) -> None:
+    """Follow random rectangles of elements column by column."""
+    rng = random.Random(seed)
+    bus = config.bus_bytes
+    content = random_bytes(rng, 1 << 15)
+    cutter = BeatCutter(config, memories)
+
+    async def bench(ctx: Context) -> None:
+        for _ in range(jobs):
+            place = rng.randrange(len(memories))
+            size = config.element_bytes(memories[place])
+            width, rows = rng.randint(1, 3 * bus // size + 2), rng.randint(1, 4)
+            stride = rng.randint(0, 4 * bus // size + 3) * size
+            address = rng.randrange(0, 1 << 12, size)
+            ctx.set(cutter.start, 1)
+            ctx.set(cutter.address, address % bus)
+            ctx.set(cutter.stride, stride % bus)
+            await ctx.tick()
+            ctx.set(cutter.start, 0)
+            ctx.set(cutter.select, 1 << place)
+            for row in range(rows):
+                for element in range(width):
+                    at = address + row * stride + element * size
+                    await follow(ctx, at, size, element == width - 1)
+
+    async def follow(ctx: Context, at: int, size: int, row_ends: bool) -> None:
+        """One element: its columns, or its place in a beat."""
+        columns = max(1, size // bus)
+        for column in range(columns):
+            start = at // bus * bus + column * bus
+            ctx.set(cutter.beat, int.from_bytes(content[start : start + bus], "little"))
+            ctx.set(cutter.row_ends, row_ends)
+            for _ in range(rng.choice((0, 0, 1))):
+                # Nothing moves while nothing is taken.
+                ctx.set(cutter.advance, 0)
+                await ctx.tick()
+            ctx.set(cutter.advance, 1)
+            assert ctx.get(cutter.column) == column
+            assert ctx.get(cutter.element_ends) == (column == columns - 1)
+            if size < bus:
+                assert ctx.get(cutter.offset) == at % bus
+                fills = at % bus + size == bus
+                assert ctx.get(cutter.beat_ends) == (fills or row_ends)
+            else:
+                assert ctx.get(cutter.beat_ends)
+            piece = content[at + column * bus : at + column * bus + min(size, bus)]
+            low = ctx.get(cutter.data) & ((1 << 8 * len(piece)) - 1)
+            assert low == int.from_bytes(piece, "little")
+            await ctx.tick()
+
+    simulate(cutter, bench)
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("log_block_out", [0, 2, 4, 6])
+@pytest.mark.parametrize("bus_bits", BUSES)
+def test_follows_rows(bus_bits: int, log_block_out: int, seed: int) -> None:
+    config = SMALL.replace(
+        bus_bits=bus_bits, log_block_out=log_block_out, log_acc_buffer=8 + log_block_out
+    )
+    walk(config, MEMORIES, seed, 6)
+
+
+def test_serves_one_memory() -> None:
+    walk(SMALL.replace(log_block_out=1, log_acc_buffer=12), (MemoryId.OUT,), 3, 10)
+
+
+def test_names_tell_memories_apart() -> None:
+    cutter = only_built(BeatCutter(SMALL, (MemoryId.INP, MemoryId.WGT)))
+    assert cutter.variant() == "inp_wgt"

@@ -1,0 +1,108 @@
+"""The checker against the instruction set's rules."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.faults import Fault
+from hw.isa import Instruction, Load, MemoryId, Store, encode
+from hw.rtl.check import Check
+from tests.support.rtl import Context, seeds, simulate
+from tests.support.words import faults_of, near_legal_word
+
+CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
+STAGES = 3
+FOUND_BY_CHECK = {fault for fault in Fault if fault <= Fault.FEATURE}
+
+
+def check(config: HardwareConfig, words: list[int], rng: random.Random) -> list[Fault]:
+    """What the component says about each word; it is stepped at random."""
+    checker = Check(config)
+    found: list[Fault] = []
+
+    async def bench(ctx: Context) -> None:
+        steps = 0
+        while len(found) < len(words):
+            step = rng.random() < 0.8
+            ctx.set(checker.word, words[steps] if steps < len(words) and step else 0)
+            ctx.set(checker.step, step)
+            await ctx.tick()
+            steps += step
+            if steps >= STAGES and step:
+                found.append(Fault(ctx.get(checker.fault)))
+
+    simulate(checker, bench)
+    return found
+
+
+def compare(config: HardwareConfig, words: list[int], rng: random.Random) -> set[Fault]:
+    """Every word's fault is the rules'; which faults there were."""
+    wanted = faults_of(config, words)
+    for word, found, fault in zip(words, check(config, words, rng), wanted, strict=True):
+        assert found is fault, f"{word:#034x} is {fault.name}, not {found.name}"
+    return set(wanted)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_near_legal_words(config: HardwareConfig) -> None:
+    rng = random.Random(11)
+    words = [near_legal_word(rng, config) for _ in range(1200)]
+    assert compare(config, words, rng) == FOUND_BY_CHECK
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+@pytest.mark.parametrize("config", CONFIGS)
+def test_random_words(config: HardwareConfig, seed: int) -> None:
+    rng = random.Random(seed)
+    compare(config, [rng.getrandbits(128) for _ in range(400)], rng)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", seeds(20))
+@pytest.mark.parametrize("config", CONFIGS)
+def test_many_words(config: HardwareConfig, seed: int) -> None:
+    rng = random.Random(seed)
+    words = [near_legal_word(rng, config) for _ in range(4000)]
+    compare(config, words + [rng.getrandbits(128) for _ in range(2000)], rng)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_ranges_to_the_element(config: HardwareConfig) -> None:
+    """LOADs and STOREs that end with their memory, and one element beyond."""
+    rng = random.Random(3)
+    words: list[Instruction] = []
+    wanted: list[Fault] = []
+    for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT, MemoryId.UOP):
+        depth = config.depth(memory)
+        load = Load(memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
+        cases = [replace(load, x_size=min(depth, 65535), sram_base=depth - min(depth, 65535))]
+        cases.append(replace(load, sram_base=depth - 16, x_pad_1=15))
+        cases.append(replace(load, sram_base=depth - 9, y_size=1, y_pad_0=1, y_pad_1=1, x_pad_0=2))
+        cases.append(replace(load, sram_base=depth - 1))
+        for case in cases:
+            words.append(case)
+            wanted.append(Fault.NONE)
+            words.append(replace(case, sram_base=case.sram_base + 1))
+            wanted.append(Fault.SRAM_RANGE)
+        huge: dict[str, Any] = {
+            "x_size": 65535,
+            "y_size": 65535,
+            "x_pad_0": 15,
+            "x_pad_1": 15,
+            "y_pad_0": 15,
+        }
+        words += [replace(load, **huge, sram_base=65535), replace(load, x_size=0, sram_base=65535)]
+        wanted += [Fault.SRAM_RANGE, Fault.NONE]
+    depth = config.depth(MemoryId.OUT)
+    store = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=4, x_size=1, x_stride=1)
+    words += [replace(store, sram_base=depth - 4), replace(store, sram_base=depth - 3)]
+    wanted += [Fault.NONE, Fault.SRAM_RANGE]
+    numbers = [int.from_bytes(encode(config, each), "little") for each in words]
+    assert faults_of(config, numbers) == wanted
+    assert check(config, numbers, rng) == wanted

@@ -1,0 +1,276 @@
+"""Instructions to queues, in order, up to the first that is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.encoding import INSTRUCTION_BYTES, Opcode
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import (
+    Assembler,
+    Finish,
+    Instruction,
+    MemoryId,
+    Module,
+    Program,
+    encode,
+    module_of,
+    validate,
+)
+from hw.rtl.dispatch import Dispatch
+from hw.rtl.layouts import queued_layout
+from tests.support.rtl import Context, Sink, Source, cycle, cycles, simulate
+from tests.support.words import faults_of, near_legal_word
+
+CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
+TINY = CONFIGS[0]
+LATENCY = 3
+"""Cycles from a word's arrival to its queue."""
+
+SHOWN_LATER = (Fault.SRAM_INDEX, Fault.TOKENS_LEFT, Fault.DEADLOCK, Fault.TOKEN_OVERFLOW)
+"""What validate can tell of a program, and the machine when it runs."""
+
+Words = list[int]
+
+
+def number(config: HardwareConfig, instruction: Instruction) -> int:
+    return int.from_bytes(encode(config, instruction), "little")
+
+
+def legal_words(config: HardwareConfig, rng: random.Random, count: int) -> Words:
+    """No fault, no FINISH."""
+    words: Words = []
+    while len(words) < count:
+        drawn = [near_legal_word(rng, config) for _ in range(4 * count)]
+        for word, fault in zip(drawn, faults_of(config, drawn), strict=True):
+            if fault is Fault.NONE and word & 7 != Opcode.FINISH:
+                words.append(word)
+    return words[:count]
+
+
+def wrong_word(config: HardwareConfig, rng: random.Random) -> int:
+    """Any fault of its own."""
+    while True:
+        word = near_legal_word(rng, config)
+        if faults_of(config, [word]) != [Fault.NONE]:
+            return word
+
+
+class Outcome:
+    """What dispatch did with a program."""
+
+    def __init__(self) -> None:
+        self.dealt: dict[Module, list[tuple[int, int]]] = {module: [] for module in Module}
+        self.times: dict[Module, list[int]] = {}
+        self.fault = Fault.NONE
+        self.fault_index = 0
+
+
+def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outcome:
+    """Let dispatch take `words`; stop a while after it is stuck."""
+    rng = random.Random(seed)
+    dispatch = Dispatch(config)
+    outcome = Outcome()
+    layout = queued_layout()
+
+    async def bench(ctx: Context) -> None:
+        source = Source(dispatch.instruction, words, rng, chance)
+        sinks = {
+            module: Sink(getattr(dispatch, module.name.lower()), rng, chance) for module in Module
+        }
+        ctx.set(dispatch.start, 1)
+        ctx.set(dispatch.count, len(words))
+        await ctx.tick()
+        ctx.set(dispatch.start, 0)
+        ctx.set(dispatch.count, rng.getrandbits(32))
+        quiet = 0
+
+        def settled() -> bool:
+            nonlocal quiet
+            quiet = quiet + 1 if ctx.get(dispatch.stuck) else 0
+            return quiet > 60
+
+        await cycles(ctx, source, *sinks.values(), until=settled)
+        for module, sink in sinks.items():
+            queued = [layout.from_bits(value) for value in sink.received]
+            outcome.dealt[module] = [(each.index, each.word) for each in queued]
+            outcome.times[module] = sink.times
+        outcome.fault = Fault(ctx.get(dispatch.fault))
+        outcome.fault_index = ctx.get(dispatch.fault_index)
+
+    simulate(dispatch, bench)
+    return outcome
+
+
+def expected(config: HardwareConfig, words: Words) -> Outcome:
+    """By the rules: each instruction in its queue, up to the one that is refused."""
+    outcome = Outcome()
+    data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
+    modules = Program(config, data).modules()
+    finished = False
+    for index, (word, fault) in enumerate(zip(words, faults_of(config, words), strict=True)):
+        is_finish = word & 7 == Opcode.FINISH
+        if fault is Fault.NONE and finished:
+            fault = Fault.AFTER_FINISH
+        if fault is Fault.NONE and index == len(words) - 1 and not is_finish:
+            fault = Fault.NO_FINISH
+        if fault is not Fault.NONE:
+            outcome.fault, outcome.fault_index = fault, index
+            return outcome
+        outcome.dealt[Module(int(modules[index]))].append((index, word))
+        finished = finished or is_finish
+    return outcome
+
+
+@pytest.mark.parametrize("kind", ["legal", "after finish", "no finish", "wrong"])
+@pytest.mark.parametrize("config", CONFIGS)
+def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
+    seed = len(kind)
+    rng = random.Random(seed)
+    words = [*legal_words(config, rng, 40), number(config, Finish())]
+    match kind:
+        case "after finish":
+            words.append(rng.choice(words))
+        case "no finish":
+            words.pop()
+        case "wrong":
+            words[rng.randrange(40)] = wrong_word(config, rng)
+    for chance in (1.0, 0.5):
+        found, wanted = deal(config, words, seed, chance), expected(config, words)
+        assert found.fault is wanted.fault
+        assert found.dealt == wanted.dealt
+        if wanted.fault is not Fault.NONE:
+            assert found.fault_index == wanted.fault_index
+
+
+def test_agrees_with_validate() -> None:
+    """The same fault, at the same instruction."""
+    rng = random.Random(9)
+    seen = set()
+    for _ in range(30):
+        words = legal_words(TINY, rng, 6)
+        words[rng.randrange(6)] = near_legal_word(rng, TINY)
+        words.append(number(TINY, Finish()))
+        data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
+        try:
+            validate(Program(TINY, data))
+            fault, index = Fault.NONE, None
+        except ProgramError as error:
+            fault, index = error.fault, error.instruction
+        if fault in SHOWN_LATER:
+            continue
+        found = deal(TINY, words, 0, 1.0)
+        assert found.fault is fault
+        assert index in (None, found.fault_index)
+        seen.add(fault)
+    assert len(seen) > 4
+
+
+def test_one_a_cycle() -> None:
+    assembler = Assembler(TINY)
+    for _ in range(6):
+        assembler.load(MemoryId.INP, sram=0, dram=0, columns=1)
+        assembler.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+        assembler.load(MemoryId.WGT, sram=0, dram=0, columns=1)
+        assembler.load(MemoryId.ACC_8BIT, sram=0, dram=0, columns=1)
+        assembler.store(sram=0, dram=0, columns=1)
+        assembler.gemm((0, 1))
+    assembler.finish()
+    program = assembler.build()
+    words = [int.from_bytes(program.word(place), "little") for place in range(len(program))]
+    found = deal(TINY, words, 0, 1.0)
+    assert found.fault is Fault.NONE
+    for module in Module:
+        mine = [place for place, each in enumerate(program) if module_of(each) is module]
+        assert [index for index, _ in found.dealt[module]] == mine
+        assert found.times[module] == [place + LATENCY for place in mine]
+
+
+@pytest.mark.parametrize("blocked", Module)
+def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
+    order = {
+        Module.LOAD: (MemoryId.INP,),
+        Module.COMPUTE: (MemoryId.UOP,),
+        Module.STORE: (),
+    }
+    assembler = Assembler(TINY)
+    for module in (*(other for other in Module if other is not blocked), blocked, *Module):
+        for memory in order[module]:
+            assembler.load(memory, sram=0, dram=0, columns=1)
+        if module is Module.STORE:
+            assembler.store(sram=0, dram=0, columns=1)
+    assembler.finish()
+    program = assembler.build()
+    words = [int.from_bytes(program.word(place), "little") for place in range(len(program))]
+    dispatch = Dispatch(TINY)
+
+    async def bench(ctx: Context) -> None:
+        rng = random.Random(0)
+        source = Source(dispatch.instruction, words, rng)
+        sinks = {
+            module: Sink(getattr(dispatch, module.name.lower()), rng, float(module is not blocked))
+            for module in Module
+        }
+        ctx.set(dispatch.start, 1)
+        ctx.set(dispatch.count, len(words))
+        await ctx.tick()
+        ctx.set(dispatch.start, 0)
+        assert not ctx.get(dispatch.stuck)
+        for _ in range(2):
+            await cycles(ctx, source, *sinks.values(), until=lambda: bool(ctx.get(dispatch.stuck)))
+            end = len(source.times) + sum(len(sink.received) for sink in sinks.values())
+            assert ctx.get(dispatch.stuck)
+            await cycle(ctx, source, *sinks.values(), count=10)
+            assert end == len(source.times) + sum(len(sink.received) for sink in sinks.values())
+        assert {len(sink.received) for module, sink in sinks.items() if module is not blocked} == {
+            1
+        }
+        assert not sinks[blocked].received
+        # The three stages hold what came after it.
+        assert len(source.times) == 2 + LATENCY
+        sinks[blocked].chance = 1.0
+        done = len(words)
+        await cycles(
+            ctx,
+            source,
+            *sinks.values(),
+            until=lambda: sum(len(sink.received) for sink in sinks.values()) == done,
+        )
+        assert ctx.get(dispatch.stuck)
+        assert ctx.get(dispatch.fault) == Fault.NONE
+
+    simulate(dispatch, bench)
+
+
+def test_a_new_program_starts_from_zero() -> None:
+    dispatch = Dispatch(TINY)
+
+    async def bench(ctx: Context) -> None:
+        rng = random.Random(0)
+        sinks = [Sink(getattr(dispatch, module.name.lower()), rng) for module in Module]
+        assert ctx.get(dispatch.stuck)
+        for count in (3, 1):
+            sinks[Module.COMPUTE].received.clear()
+            loads = [number(TINY, _uop_load()) for _ in range(count - 1)]
+            source = Source(dispatch.instruction, [*loads, number(TINY, Finish())], rng)
+            ctx.set(dispatch.start, 1)
+            ctx.set(dispatch.count, count)
+            await ctx.tick()
+            ctx.set(dispatch.start, 0)
+            await cycles(ctx, source, *sinks, until=lambda: bool(ctx.get(dispatch.stuck)))
+            queued = [queued_layout().from_bits(word) for word in sinks[Module.COMPUTE].received]
+            assert [each.index for each in queued] == list(range(count))
+            assert ctx.get(dispatch.fault) == Fault.NONE
+
+    simulate(dispatch, bench)
+
+
+def _uop_load() -> Instruction:
+    assembler = Assembler(TINY)
+    assembler.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+    return assembler.build()[0]

@@ -1,0 +1,210 @@
+"""One lane: results are those of executing one micro-op after the other."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from hw.encoding import AluOp
+from hw.rtl.alu import MAX_SHIFT
+from hw.rtl.lane import Lane
+from hw.rtl.mac import tree_levels
+from tests.support.rtl import Context, seeds, simulate
+
+ELEMENTS = 3
+"""So few that micro-ops keep meeting each other's results."""
+GARBAGE = -0x21524111
+"""What memory gives of an element that is written while it is read."""
+
+
+@dataclass
+class MicroOp:
+    """What one micro-op does to its accumulator, and, once known, with what result."""
+
+    gemm: bool
+    reset: bool
+    op: AluOp
+    dst: int
+    src: int | None
+    imm: int
+    inp: list[int]
+    wgt: list[int]
+    result: int = 0
+
+
+def random_slots(rng: random.Random, block: int, count: int) -> list[MicroOp | None]:
+    """Micro-ops with their results, and bubbles between them. Memory starts at zero."""
+    memory = [0] * ELEMENTS
+    slots: list[MicroOp | None] = []
+    for _ in range(count):
+        if rng.random() < 0.2:
+            slots.append(None)
+            continue
+        kind = rng.choice(("gemm", "gemm", "reset", "immediate", "tensor", "tensor"))
+        op = AluOp.ADD if kind in ("gemm", "reset") else rng.choice(list(AluOp))
+        dst, src = rng.randrange(ELEMENTS), rng.randrange(ELEMENTS)
+        if kind == "tensor" and op is AluOp.SHR and abs(memory[src]) > MAX_SHIFT:
+            op = AluOp.MIN
+        micro_op = MicroOp(
+            gemm=kind in ("gemm", "reset"),
+            reset=kind == "reset",
+            op=op,
+            dst=dst,
+            src=src if kind == "tensor" else None,
+            imm=rng.randint(-MAX_SHIFT, MAX_SHIFT) if op is AluOp.SHR else rng.randint(-99, 99),
+            inp=[rng.randint(-128, 127) for _ in range(block)],
+            wgt=[rng.randint(-128, 127) for _ in range(block)],
+        )
+        micro_op.result = memory[dst] = executed(micro_op, memory)
+        slots.append(micro_op)
+    return slots
+
+
+def executed(micro_op: MicroOp, memory: list[int]) -> int:
+    """Its result, as a signed number of 32 bits."""
+    if micro_op.reset:
+        return 0
+    a = memory[micro_op.dst]
+    b = micro_op.imm if micro_op.src is None else memory[micro_op.src]
+    if micro_op.gemm:
+        b = sum(x * y for x, y in zip(micro_op.inp, micro_op.wgt, strict=True))
+    match micro_op.op:
+        case AluOp.MIN:
+            value = min(a, b)
+        case AluOp.MAX:
+            value = max(a, b)
+        case AluOp.ADD:
+            value = a + b
+        case AluOp.MUL:
+            value = a * b
+        case AluOp.SHR:
+            value = a >> b if b >= 0 else a << -b
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+class Surroundings:
+    """The pipeline and ACC around a lane: slot `n` is gathered in cycle `n`."""
+
+    def __init__(self, lane: Lane, block: int, slots: list[MicroOp | None]) -> None:
+        self.lane = lane
+        self.levels = tree_levels(block)
+        self.slots = slots
+
+    def slot(self, cycle: int) -> MicroOp | None:
+        return self.slots[cycle] if 0 <= cycle < len(self.slots) else None
+
+    def memory(self, element: int, cycle: int) -> int:
+        """What was read for the gathering in `cycle`: a write three slots ahead was under way."""
+        just = self.slot(cycle - 3)
+        if just is not None and just.dst == element:
+            return GARBAGE
+        for earlier in range(cycle - 4, -1, -1):
+            micro_op = self.slot(earlier)
+            if micro_op is not None and micro_op.dst == element:
+                return micro_op.result
+        return 0
+
+    def forward(self, element: int | None, cycle: int) -> dict[str, int]:
+        names = ("from_execute", "from_write", "from_written")
+        writers = [self.slot(cycle - distance) for distance in (1, 2, 3)]
+        return {
+            name: int(writer is not None and writer.dst == element)
+            for name, writer in zip(names, writers, strict=True)
+        }
+
+    def drive(self, ctx: Context, cycle: int) -> None:
+        control: dict[str, object] = {"gather": 0, "execute": 0}
+        gathered, executes = self.slot(cycle), self.slot(cycle - 1)
+        if gathered is not None:
+            control |= {
+                "gather": 1,
+                "gather_imm": int(gathered.src is None),
+                "imm": gathered.imm,
+                "dst": self.forward(gathered.dst, cycle),
+                "src": self.forward(gathered.src, cycle),
+            }
+            ctx.set(self.lane.dst, self.memory(gathered.dst, cycle))
+            src = GARBAGE if gathered.src is None else self.memory(gathered.src, cycle)
+            ctx.set(self.lane.src, src)
+        if executes is not None:
+            control |= {
+                "execute": 1,
+                "execute_gemm": int(executes.gemm),
+                "execute_reset": int(executes.reset),
+                "op": executes.op,
+            }
+        ctx.set(self.lane.control, control)
+        multiplied = self.slot(cycle + self.levels)
+        if multiplied is not None:
+            ctx.set(self.lane.inp, packed(multiplied.inp))
+            ctx.set(self.lane.wgt, packed(multiplied.wgt))
+        enable = 0
+        for stage in range(1 + self.levels):
+            micro_op = self.slot(cycle + self.levels - stage)
+            enable |= int(micro_op is not None and micro_op.gemm and not micro_op.reset) << stage
+        ctx.set(self.lane.enable, enable)
+
+
+def packed(vector: list[int]) -> int:
+    return int.from_bytes(bytes(value & 0xFF for value in vector), "little")
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("block", [1, 4, 8, 32])
+def test_forwards_results_at_every_distance(block: int, seed: int) -> None:
+    slots = random_slots(random.Random(seed), block, 150)
+    lane = Lane(block)
+    around = Surroundings(lane, block, slots)
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(-around.levels, len(slots) + 2):
+            around.drive(ctx, cycle)
+            written = around.slot(cycle - 2)
+            if written is not None:
+                assert ctx.get(lane.result) == written.result, f"slot {cycle - 2}: {written}"
+            if around.slot(cycle - 1) is not None:
+                assert not ctx.get(lane.too_far)
+            await ctx.tick()
+
+    simulate(lane, bench)
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3, 4])
+@pytest.mark.parametrize("operand", ["dst", "src"])
+def test_one_operand_at_one_distance(operand: str, distance: int) -> None:
+    """Two micro-ops with bubbles between them, and nothing else to help."""
+
+    def add(dst: int, src: int | None, imm: int, result: int) -> MicroOp:
+        return MicroOp(False, False, AluOp.ADD, dst, src, imm, [0], [0], result)
+
+    first = add(0, None, 41, 41)
+    second = add(0, None, 1, 42) if operand == "dst" else add(1, 0, 0, 41)
+    slots: list[MicroOp | None] = [first, *[None] * (distance - 1), second]
+    lane = Lane(1)
+    around = Surroundings(lane, 1, slots)
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(len(slots) + 1):
+            around.drive(ctx, cycle)
+            await ctx.tick()
+        assert ctx.get(lane.result) == second.result
+
+    simulate(lane, bench)
+
+
+@pytest.mark.parametrize(
+    ("amount", "too_far"), [(31, 0), (32, 1), (-31, 0), (-32, 1), (1 << 30, 1)]
+)
+def test_a_shift_by_an_accumulator_is_checked(amount: int, too_far: int) -> None:
+    lane = Lane(1)
+
+    async def bench(ctx: Context) -> None:
+        ctx.set(lane.control, {"gather": 1})
+        ctx.set(lane.src, amount)
+        await ctx.tick()
+        ctx.set(lane.control, {"execute": 1, "op": AluOp.SHR})
+        assert ctx.get(lane.too_far) == too_far
+
+    simulate(lane, bench)

@@ -1,0 +1,261 @@
+"""LOADs against the reference machine, and the time at which each element is written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.isa import Load, MemoryId, encode
+from hw.rtl.accumulator import COMPUTE_MEMORIES
+from hw.rtl.load import LOAD_MEMORIES
+from hw.rtl.load_dma import LoadDma
+from tests.support.reference import ReferenceMachine
+from tests.support.rtl import (
+    Context,
+    Watch,
+    cycle,
+    cycles,
+    only_built,
+    random_bytes,
+    seeds,
+    simulate,
+)
+from tests.support.rtl_bus import PortMemory
+
+BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
+MEMORY_BYTES = 1 << 14
+TINY = load_config("tiny")
+
+Write = tuple[int, int | None, int, int]
+"""Element, column (None: padding, the whole element), data, and the cycle."""
+
+
+class Writes:
+    """What the DMA writes. `columns` are the beats of an element, or 1."""
+
+    def __init__(self, dma: LoadDma, memories: tuple[MemoryId, ...]) -> None:
+        self._dma = dma
+        self._memories = memories
+        self.now = 0
+        self.memory: MemoryId | None = None
+        self.seen: list[Write] = []
+        self.last: int | None = None
+
+    def look(self, ctx: Context) -> None:
+        """One cycle."""
+        write = self._dma.write
+        valid = ctx.get(write.valid)
+        if valid:
+            self.memory = self._memories[ctx.get(write.select).bit_length() - 1]
+            column = None if ctx.get(write.pad) else int(ctx.get(write.column))
+            self.seen.append(
+                (int(ctx.get(write.address)), column, int(ctx.get(write.data)), self.now)
+            )
+        assert not (valid and ctx.get(self._dma.starved))
+        if ctx.get(self._dma.last):
+            assert valid
+            self.last = self.now
+        self.now += 1
+
+
+def expected(
+    config: HardwareConfig, load: Load, content: bytes, beats: Iterator[int], start: int
+) -> list[Write]:
+    """Every write of `load`, each as early as the timing rules have it.
+
+    `beats` are the cycles in which the load's beats came; writing begins in cycle `start`.
+    """
+    bus, size = config.bus_bytes, config.element_bytes(load.memory)
+    width = load.x_pad_0 + load.x_size + load.x_pad_1
+    writes: list[Write] = []
+    now = start - 1
+    for y in range(load.y_pad_0 + load.y_size + load.y_pad_1):
+        beat = -1
+        for x in range(width):
+            element = load.sram_base + y * width + x
+            row, column = y - load.y_pad_0, x - load.x_pad_0
+            if not (0 <= row < load.y_size and 0 <= column < load.x_size):
+                now += 1
+                writes.append((element, None, 0, now))
+                continue
+            at = BASES[load.memory] + size * (load.dram_base + row * load.x_stride + column)
+            for part in range(max(1, size // bus)):
+                place = (at + part * bus) // bus
+                if place != beat:
+                    beat, arrival = place, next(beats)
+                now = max(now + 1, arrival + 1)
+                first = at + part * bus
+                piece = content[first : first + min(size, bus)]
+                writes.append((element, part, int.from_bytes(piece, "little"), now))
+    return writes
+
+
+def run_loads(
+    config: HardwareConfig,
+    memories: tuple[MemoryId, ...],
+    loads: list[Load],
+    seed: int,
+    chance: float,
+) -> None:
+    """Each LOAD after the other, compared write by write."""
+    rng = random.Random(seed)
+    content = random_bytes(rng, MEMORY_BYTES)
+    depth = config.load_buffer
+    dma = LoadDma(config, memories, depth=depth)
+
+    async def bench(ctx: Context) -> None:
+        for memory, base in BASES.items():
+            ctx.set(dma.bases[memory.name.lower()], base)
+        memory_side = PortMemory(
+            config,
+            dma.port,
+            content,
+            rng,
+            chance=chance,
+            latency=range(1, 2 + rng.randrange(12)),
+            pause=(1 - chance) / 2,
+        )
+        writes = Writes(dma, memories)
+        for load in loads:
+            assert not ctx.get(dma.active)
+            ctx.set(dma.start, 1)
+            word = int.from_bytes(encode(config, load), "little")
+            ctx.set(dma.word.as_value(), word)
+            begin = writes.now
+            before = len(memory_side.arrivals)
+            writes.seen.clear()
+            await cycle(ctx, memory_side, Watch(writes.look))
+            ctx.set(dma.start, 0)
+            ctx.set(dma.word.as_value(), rng.getrandbits(128))
+            await cycles(
+                ctx, memory_side, Watch(writes.look), until=lambda: not ctx.get(dma.active)
+            )
+            arrivals = iter(memory_side.arrivals[before:])
+            wanted = expected(config, load, content, arrivals, begin + 2)
+            assert next(arrivals, None) is None, "a beat too many"
+            found = [_narrowed(config, load.memory, write) for write in writes.seen]
+            assert found == wanted, f"{load}, seed {seed}"
+            assert writes.memory == load.memory
+            assert writes.last == wanted[-1][3] == writes.now - 1
+
+    simulate(dma, bench)
+
+
+def _narrowed(config: HardwareConfig, memory: MemoryId, write: Write) -> Write:
+    """Only the bits that belong to the element; of padding, none."""
+    element, column, data, now = write
+    if column is None:
+        return element, column, 0, now
+    size = min(config.element_bytes(memory), config.bus_bytes)
+    return element, column, data & ((1 << 8 * size) - 1), now
+
+
+def random_load(rng: random.Random, config: HardwareConfig, memory: MemoryId) -> Load:
+    """Small rectangles with pads; strides of 0, less than a row, a row, and more."""
+    size = config.element_bytes(memory)
+    x_size = rng.randint(1, max(2, 3 * config.bus_bytes // size))
+    x_size = min(x_size, 1024 // size + 1)
+    stride = rng.choice((0, rng.randrange(x_size + 1), x_size, x_size + rng.randrange(6)))
+    pads = [rng.choice((0, 0, rng.randrange(16))) for _ in range(4)]
+    return Load(
+        memory=memory,
+        sram_base=rng.randrange(config.depth(memory)),
+        dram_base=rng.randrange(2048 // size + 1),
+        y_size=rng.randint(1, 4),
+        x_size=x_size,
+        x_stride=stride,
+        y_pad_0=min(2, pads[0]),
+        y_pad_1=min(2, pads[1]),
+        x_pad_0=pads[2],
+        x_pad_1=pads[3],
+    )
+
+
+SHAPES = [
+    pytest.param(TINY, id="tiny-64"),
+    pytest.param(TINY.replace(bus_bits=512, load_buffer=8), id="tiny-512"),
+    pytest.param(HardwareConfig(load_buffer=64), id="pynq-64"),
+    pytest.param(HardwareConfig(bus_bits=128, load_buffer=64), id="pynq-128"),
+    pytest.param(HardwareConfig(bus_bits=256, log_batch=1, longest_burst=16), id="batch2-256"),
+    pytest.param(TINY.replace(log_block_in=0, log_block_out=0), id="one-multiplier"),
+]
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("chance", [1.0, 0.4])
+@pytest.mark.parametrize("config", SHAPES)
+def test_writes_what_and_when(config: HardwareConfig, chance: float, seed: int) -> None:
+    rng = random.Random(seed)
+    for memories in (LOAD_MEMORIES, COMPUTE_MEMORIES):
+        loads = [random_load(rng, config, rng.choice(memories)) for _ in range(5)]
+        run_loads(config, memories, loads, seed, chance)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", seeds(40))
+@pytest.mark.parametrize("config", SHAPES)
+def test_many_loads(config: HardwareConfig, seed: int) -> None:
+    rng = random.Random(seed)
+    for memories in (LOAD_MEMORIES, COMPUTE_MEMORIES):
+        loads = [random_load(rng, config, rng.choice(memories)) for _ in range(30)]
+        run_loads(config, memories, loads, seed, rng.choice((1.0, 0.7, 0.2)))
+
+
+def test_padding_does_not_wait_for_memory() -> None:
+    """A memory that never answers: the padding in front of the data is written all the same."""
+    dma = LoadDma(TINY, LOAD_MEMORIES, depth=16)
+    load = Load(
+        memory=MemoryId.INP,
+        sram_base=0,
+        dram_base=0,
+        y_size=1,
+        x_size=2,
+        x_stride=2,
+        y_pad_0=2,
+        x_pad_0=3,
+        x_pad_1=4,
+    )
+
+    async def bench(ctx: Context) -> None:
+        writes = Writes(dma, LOAD_MEMORIES)
+        ctx.set(dma.word.as_value(), int.from_bytes(encode(TINY, load), "little"))
+        ctx.set(dma.start, 1)
+        await cycle(ctx, Watch(writes.look))
+        ctx.set(dma.start, 0)
+        await cycle(ctx, Watch(writes.look), count=39)
+        # Two rows of nine, and three in front of the data; from two cycles after the start on.
+        assert [write[0] for write in writes.seen] == list(range(21))
+        assert [write[3] for write in writes.seen] == list(range(2, 23))
+        assert ctx.get(dma.starved)
+        assert ctx.get(dma.active)
+
+    simulate(dma, bench)
+
+
+def test_the_expectation_is_the_reference_machine_s() -> None:
+    rng = random.Random(1)
+    content = random_bytes(rng, MEMORY_BYTES)
+    compared = 0
+    while compared < 20:
+        load = replace(random_load(rng, TINY, MemoryId.INP), sram_base=0)
+        rows = load.y_pad_0 + load.y_size + load.y_pad_1
+        if rows * (load.x_pad_0 + load.x_size + load.x_pad_1) > TINY.depth(MemoryId.INP):
+            continue
+        machine = ReferenceMachine(TINY, BASES)
+        machine.inp[:] = -1
+        machine.step(load, np.frombuffer(content, np.uint8))
+        for element, _, data, _ in expected(TINY, load, content, repeat(0), 0):
+            assert machine.inp[element].tobytes() == data.to_bytes(4, "little")
+        compared += 1
+
+
+def test_names_tell_memories_apart() -> None:
+    dma = LoadDma(TINY, LOAD_MEMORIES, depth=16)
+    assert only_built(dma).variant() == "inp_wgt"

@@ -1,0 +1,112 @@
+"""Traffic on a bench, and what the memory model says of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.engine import Bytes, Stalls
+from sim.rtl.bench import Bench, Setup
+from sim.timing import MemoryModel
+from tests.support.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
+
+__all__ = ["PATIENCE", "Seen", "expected_times", "random_memory", "run_traffic"]
+
+PATIENCE = 100_000
+_BEAT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The cycles of each handshake, the sum of what was read, and the worst answer."""
+
+    times: dict[Handshake, list[int]]
+    checksum: int
+    worst: int
+
+
+def run_traffic(
+    bench: Bench,
+    traffic: Traffic,
+    memory: Bytes,
+    *,
+    stalls: Stalls | None = None,
+    refused: tuple[tuple[int, int], ...] = (),
+) -> Seen:
+    """Cause `traffic` until it is over."""
+    bench.attach(Setup(memory, refused, stalls, events=True, waveform=None))
+    try:
+        for offset, value in traffic.settings().items():
+            bench.write(offset, value)
+        bench.write(LAUNCH, 1)
+        assert bench.run(PATIENCE)
+        assert bench.read(STATUS) == 2
+        checksum = bench.read(CHECKSUM) | bench.read(CHECKSUM + 8) << 32
+        worst = bench.read(WORST)
+        log = bench.events()
+    finally:
+        bench.detach()
+    times: dict[Handshake, list[int]] = {
+        handshake: log[log[:, 1] >> np.uint64(handshake) & np.uint64(1) == 1, 0].tolist()
+        for handshake in Handshake
+        if handshake is not Handshake.RUNNING
+    }
+    return Seen(times, checksum, worst)
+
+
+def random_memory(size: int, seed: int = 0) -> Bytes:
+    """Bytes of every value."""
+    return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
+
+
+def expected_times(model: MemoryModel, traffic: Traffic) -> dict[Handshake, list[int]]:
+    """The rule of machine.md, one burst after the other.
+
+    The generator offers an address in every cycle until it has offered all; write data likewise.
+    """
+    return _reads(model, traffic) | _writes(model, traffic)
+
+
+def _reads(model: MemoryModel, traffic: Traffic) -> dict[Handshake, list[int]]:
+    addresses: list[int] = []
+    beats: list[int] = []
+    unanswered: deque[int] = deque()
+    now = 0
+    for _ in range(traffic.reads):
+        now = _admitted(now, unanswered, model)
+        addresses.append(now)
+        first = now + model.latency
+        if beats:
+            first = max(first, beats[-1] + model.interval)
+        beats += [first + model.interval * beat for beat in range(traffic.length)]
+        unanswered.append(beats[-1])
+        now += 1
+    return {Handshake.AR: addresses, Handshake.R: beats}
+
+
+def _writes(model: MemoryModel, traffic: Traffic) -> dict[Handshake, list[int]]:
+    addresses: list[int] = []
+    beats: list[int] = []
+    answers: list[int] = []
+    unanswered: deque[int] = deque()
+    now = 0
+    for _ in range(traffic.writes):
+        now = _admitted(now, unanswered, model)
+        addresses.append(now)
+        for _ in range(traffic.length):
+            earliest = beats[-1] + model.interval if beats else 0
+            beats.append(max(now + 1, earliest))
+        answers.append(beats[-1] + model.latency)
+        unanswered.append(answers[-1])
+        now += 1
+    return {Handshake.AW: addresses, Handshake.W: beats, Handshake.B: answers}
+
+
+def _admitted(now: int, unanswered: deque[int], model: MemoryModel) -> int:
+    """The first cycle from `now` on in which another burst is accepted. A burst leaves the count
+    in the cycle after its last beat or acknowledgement."""
+    while len(unanswered) >= model.in_flight:
+        now = max(now, unanswered.popleft() + 1)
+    return now

@@ -1,0 +1,79 @@
+"""Configurations that tests run on: the presets, and machines of uncommon shape."""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config, preset_names
+
+__all__ = ["UNCOMMON", "presets"]
+
+_SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
+
+UNCOMMON = (
+    # Every element is narrower than a beat; queues and buffers are as small as can be.
+    _SMALL.replace(
+        name="wide_bus",
+        log_block_in=2,
+        log_block_out=3,
+        bus_bits=256,
+        longest_burst=5,
+        load_buffer=8,
+        compute_buffer=16,
+        instruction_queue=2,
+        fetch_buffer=8,
+    ),
+    # Bursts of one beat, two of them in flight, several instructions in a beat.
+    _SMALL.replace(
+        name="widest_bus",
+        log_batch=1,
+        log_block_in=3,
+        log_block_out=2,
+        bus_bits=512,
+        longest_burst=1,
+        load_buffer=2,
+        compute_buffer=2,
+        reads_in_flight=2,
+        writes_in_flight=2,
+        instruction_queue=4,
+    ),
+    # No adder tree at all, and the longest bursts of AXI4.
+    _SMALL.replace(
+        name="scalar",
+        log_block_in=0,
+        log_block_out=1,
+        log_wgt_buffer=6,
+        longest_burst=256,
+        compute_buffer=256,
+        address_bits=64,
+    ),
+    # A tall array of single columns; limits that are no powers of two.
+    _SMALL.replace(
+        name="tall",
+        log_batch=2,
+        log_block_in=1,
+        log_block_out=0,
+        log_wgt_buffer=8,
+        bus_bits=128,
+        longest_burst=16,
+        reads_in_flight=3,
+        writes_in_flight=5,
+    ),
+    # More input than output channels, three levels of adders.
+    HardwareConfig(
+        name="deep",
+        log_uop_buffer=10,
+        log_inp_buffer=12,
+        log_wgt_buffer=16,
+        log_acc_buffer=13,
+        log_block_in=5,
+        log_block_out=4,
+        longest_burst=33,
+        load_buffer=64,
+        compute_buffer=64,
+    ),
+)
+
+
+def presets() -> tuple[HardwareConfig, ...]:
+    """Every preset."""
+    return tuple(load_config(name) for name in preset_names())

@@ -1,0 +1,30 @@
+"""The shortest way from a program and an image to an engine's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hw.isa import Program
+from sim.engine import Bytes, Engine, Launch
+from sim.memory import place
+from sim.result import Result
+
+__all__ = ["IMAGE_BYTES", "launch"]
+
+IMAGE_BYTES = 1 << 16
+
+
+def launch(
+    engine: Engine, program: Program, image: Bytes | None = None, **how: Any
+) -> tuple[Result, Bytes]:
+    """Run `program` on memory that holds `image` (default: 64 KiB of zeros) from address 0.
+
+    `how` are fields of `Launch`. The memory comes back as the run left it, without the program.
+    """
+    if image is None:
+        image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
+    memory, address = place(image, program)
+    result = engine.launch(program, memory, Launch(address=address, **how))
+    return result, memory[: len(image)]

@@ -1,0 +1,306 @@
+"""Driving the RTL's components in Amaranth's simulator, cycle by cycle.
+
+What drives a component's ports is an agent. In each cycle every agent first gives inputs, then,
+when these have settled, takes outputs: so each cycle is one handshake on every stream, and what a
+test sees does not depend on the order of the agents.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Any, Protocol
+
+import pytest
+from amaranth.hdl import Elaboratable, Fragment, Value
+from amaranth.sim import Simulator
+
+__all__ = [
+    "Agent",
+    "Context",
+    "ElementMemory",
+    "Sink",
+    "Source",
+    "StatusLog",
+    "TokenSide",
+    "Watch",
+    "bits",
+    "cycle",
+    "cycles",
+    "has",
+    "only_built",
+    "pass_cycles",
+    "random_bytes",
+    "refusal",
+    "seeds",
+    "simulate",
+]
+
+Context = Any
+"""An `amaranth.sim.SimulatorContext`: Amaranth ships no types."""
+
+CLOCK_PERIOD = 1e-6
+
+
+class Agent(Protocol):
+    """One side of an interface."""
+
+    def drive(self, ctx: Context) -> None:
+        """Give this cycle's inputs. May look at outputs that depend on no input."""
+
+    def sample(self, ctx: Context) -> None:
+        """Take this cycle's outputs."""
+
+
+def simulate(block: Any, bench: Callable[[Context], Coroutine[Any, Any, None]]) -> None:
+    """Run `bench` on `block`, which has a clock if it wants one."""
+    simulator = Simulator(block)
+    simulator.add_clock(CLOCK_PERIOD, if_exists=True)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def only_built(block: Any) -> Any:
+    """A block to look at, not to simulate. Amaranth warns of components that nobody elaborates."""
+    Fragment.get(block, None)
+    return block
+
+
+@contextmanager
+def refusal(match: str) -> Iterator[None]:
+    """Expect a constructor to raise ValueError; what it leaves unfinished was not forgotten."""
+    with pytest.raises(ValueError, match=match) as caught:
+        yield
+    for frame, _ in walk_tb(caught.tb):
+        unfinished = frame.f_locals.get("self")
+        if isinstance(unfinished, Elaboratable):
+            unfinished._MustUse__used = True
+
+
+async def cycles(ctx: Context, *agents: Agent, until: Callable[[], bool], limit: int = 2000) -> int:
+    """Let the agents act until a cycle after which `until` holds; how many cycles that took."""
+    for count in range(1, limit + 1):
+        for agent in agents:
+            agent.drive(ctx)
+        for agent in agents:
+            agent.sample(ctx)
+        await ctx.tick()
+        if until():
+            return count
+    raise AssertionError(f"still waiting after {limit} cycles")
+
+
+async def cycle(ctx: Context, *agents: Agent, count: int = 1) -> None:
+    """Let the agents act in so many cycles."""
+    left = iter(range(count - 1, -1, -1))
+    await cycles(ctx, *agents, until=lambda: next(left) == 0, limit=count)
+
+
+def has(items: Sequence[object], count: int) -> Callable[[], bool]:
+    """For `until`: so many items are there."""
+    return lambda: len(items) >= count
+
+
+async def pass_cycles(ctx: Context, count: int) -> None:
+    """Let many cycles pass with inputs as they are; ends in the middle of a cycle."""
+    await ctx.delay((count + 0.25) * CLOCK_PERIOD)
+
+
+def seeds(count: int) -> list[int]:
+    """Seeds for a parametrised test: the test's name shows which one failed."""
+    return [1009 * number + 7 for number in range(count)]
+
+
+def random_bytes(rng: random.Random, count: int) -> bytes:
+    """Content for a memory."""
+    return rng.randbytes(count)
+
+
+def bits(layout: Any, **fields: int) -> int:
+    """A struct's value as a plain number."""
+    return int(layout.const(fields).as_bits())
+
+
+class Watch:
+    """Looks at the outputs of each cycle."""
+
+    def __init__(self, look: Callable[[Context], None]) -> None:
+        self._look = look
+
+    def drive(self, ctx: Context) -> None:
+        """Gives no input."""
+
+    def sample(self, ctx: Context) -> None:
+        """Look."""
+        self._look(ctx)
+
+
+class Source:
+    """Sends `payloads`; offers the next one with probability `chance` a cycle.
+
+    `times` tells in which cycle each was taken.
+    """
+
+    def __init__(
+        self, stream: Any, payloads: Sequence[int], rng: random.Random, chance: float = 1.0
+    ) -> None:
+        self._stream = stream
+        self._payload = Value.cast(stream.payload)
+        self.left = deque(payloads)
+        self._rng = rng
+        self._chance = chance
+        self._offering = False
+        self.now = 0
+        self.times: list[int] = []
+
+    def drive(self, ctx: Context) -> None:
+        """Once offered, a payload stays until it is taken."""
+        if not self._offering and self.left and self._rng.random() < self._chance:
+            self._offering = True
+        ctx.set(self._stream.valid, self._offering)
+        if self._offering:
+            ctx.set(self._payload, self.left[0])
+
+    def sample(self, ctx: Context) -> None:
+        """Note what is taken."""
+        if self._offering and ctx.get(self._stream.ready):
+            self.left.popleft()
+            self.times.append(self.now)
+            self._offering = False
+        self.now += 1
+
+
+class Sink:
+    """Receives payloads, ready with probability `chance` a cycle; insists on steady offers."""
+
+    def __init__(self, stream: Any, rng: random.Random, chance: float = 1.0) -> None:
+        self._stream = stream
+        self._payload = Value.cast(stream.payload)
+        self._rng = rng
+        self.chance = chance
+        self._ready = False
+        self._refused: int | None = None
+        self.now = 0
+        self.received: list[int] = []
+        self.times: list[int] = []
+
+    def drive(self, ctx: Context) -> None:
+        """Ready or not, without looking."""
+        self._ready = self._rng.random() < self.chance
+        ctx.set(self._stream.ready, self._ready)
+
+    def sample(self, ctx: Context) -> None:
+        """Take what is offered; what was refused before must be offered again."""
+        if ctx.get(self._stream.valid):
+            payload = int(ctx.get(self._payload))
+            assert self._refused in (None, payload), "a payload changed while it was refused"
+            self._refused = None if self._ready else payload
+            if self._ready:
+                self.received.append(payload)
+                self.times.append(self.now)
+        else:
+            assert self._refused is None, "an offer was taken back"
+        self.now += 1
+
+
+class ElementMemory:
+    """An on-chip memory's read port: `elements` as they lie in DRAM, a cycle after they are asked
+    for, and noise where nothing was asked."""
+
+    def __init__(
+        self,
+        ports: tuple[Any, Any, Any],
+        elements: Sequence[bytes],
+        rng: random.Random,
+    ) -> None:
+        self._enable, self._address, self._data = ports
+        self._elements = elements
+        self._rng = rng
+        self._shown: bytes | None = None
+
+    def drive(self, ctx: Context) -> None:
+        """Show what was asked for in the last cycle."""
+        shown = self._shown or self._rng.randbytes(len(self._elements[0]))
+        ctx.set(self._data, int.from_bytes(shown, "little"))
+
+    def sample(self, ctx: Context) -> None:
+        """Note what is asked for."""
+        self._shown = None
+        if ctx.get(self._enable):
+            self._shown = self._elements[ctx.get(self._address)]
+
+
+class TokenSide:
+    """The two token queues that a module shares with one neighbour, seen from there.
+
+    `give` says how likely a token is given in a cycle, while any of `left` are left.
+    """
+
+    def __init__(self, port: Any, rng: random.Random, left: int, give: float = 1.0) -> None:
+        self._port = port
+        self._rng = rng
+        self.left = left
+        self._give = give
+        self._count = 0
+        self.now = 0
+        self.pops: list[int] = []
+        self.pushes: list[int] = []
+
+    def drive(self, ctx: Context) -> None:
+        """Tokens that were given in earlier cycles can be had."""
+        ctx.set(self._port.available, self._count > 0)
+
+    def sample(self, ctx: Context) -> None:
+        """Count."""
+        if ctx.get(self._port.pop):
+            assert self._count > 0, "a token was taken that is not there"
+            self._count -= 1
+            self.pops.append(self.now)
+        if ctx.get(self._port.push):
+            self.pushes.append(self.now)
+        if self.left and self._rng.random() < self._give:
+            self.left -= 1
+            self._count += 1
+        self.now += 1
+
+
+class StatusLog:
+    """What a module shows of itself, cycle by cycle; it is in one state at a time."""
+
+    def __init__(self, status: Any) -> None:
+        self._status = status
+        self.states: list[str] = []
+        self.starts: list[tuple[int, int]] = []
+        """Index and cycle; likewise the ends."""
+        self.ends: list[tuple[int, int]] = []
+        self.events: list[tuple[str, int]] = []
+        """Pops and pushes by name, and the cycle."""
+
+    @property
+    def now(self) -> int:
+        """Cycles so far."""
+        return len(self.states)
+
+    def drive(self, ctx: Context) -> None:
+        """Gives no input."""
+
+    def sample(self, ctx: Context) -> None:
+        """One cycle."""
+        status = self._status
+        on = [name for name in ("busy", "token", "memory") if ctx.get(getattr(status, name))]
+        assert len(on) <= 1, f"{on} at once"
+        events = status.events
+        if ctx.get(events.start):
+            self.starts.append((int(ctx.get(status.index)), self.now))
+            assert on == ["busy"]
+        if ctx.get(events.end):
+            self.ends.append((int(ctx.get(status.end_index)), self.now))
+        for name in ("pop_prev", "pop_next", "push_prev", "push_next"):
+            if ctx.get(events[name]):
+                self.events.append((name, self.now))
+        if ctx.get(status.quiet):
+            assert on in ([], ["token"]), f"quiet, but {on}"
+        self.states.append(on[0] if on else "idle")

@@ -1,0 +1,78 @@
+"""Instruction words, legal and not, and what is wrong with each by itself."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.encoding import (
+    INSTRUCTION_BYTES,
+    Opcode,
+    WordLayout,
+    alu_layout,
+    gemm_layout,
+    memory_layout,
+)
+from hw.faults import Fault
+from hw.isa.columns import decode_columns
+from hw.isa.rules import broken_rules, facts_of
+
+__all__ = ["faults_of", "near_legal_word"]
+
+_LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
+"""What `broken_rules` knows and one word does not show in hardware."""
+
+
+def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
+    """The smallest fault of each word, by `hw.isa.rules`."""
+    data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
+    broken = broken_rules(facts_of(config, decode_columns(config, data)))
+    faults = np.full(len(words), Fault.NONE, dtype=np.int64)
+    for fault in sorted(broken, reverse=True):
+        if fault not in _LATER:
+            faults[broken[fault]] = fault
+    return [Fault(int(fault)) for fault in faults]
+
+
+def near_legal_word(rng: random.Random, config: HardwareConfig) -> int:
+    """Any opcode, with small sizes, and with every other field close to one of its limits."""
+    opcode = rng.choice((*Opcode, Opcode.LOAD, Opcode.STORE, rng.randrange(8)))
+    layouts = {Opcode.GEMM: gemm_layout(config), Opcode.ALU: alu_layout(config)}
+    layout = layouts.get(opcode, memory_layout(config))
+    word = int(opcode)
+    for field in layout:
+        if field.name != "opcode":
+            value = _value(rng, opcode, field.name, layout)
+            word |= (value & ((1 << field.width) - 1)) << field.lsb
+    return word
+
+
+def _value(rng: random.Random, opcode: int, name: str, layout: WordLayout) -> int:
+    low, high = layout[name].limits
+    near = rng.choice((0, 1, 2, high, high - 1, rng.randint(low, high)))
+    match name:
+        case "pop_prev" | "pop_next" | "push_prev" | "push_next":
+            return int(rng.random() < 0.15)
+        case "memory_type" if opcode == Opcode.STORE:
+            return rng.choice((4, 4, 4, 4, rng.randrange(8)))
+        case "x_size" | "y_size":
+            return rng.choice((1, 2, 3, 9, near))
+        case "y_pad_0" | "y_pad_1" | "x_pad_0" | "x_pad_1":
+            return rng.choice((0, 0, 0, 0, near)) if rng.random() < 0.5 else 0
+        case "sram_base":
+            return rng.choice((0, rng.randrange(64), 1 << rng.randrange(16), near))
+        case "iter_out" | "iter_in":
+            return rng.choice((1, 1, 1, 2, near))
+        case "uop_bgn":
+            return rng.choice((0, 0, 0, near))
+        case "uop_end":
+            full = 1 << (layout[name].width - 1)
+            return rng.choice((1, full, full, full + 1, near))
+        case "imm":
+            return rng.choice((31, 32, -31, -32, near))
+        case "alu_opcode":
+            return rng.choice((0, 3, 3, 4, 5, near))
+        case _:
+            return near
