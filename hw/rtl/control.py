@@ -8,8 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hw.faults import Fault
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
-from hw.rtl.core import NO_INSTRUCTION
-from hw.rtl.layouts import INDEX_BITS
+from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION
 
 __all__ = ["Control"]
 

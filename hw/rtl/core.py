@@ -15,7 +15,7 @@ from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeModule
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout
+from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, ModuleStatus, queued_layout
 from hw.rtl.load import LOAD_MEMORIES, LoadModule
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
@@ -25,10 +25,7 @@ from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreModule
 from hw.rtl.tokens import TokenCounter
 
-__all__ = ["NO_INSTRUCTION", "Core"]
-
-NO_INSTRUCTION = (1 << INDEX_BITS) - 1
-"""What stands for an instruction's index where no single one is at fault."""
+__all__ = ["Core"]
 
 
 class Core(Block):

@@ -12,7 +12,7 @@ from hw.faults import Fault
 from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS, Check
-from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, queued_layout, view_of
+from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, NO_INSTRUCTION, queued_layout, view_of
 
 __all__ = ["Dispatch"]
 
@@ -86,7 +86,10 @@ class Dispatch(Block):
             with m.If(finished & (check.fault == Fault.NONE)):
                 m.d.comb += self.fault.eq(Fault.AFTER_FINISH)
             with m.Elif((left == 1) & ~is_finish & (check.fault == Fault.NONE)):
-                m.d.comb += self.fault.eq(Fault.NO_FINISH)
+                m.d.comb += [
+                    self.fault.eq(Fault.NO_FINISH),
+                    self.fault_index.eq(NO_INSTRUCTION),
+                ]
 
         m.d.comb += self.stuck.eq((left == 0) | blocked)
         self._route(m, head, words[2], index, valid[2] & legal, blocked)

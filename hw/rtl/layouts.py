@@ -12,6 +12,7 @@ __all__ = [
     "BEATS_BITS",
     "INDEX_BITS",
     "INSTRUCTION_BITS",
+    "NO_INSTRUCTION",
     "Events",
     "ModuleStatus",
     "burst_layout",
@@ -25,6 +26,8 @@ __all__ = [
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
 INDEX_BITS = 32
 """Instructions of a launch are numbered with this many bits."""
+NO_INSTRUCTION = (1 << INDEX_BITS) - 1
+"""What stands for an instruction's index where no single one is at fault."""
 BEATS_BITS = 9
 """Enough to count the 256 beats of AXI4's longest burst."""
 

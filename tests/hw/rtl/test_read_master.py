@@ -18,6 +18,7 @@ from tests.support.rtl import (
     Source,
     Watch,
     bits,
+    cycle,
     cycles,
     has,
     random_bytes,

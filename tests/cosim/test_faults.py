@@ -1,0 +1,63 @@
+"""Every reason to stop, by every engine: the same fault at the same instruction.
+
+The validator sees it before the run; without the validator the run itself does, and on the RTL
+that means the error registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hw.config_files import load_config
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import validate
+from sim.engine import Engine, Launch
+from sim.engines import make_engine
+from sim.errors import BusError
+from sim.memory import place
+from sim.timing import MEMORY_PRESETS
+from tests.support.faulty import Case, cases, image
+
+TINY = load_config("tiny")
+CASES = cases(TINY)
+
+
+@pytest.fixture(scope="module", params=["functional", "rtl"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """One machine for all cases: each must leave it usable for the next."""
+    machine = make_engine(request.param, TINY, MEMORY_PRESETS["fast"])
+    yield machine
+    machine.close()
+
+
+def test_no_fault_is_forgotten() -> None:
+    assert {case.fault for case in CASES} == set(Fault) - {Fault.NONE}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_validator_sees_it_before_the_run(case: Case) -> None:
+    if not case.seen_by_validator:
+        validate(case.program)
+        return
+    with pytest.raises(ProgramError) as caught:
+        validate(case.program)
+    assert (caught.value.fault, caught.value.instruction) == (case.fault, case.instruction)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_run_stops_with_it(engine: Engine, case: Case) -> None:
+    memory, address = place(image(), case.program)
+    how = Launch(address=address, validate=False, bus_errors=case.bus_errors, max_cycles=10_000_000)
+    with pytest.raises((ProgramError, BusError)) as caught:
+        engine.launch(case.program, memory, how)
+    error = caught.value
+    assert "\n" not in str(error)
+    match error:
+        case ProgramError():
+            assert (error.fault, error.instruction) == (case.fault, case.instruction)
+        case BusError():
+            assert error.write == (case.fault is Fault.BUS_WRITE)
+            assert error.instruction == case.instruction

@@ -1,0 +1,274 @@
+"""The compute module against the reference machine."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.errors import ProgramError
+from hw.isa import (
+    Alu,
+    AluOp,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MemoryId,
+    MicroOp,
+    Tokens,
+    encode,
+    pack_uops,
+)
+from hw.rtl.compute import ComputeModule
+from hw.rtl.layouts import queued_layout
+from hw.rtl.pipeline import pipeline_depth
+from tests.support.reference import Image, ReferenceMachine
+from tests.support.rtl import (
+    Agent,
+    Context,
+    ElementMemory,
+    Source,
+    StatusLog,
+    TokenSide,
+    Watch,
+    bits,
+    cycle,
+    cycles,
+    has,
+    seeds,
+    simulate,
+)
+from tests.support.rtl_bus import PortMemory
+
+TINY = load_config("tiny")
+SINGLE = TINY.replace(
+    log_block_in=0, log_block_out=0, log_inp_buffer=5, log_wgt_buffer=5, log_acc_buffer=7
+)
+BATCH = TINY.replace(log_batch=1, log_block_in=3, log_block_out=1, log_acc_buffer=8)
+BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
+MEMORY_BYTES = 1 << 13
+UOPS = 16
+"""Micro-ops that the random programs choose from, at the start of the micro-op memory."""
+FIRST_INDEX = 3000
+
+Draw = Callable[[random.Random, HardwareConfig], Instruction]
+
+
+def random_image(rng: random.Random, config: HardwareConfig) -> Image:
+    """Random bytes; where micro-ops are loaded from, ones with small indices."""
+    image = np.frombuffer(bytearray(rng.randbytes(MEMORY_BYTES)), np.uint8)
+    few = 4
+    uops = [
+        MicroOp(rng.randrange(few), rng.randrange(few), rng.randrange(few)) for _ in range(64)
+    ]
+    packed = pack_uops(config, uops)
+    image[BASES[MemoryId.UOP] : BASES[MemoryId.UOP] + len(packed)] = np.frombuffer(
+        packed, np.uint8
+    )
+    return image
+
+
+def random_tokens(rng: random.Random) -> Tokens:
+    return Tokens(*(), **{name: rng.random() < 0.25 for name in TOKEN_NAMES})
+
+
+TOKEN_NAMES = ("pop_prev", "pop_next", "push_prev", "push_next")
+
+
+def random_load(rng: random.Random, config: HardwareConfig) -> Load:
+    """Micro-ops or accumulators, some of them with padding, some empty."""
+    memory = rng.choice((MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT))
+    x_size = rng.choice((0, 1, 3, 5))
+    depth = UOPS if memory is MemoryId.UOP else 4
+    pad = rng.choice((0, 0, 1)) if x_size else 0
+    width = x_size + pad
+    base = rng.randrange(max(1, depth - width + 1))
+    return Load(
+        memory=memory,
+        sram_base=base,
+        dram_base=rng.randrange(32),
+        y_size=1,
+        x_size=x_size,
+        x_stride=0,
+        x_pad_1=pad,
+        tokens=random_tokens(rng),
+    )
+
+
+def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
+    """Few accumulators, so that results are needed as soon as they are made."""
+    bgn = rng.randrange(UOPS)
+    factors = {
+        f"{name}_factor_{way}": rng.choice((0, 0, 1))
+        for name in ("dst", "src")
+        for way in ("out", "in")
+    }
+    common: dict[str, Any] = {
+        "uop_bgn": bgn,
+        "uop_end": rng.randint(bgn + 1, min(UOPS, bgn + 4)),
+        "iter_out": rng.randint(1, 3),
+        "iter_in": rng.randint(1, 3),
+        "tokens": random_tokens(rng),
+        **factors,
+    }
+    if rng.random() < 0.5:
+        weights = {"wgt_factor_out": rng.choice((0, 1)), "wgt_factor_in": rng.choice((0, 1))}
+        return Gemm(reset=rng.random() < 0.2, **weights, **common)
+    op = rng.choice(list(AluOp))
+    limit = 31 if op is AluOp.SHR else 32767
+    imm = rng.randint(-limit, limit)
+    return Alu(op=op, use_imm=rng.random() < 0.4, imm=imm, **common)
+
+
+class Stand:
+    """A compute module with its queue, tokens and memories."""
+
+    def __init__(
+        self,
+        config: HardwareConfig,
+        program: list[Instruction],
+        image: Image,
+        machine: ReferenceMachine,
+        rng: random.Random,
+        offers: float = 1.0,
+        **memory_options: Any,
+    ) -> None:
+        self.config = config
+        self.program = program
+        self.module = module = ComputeModule(config)
+        words = [
+            bits(
+                queued_layout(),
+                word=int.from_bytes(encode(config, instruction), "little"),
+                index=FIRST_INDEX + place,
+            )
+            for place, instruction in enumerate(program)
+        ]
+        pops = [
+            sum(getattr(instruction.tokens, name) for instruction in program)
+            for name in ("pop_prev", "pop_next")
+        ]
+        self.prev = TokenSide(module.prev, rng, pops[0], offers)
+        self.next = TokenSide(module.next, rng, pops[1], offers)
+        self.memory = PortMemory(config, module.port, image.tobytes(), rng, **memory_options)
+        self.status = StatusLog(module.status)
+        inp = (module.array_enable, module.inp_address, module.inp_data)
+        wgt = (module.array_enable, module.wgt_address, module.wgt_data)
+        self.agents: tuple[Agent, ...] = (
+            Source(module.queue, words, rng, offers),
+            self.prev,
+            self.next,
+            self.memory,
+            ElementMemory(inp, [each.tobytes() for each in machine.inp], rng),
+            ElementMemory(wgt, [each.tobytes() for each in machine.wgt], rng),
+            self.status,
+        )
+
+    async def begin(self, ctx: Context) -> None:
+        for memory, base in BASES.items():
+            ctx.set(self.module.bases[memory.name.lower()], base)
+
+    async def finish(self, ctx: Context) -> None:
+        """Run to the end of the last instruction."""
+        total = len(self.program)
+        await cycles(ctx, *self.agents, until=has(self.status.ends, total), limit=20000)
+        await cycle(ctx, *self.agents)
+
+    async def out(self, ctx: Context) -> list[int]:
+        """Every element of OUT."""
+        found = []
+        ctx.set(self.module.out_enable, 1)
+        for address in range(self.config.depth(MemoryId.OUT)):
+            ctx.set(self.module.out_address, address)
+            await ctx.tick()
+            found.append(int(ctx.get(self.module.out_data)))
+        return found
+
+
+def fresh_machine(config: HardwareConfig, rng: random.Random) -> ReferenceMachine:
+    """INP and WGT filled, for the module reads and does not load them."""
+    machine = ReferenceMachine(config, BASES)
+    values = np.random.default_rng(rng.randrange(1 << 30))
+    machine.inp[:] = values.integers(-128, 128, machine.inp.shape, np.int8)
+    machine.wgt[:] = values.integers(-128, 128, machine.wgt.shape, np.int8)
+    return machine
+
+
+def shift_all(config: HardwareConfig) -> Alu:
+    """The next byte of every accumulator moves to the bottom, where OUT shows it."""
+    return Alu(
+        op=AluOp.SHR,
+        use_imm=True,
+        imm=8,
+        uop_bgn=UOPS,
+        uop_end=UOPS + 1,
+        iter_out=config.depth(MemoryId.ACC),
+        iter_in=1,
+        dst_factor_out=1,
+        dst_factor_in=0,
+        src_factor_out=0,
+        src_factor_in=0,
+    )
+
+
+def random_program(
+    rng: random.Random, config: HardwareConfig, machine: ReferenceMachine, image: Image, size: int
+) -> list[Instruction]:
+    """Legal instructions, executed on `machine` as they are drawn."""
+    first = Load(
+        memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=UOPS, x_stride=0
+    )
+    program: list[Instruction] = [first]
+    machine.step(first, image)
+    draws: tuple[Draw, ...] = (random_load, random_loops, random_loops, random_loops)
+    while len(program) < size:
+        instruction = rng.choice(draws)(rng, config)
+        attempt = copy.deepcopy(machine)
+        try:
+            attempt.step(instruction, image)
+        except ProgramError:
+            continue
+        machine.acc[:], machine.uop[:] = attempt.acc, attempt.uop
+        program.append(instruction)
+    return program
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
+def test_random_programs(config: HardwareConfig, part: int) -> None:
+    """`part` is the byte of the accumulators that is compared."""
+    rng = random.Random(part)
+    image = random_image(rng, config)
+    machine = fresh_machine(config, rng)
+    program = random_program(rng, config, machine, image, 24)
+    # A micro-op of zeros, for the shifts that bring the byte down to where OUT shows it.
+    zero = replace(program[0], sram_base=UOPS, x_size=0) if part == 0 else None
+    program += [_zero_uop()] + [shift_all(config)] * part if zero is None else []
+    wanted = [(element >> 8 * part).astype(np.int8).tobytes() for element in machine.acc]
+    stand = Stand(
+        config,
+        program,
+        image,
+        fresh_inputs(config, machine),
+        rng,
+        rng.choice((0.3, 1.0)),
+        latency=range(1, 9),
+        pause=rng.choice((0.0, 0.3)),
+    )
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await stand.finish(ctx)
+        compare_tokens(stand)
+        found = await stand.out(ctx)
+        assert found == [int.from_bytes(element, "little") for element in wanted]
+
+    simulate(stand.module, bench)

@@ -1,0 +1,226 @@
+"""The load module: one LOAD after the other, its tokens and its states."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.isa import Load, MemoryId, Tokens, encode
+from hw.rtl.layouts import queued_layout
+from hw.rtl.load import LOAD_MEMORIES, LoadModule
+from tests.support.reference import ReferenceMachine
+from tests.support.rtl import (
+    Context,
+    Source,
+    StatusLog,
+    TokenSide,
+    Watch,
+    bits,
+    cycle,
+    cycles,
+    has,
+    random_bytes,
+    seeds,
+    simulate,
+)
+from tests.support.rtl_bus import PortMemory
+
+TINY = load_config("tiny")
+BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
+MEMORY_BYTES = 1 << 13
+FIRST_INDEX = 1 << 20
+
+
+def random_load(rng: random.Random, config: HardwareConfig) -> Load:
+    """Small, some of them empty, with any tokens that the module may have."""
+    pads = [rng.choice((0, 0, 1, 3)) for _ in range(4)]
+    x_size = rng.choice((0, 1, rng.randint(1, 6)))
+    y_size = rng.randint(1, 2)
+    while (pads[0] + y_size + pads[1]) * (pads[2] + x_size + pads[3]) > 16:
+        pads[rng.randrange(4)] = 0
+    return Load(
+        memory=rng.choice(LOAD_MEMORIES),
+        sram_base=0,
+        dram_base=rng.randrange(64),
+        y_size=y_size,
+        x_size=x_size,
+        x_stride=rng.randrange(9),
+        y_pad_0=pads[0],
+        y_pad_1=pads[1],
+        x_pad_0=pads[2],
+        x_pad_1=pads[3],
+        tokens=Tokens(pop_next=rng.random() < 0.4, push_next=rng.random() < 0.5),
+    )
+
+
+@dataclass
+class Stand:
+    """A load module with its queue, tokens, memory and scratchpads."""
+
+    config: HardwareConfig
+    loads: list[Load]
+    rng: random.Random
+    memory_options: dict[str, Any] = field(default_factory=dict)
+    offers: float = 1.0
+
+    def __post_init__(self) -> None:
+        config, rng = self.config, self.rng
+        self.module = LoadModule(config)
+        self.content = random_bytes(rng, MEMORY_BYTES)
+        words = [
+            bits(
+                queued_layout(),
+                word=int.from_bytes(encode(config, load), "little"),
+                index=FIRST_INDEX + place,
+            )
+            for place, load in enumerate(self.loads)
+        ]
+        self.tokens = TokenSide(
+            self.module.next, rng, sum(load.tokens.pop_next for load in self.loads), self.offers
+        )
+        self.memory = PortMemory(
+            config, self.module.port, self.content, rng, **self.memory_options
+        )
+        self.status = StatusLog(self.module.status)
+        self.written: dict[tuple[MemoryId, int], bytearray] = {}
+        self.agents = (
+            Source(self.module.queue, words, rng, self.offers),
+            self.tokens,
+            self.memory,
+            self.status,
+            Watch(self._write),
+        )
+
+    def _write(self, ctx: Context) -> None:
+        """What a scratchpad does with a write."""
+        write = self.module.write
+        if not ctx.get(write.valid):
+            return
+        memory = LOAD_MEMORIES[ctx.get(write.select).bit_length() - 1]
+        size = self.config.element_bytes(memory)
+        bus = self.config.bus_bytes
+        element = self.written.setdefault((memory, ctx.get(write.address)), bytearray(size))
+        if ctx.get(write.pad):
+            element[:] = bytes(size)
+            return
+        start = ctx.get(write.column) * bus
+        column = int(ctx.get(write.data)).to_bytes(bus, "little")[: min(size, bus)]
+        element[start : start + len(column)] = column
+
+    async def begin(self, ctx: Context) -> None:
+        for memory, base in BASES.items():
+            ctx.set(self.module.bases[memory.name.lower()], base)
+
+    def compare(self) -> None:
+        """On-chip contents, tokens and events after a run to the end."""
+        machine = ReferenceMachine(self.config, BASES)
+        image = np.frombuffer(self.content, np.uint8)
+        for load in self.loads:
+            machine.step(load, image)
+        for (memory, address), element in self.written.items():
+            array = machine.inp if memory is MemoryId.INP else machine.wgt
+            assert array[address].tobytes() == element, f"{memory.name}[{address}]"
+        indices = [FIRST_INDEX + place for place in range(len(self.loads))]
+        assert [index for index, _ in self.status.starts] == indices
+        assert [index for index, _ in self.status.ends] == indices
+        assert self.tokens.pops == [
+            time
+            for (_, time), load in zip(self.status.starts, self.loads, strict=True)
+            if load.tokens.pop_next
+        ]
+        assert self.tokens.pushes == [
+            time
+            for (_, time), load in zip(self.status.ends, self.loads, strict=True)
+            if load.tokens.push_next
+        ]
+
+
+@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("bus_bits", [64, 256])
+def test_random_loads(bus_bits: int, seed: int) -> None:
+    rng = random.Random(seed)
+    config = TINY.replace(bus_bits=bus_bits)
+    options = {
+        "latency": range(1, 1 + rng.choice((1, 20))),
+        "pause": rng.choice((0.0, 0.4)),
+        "chance": rng.choice((0.5, 1.0)),
+    }
+    loads = [random_load(rng, config) for _ in range(20)]
+    stand = Stand(config, loads, rng, options, rng.choice((0.2, 1.0)))
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycles(ctx, *stand.agents, until=has(stand.status.ends, 20), limit=4000)
+        await cycle(ctx, *stand.agents)
+        assert ctx.get(stand.module.status.quiet)
+        assert not ctx.get(stand.module.status.active)
+        stand.compare()
+
+    simulate(stand.module, bench)
+
+
+def load_of(columns: int, pad: int = 0, **tokens: bool) -> Load:
+    return Load(
+        memory=MemoryId.WGT,
+        sram_base=0,
+        dram_base=0,
+        y_size=1,
+        x_size=columns,
+        x_stride=columns,
+        x_pad_0=pad,
+        tokens=Tokens(**tokens),
+    )
+
+
+def test_time_of_loads() -> None:
+    """The next starts in the cycle after the last write; an empty one takes two cycles."""
+    loads = [load_of(3, push_next=True), load_of(0, push_next=True), load_of(1)]
+    stand = Stand(TINY, loads, random.Random(0), {"latency": range(5, 6)})
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycles(ctx, *stand.agents, until=has(stand.status.ends, 3))
+        starts = [time for _, time in stand.status.starts]
+        ends = [time for _, time in stand.status.ends]
+        # 3 x 16 bytes are 6 beats: asked for in start + 2, there 5 later, written a cycle later.
+        assert stand.memory.times[0] == starts[0] + 2
+        assert stand.memory.arrivals[:6] == [starts[0] + 7 + beat for beat in range(6)]
+        assert ends[0] == starts[0] + 13
+        assert (starts[1], ends[1]) == (ends[0] + 1, ends[0] + 2)
+        assert starts[2] == ends[1] + 1
+        assert stand.tokens.pushes == ends[:2]
+
+    simulate(stand.module, bench)
+
+
+def test_states() -> None:
+    """Waiting for a token; busy; waiting for memory; busy; idle."""
+    stand = Stand(
+        TINY, [load_of(2, pad=3, pop_next=True)], random.Random(0), {"latency": range(20, 21)}
+    )
+    stand.tokens.left = 0
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycle(ctx, *stand.agents, count=4)
+        status = stand.module.status
+        assert ctx.get(status.waits) == 0b10
+        assert ctx.get(status.active)
+        assert ctx.get(status.quiet)
+        assert ctx.get(status.index) == FIRST_INDEX
+        stand.tokens.left = 1
+        await cycles(ctx, *stand.agents, until=has(stand.status.ends, 1))
+        await cycle(ctx, *stand.agents, count=2)
+        # Given in cycle 4, there in 5. Started in 5: three pads from 7 on, the first beat (asked
+        # for in 7) comes in 27 and is written in 28, the fourth in 31.
+        assert stand.status.starts[0][1] == 5
+        states = ["token"] * 5 + ["busy"] * 5 + ["memory"] * 18 + ["busy"] * 4 + ["idle"] * 2
+        assert stand.status.states == states
+
+    simulate(stand.module, bench)

@@ -1,0 +1,50 @@
+"""The Verilog of a configuration is generated once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.rtl.verilog import VerilogDesign
+from sim.rtl import design as designs
+from sim.rtl.design import verilog_of
+
+TINY = load_config("tiny")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[HardwareConfig]:
+    """The configurations that were generated, by a generator that takes no time."""
+    calls: list[HardwareConfig] = []
+
+    def generate(config: HardwareConfig) -> VerilogDesign:
+        calls.append(config)
+        return VerilogDesign("tandem", {"tandem.v": config.name}, ("tandem",))
+
+    monkeypatch.setattr(designs, "generate", generate)
+    return calls
+
+
+def test_once_for_each_configuration(asked: list[HardwareConfig], tmp_path: Path) -> None:
+    others = (TINY.replace(bus_bits=128), TINY.replace(name="other"))
+    for config in (TINY, *others) * 2:
+        kept = verilog_of(config, tmp_path)
+        assert kept == VerilogDesign("tandem", {"tandem.v": config.name}, ("tandem",))
+    assert asked == [TINY, *others]
+
+
+def test_again_for_other_sources_or_tools(
+    asked: list[HardwareConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verilog_of(TINY, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(designs, "_sources", lambda _: iter([("file.py", "other")]))
+        verilog_of(TINY, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(designs, "_version", lambda _: "99")
+        verilog_of(TINY, tmp_path)
+    verilog_of(TINY, tmp_path)
+    assert len(asked) == 3

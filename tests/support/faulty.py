@@ -1,0 +1,173 @@
+"""One program for each reason to stop, spelled by setting fields of legal words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import AluOp, Opcode, WordLayout, alu_layout, gemm_layout, memory_layout
+from hw.faults import Fault
+from hw.isa import Program
+from hw.memories import MemoryId
+
+__all__ = ["Case", "cases", "image"]
+
+WORD_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program at fault: what stops it, and at which instruction (None: no single one).
+
+    `seen_by_validator` is False where data decide. `bus_errors` are addresses that memory refuses.
+    """
+
+    name: str
+    fault: Fault
+    instruction: int | None
+    program: Program
+    seen_by_validator: bool = True
+    bus_errors: tuple[tuple[int, int], ...] = ()
+
+
+def image() -> npt.NDArray[np.uint8]:
+    """The data that `cases` speak of."""
+    data = np.zeros(1 << 14, np.uint8)
+    data[10240:10304] = 0xFF
+    data[12288:] = 0x40
+    return data
+
+
+def cases(config: HardwareConfig) -> tuple[Case, ...]:
+    """Every fault there is, some in more than one way, for the memory that `image` gives."""
+    return _Maker(config).cases()
+
+
+class _Maker:
+    """Words and programs for one configuration."""
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        self._finish = self._word(memory_layout(config), opcode=Opcode.FINISH)
+
+    def _word(self, layout: WordLayout, **fields: int) -> bytes:
+        word = 0
+        for name, value in fields.items():
+            field = layout[name]
+            word |= (value & ((1 << field.width) - 1)) << field.lsb
+        return word.to_bytes(WORD_BYTES, "little")
+
+    def _program(self, *words: bytes, finish: bool = True) -> Program:
+        data = b"".join(words) + (self._finish if finish else b"")
+        return Program.from_bytes(self._config, data)
+
+    def load(self, memory: int = MemoryId.INP, **fields: int) -> bytes:
+        """A LOAD of one element from address 4096, changed by `fields`."""
+        size = self._config.element_bytes(MemoryId(memory)) if memory <= MemoryId.ACC_8BIT else 1
+        given = {"y_size": 1, "x_size": 1, "x_stride": 1, "dram_base": 4096 // size}
+        return self._word(memory_layout(self._config), memory_type=memory, **{**given, **fields})
+
+    def store(self, memory: int = MemoryId.OUT, **fields: int) -> bytes:
+        """A STORE of one element, likewise."""
+        return self.load(memory, **{"opcode": Opcode.STORE, **fields})
+
+    def gemm(self, **fields: int) -> bytes:
+        """A GEMM of one micro-op."""
+        given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
+        return self._word(gemm_layout(self._config), opcode=Opcode.GEMM, **given)
+
+    def alu(self, **fields: int) -> bytes:
+        """An ALU instruction of one micro-op."""
+        given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
+        return self._word(alu_layout(self._config), opcode=Opcode.ALU, **given)
+
+    def cases(self) -> tuple[Case, ...]:
+        """All of them."""
+        return (*self._of_one_word(), *self._of_data(), *self._of_the_program())
+
+    def _of_one_word(self) -> tuple[Case, ...]:
+        """What an instruction shows by itself; a legal one comes before it."""
+        uops = self._config.depth(MemoryId.UOP)
+        inps = self._config.depth(MemoryId.INP)
+        words = {
+            Fault.OPCODE: [
+                self._word(memory_layout(self._config), opcode=code) for code in (5, 6, 7)
+            ],
+            Fault.MEMORY_ID: [self.load(6), self.load(7), self.store(7)],
+            Fault.LOAD_OUT: [self.load(MemoryId.OUT)],
+            Fault.STORE_MEMORY: [self.store(memory) for memory in (0, 1, 2, 3, 5)],
+            Fault.STORE_PAD: [
+                self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
+            ],
+            Fault.NO_ROWS: [self.load(y_size=0), self.store(y_size=0)],
+            Fault.LOOP_COUNT: [self.gemm(iter_out=0), self.alu(iter_in=0)],
+            Fault.UOP_RANGE: [
+                self.gemm(uop_bgn=1),
+                self.alu(uop_bgn=2, uop_end=1),
+                self.alu(uop_end=uops + 1),
+            ],
+            Fault.SHIFT: [
+                self.alu(alu_opcode=AluOp.SHR, use_imm=1, imm=imm) for imm in (32, -32, -(1 << 15))
+            ],
+            Fault.SRAM_RANGE: [
+                self.load(sram_base=inps),
+                self.load(sram_base=inps - 1, x_pad_1=1),
+                self.load(sram_base=inps - 2, y_pad_0=2),
+                self.load(MemoryId.ACC, x_size=1 << 15, y_size=1 << 15),
+                self.store(sram_base=self._config.depth(MemoryId.OUT) - 3, y_size=2, x_size=2),
+            ],
+            Fault.TOKEN_FLAG: [
+                self.load(pop_prev=1),
+                self.load(MemoryId.WGT, push_prev=1),
+                self.store(pop_next=1),
+                self.store(x_size=0, push_next=1),
+            ],
+            Fault.FEATURE: [self.alu(alu_opcode=code) for code in (5, 6, 7)],
+        }
+        return tuple(
+            Case(f"{fault.name}_{number}", fault, 1, self._program(self.load(), word))
+            for fault, illegal in words.items()
+            for number, word in enumerate(illegal)
+        )
+
+    def _of_data(self) -> tuple[Case, ...]:
+        """What data decide: zeros lie at 8192, ones in every bit at 10240, 0x40 from 12288."""
+        acc = self._config.depth(MemoryId.ACC)
+        uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
+        last_uop = self.load(MemoryId.UOP, dram_base=10240 // 4)
+        one_more = self.alu(use_imm=1, iter_in=2, dst_factor_in=1)
+        big = self.load(MemoryId.ACC, dram_base=12288 // self._config.element_bytes(MemoryId.ACC))
+        shift = self.alu(alu_opcode=AluOp.SHR)
+        beyond = self.alu(use_imm=1, iter_in=2, dst_factor_in=acc - 1, iter_out=2, dst_factor_out=1)
+        last = (1 << 13, (1 << 13) + 64)
+        return (
+            Case("SHIFT_tensor", Fault.SHIFT, 2, self._program(uop, big, shift), False),
+            Case("SRAM_INDEX_loops", Fault.SRAM_INDEX, 1, self._program(uop, beyond)),
+            Case("SRAM_INDEX_uop", Fault.SRAM_INDEX, 1, self._program(last_uop, one_more), False),
+            Case("BUS_READ_load", Fault.BUS_READ, 0, self._program(uop), False, (last,)),
+            Case(
+                "BUS_WRITE",
+                Fault.BUS_WRITE,
+                1,
+                self._program(self.load(), self.store(dram_base=8192 // self._config.acc_lanes)),
+                False,
+                (last,),
+            ),
+        )
+
+    def _of_the_program(self) -> tuple[Case, ...]:
+        """What no instruction shows alone."""
+        push = self.load(x_size=0, push_next=1)
+        pop = self.load(x_size=0, pop_next=1)
+        many = (push,) * 65536
+        stuck = self._word(memory_layout(self._config), memory_type=3, pop_next=1)
+        return (
+            Case("AFTER_FINISH", Fault.AFTER_FINISH, 1, self._program(self._finish)),
+            Case("NO_FINISH", Fault.NO_FINISH, None, self._program(self.load(), finish=False)),
+            Case("TOKENS_LEFT", Fault.TOKENS_LEFT, None, self._program(push)),
+            Case("DEADLOCK", Fault.DEADLOCK, None, self._program(self.load(), pop)),
+            Case("TOKEN_OVERFLOW", Fault.TOKEN_OVERFLOW, 65536, self._program(stuck, *many)),
+        )
