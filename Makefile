@@ -29,13 +29,16 @@ test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	$(BIN)/python -m pytest -n auto -m "exhaustive or not exhaustive"
 
 lint: $(STAMP)  ## check format, style, types and the floors' contracts
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@status=0; \
+	for tool in "ruff format --check" "ruff check" mypy lint-imports; do \
+		echo "$$tool"; $(BIN)/$$tool || status=1; \
+	done; exit $$status
 
-bench: $(STAMP)  ## measure the simulators' speed
-	$(BIN)/python -m scripts.bench.functional
+bench: $(STAMP)  ## measure the simulators and the RTL against their targets
+	@status=0; \
+	for what in isa functional rtl throughput; do \
+		echo "$$what"; $(BIN)/python -m scripts.bench.$$what || status=1; \
+	done; exit $$status
 
 clean:  ## remove .venv and everything made by tools
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

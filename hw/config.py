@@ -53,20 +53,20 @@ class HardwareConfig:
     """Width of AXI4 addresses."""
     longest_burst: int = 64
     """Beats in the longest burst asked for."""
-    reads_in_flight: int = 32
+    reads_in_flight: int = 64
     """Read bursts that may be unanswered at a time; likewise for writes."""
-    writes_in_flight: int = 32
+    writes_in_flight: int = 64
     axi_cache: int = 0b0011
     """AxCACHE of every access (default: normal, non-cacheable, bufferable)."""
     axi_prot: int = 0b000
 
     instruction_queue: int = 32
     """Instructions that wait in front of each module."""
-    fetch_buffer: int = 64
+    fetch_buffer: int = 128
     """Instructions that wait in front of dispatch."""
     load_buffer: int = 256
     """Beats of read data that may be under way for, or wait in front of, the load module."""
-    compute_buffer: int = 128
+    compute_buffer: int = 256
     """The same for the compute module's loads."""
 
     features: frozenset[Feature] = frozenset()

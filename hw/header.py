@@ -30,7 +30,9 @@ def c_header(config: HardwareConfig) -> str:
         _define("MAGIC_VALUE", f"0x{MAGIC:08X}u", "what register magic reads as"),
         _define("VERSION_VALUE", f"0x{VERSION:08X}u", "version of this map"),
         "",
-        "/* Offsets of the registers, in bytes */",
+        "/* Offsets of the registers, in bytes.",
+        " * ro: read only; rw: read and write; w1: each one written acts. */",
+        "",
         *(line for register in register_map() for line in _offsets(register)),
         "",
         *_codes("CONTROL", "Bits of control", Control),
@@ -52,8 +54,8 @@ def _define(name: str, value: str, meaning: str = "") -> str:
 
 def _offsets(register: Register) -> Iterator[str]:
     name = register.name.upper()
-    meaning = f"{register.access.value}: {register.meaning}"
-    yield _define(name, f"0x{register.offset:03X}u", meaning)
+    yield f"/* {register.access.value}: {register.meaning} */"
+    yield _define(name, f"0x{register.offset:03X}u")
     if register.bits == 64:
         yield _define(f"{name}_HIGH", f"0x{register.offset + 4:03X}u")
 

@@ -61,6 +61,13 @@ class State(Enum):
     MEMORY = "memory"
 
 
+_DOES = {
+    State.BUSY: "was busy",
+    State.TOKEN: "waited for a token",
+    State.MEMORY: "waited for memory",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Register:
     """One control register."""
@@ -85,11 +92,22 @@ def register_map() -> tuple[Register, ...]:
         Register("status", 0x00C, 32, ro, "bit 0 running, 1 done, 2 error, 3 draining"),
         Register("irq_enable", 0x010, 32, rw, "bit 0 done, 1 error"),
         Register("irq_status", 0x014, 32, w1, "bit 0 done, 1 error; write one to clear"),
-        Register("error_code", 0x018, 32, ro, "why the last launch stopped: a Fault"),
+        Register("error_code", 0x018, 32, ro, "why the last launch stopped: one of FAULT"),
         Register("error_instruction", 0x01C, 32, ro, "index of the instruction at fault"),
-        Register("shape", 0x020, 32, ro, "log2 of batch, block_in, block_out; 8 bits each"),
-        Register("buffers", 0x024, 32, ro, "log2 of the bytes of UOP, INP, WGT, ACC; 8 bits each"),
-        Register("bus", 0x028, 32, ro, "data bits (16), address bits (8), longest burst less one (8)"),
+        Register(
+            "shape", 0x020, 32, ro, "from bit 0 up, 8 bits each: log2 of batch, block_in, block_out"
+        ),
+        Register(
+            "buffers",
+            0x024,
+            32,
+            ro,
+            "from bit 0 up, 8 bits each: log2 of the bytes of UOP, INP, WGT, ACC",
+        ),
+        Register(
+            *("bus", 0x028, 32, ro),
+            "from bit 0 up: data bits (16), address bits (8), longest burst less one (8)",
+        ),
         Register("features", 0x02C, 32, ro, "extensions present, a bit each"),
         Register("instruction_address", 0x030, 64, rw, "address of the program, 16-byte aligned"),
         Register("instruction_count", 0x038, 32, rw, "instructions in the program"),
@@ -103,7 +121,7 @@ def register_map() -> tuple[Register, ...]:
         who = module.name.lower()
         for column, state in enumerate(State):
             offset = 0x108 + 8 * (3 * module + column)
-            meaning = f"cycles that {who} was {state.value} (snapshot)"
+            meaning = f"cycles in which {who} {_DOES[state]} (snapshot)"
             registers.append(Register(f"{who}_{state.value}", offset, 64, ro, meaning))
     for module in Module:
         who = module.name.lower()

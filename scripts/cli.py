@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -50,7 +51,11 @@ def tandem(
 
 def main() -> None:
     """Entry point. Exit 0: done, 1: it failed, 2: wrong usage, 130: interrupted."""
-    app()
+    try:
+        app()
+    except OSError as error:
+        # Verbs report their own; `--help` and `--version` print too.
+        sys.exit(f"error: standard output: {error.strerror}")
 
 
 if __name__ == "__main__":

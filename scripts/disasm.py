@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from hw.config_files import load_config
 from hw.isa import Program, disassemble
-from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
+from scripts.options import (
+    DEFAULT_CONFIG,
+    ConfigOption,
+    DebugOption,
+    JsonOption,
+    ProgramArgument,
+)
 from scripts.report import errors_in_one_line, print_json
 
 __all__ = ["command"]
 
 
 def command(
-    program: Annotated[
-        Path, typer.Argument(metavar="PROGRAM", help="Raw program: 16 bytes an instruction.")
-    ],
+    program: ProgramArgument,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     debug: DebugOption = False,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["check_destination", "write_atomically"]
+__all__ = ["check_destination", "replacing", "write_atomically"]
 
 
 def check_destination(path: Path | None) -> None:
@@ -24,23 +26,42 @@ def check_destination(path: Path | None) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write `content` to `path` under another name first, and rename it when it is complete.
+@contextmanager
+def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
+    """Give a file to write to, which takes the place of `path` when the block ends.
 
-    Whatever interrupts the writing, `path` holds the old content or the new. Text is UTF-8. What
-    is no regular file (a pipe, `/dev/null`) is written to as it is: renaming would replace it.
+    When an exception ends it, `path` keeps its old content, except after those in `even_after`.
+    What is no regular file (a pipe, `/dev/null`) is given as it is: renaming would replace it.
     """
     check_destination(path)
-    data = content.encode() if isinstance(content, str) else content
     # Through a link we replace what it points to, not the link.
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        target.write_bytes(data)
+        yield target
         return
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    # The name ends as the target's does: there are writers that choose their format by it.
+    draft = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
     try:
-        draft.write_bytes(data)
+        try:
+            yield draft
+        except even_after:
+            if draft.exists():
+                draft.replace(target)
+            raise
         draft.replace(target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Write `content` to `path`, which holds the old content or the new, whatever happens.
+
+    Text is UTF-8.
+    """
+    with replacing(path) as file:
+        try:
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            # A write that fails (the disk is full) does not say which file it was.
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None

@@ -51,6 +51,7 @@ def make_group(verbs: Mapping[str, Verb]) -> type[LazyGroup]:
 
 
 def _load(name: str, verb: Verb) -> Any:
-    single = typer.Typer(add_completion=False)
+    # As Markdown, a paragraph of help is filled; otherwise it keeps the breaks of the source.
+    single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     single.command(name)(import_module(verb.module).command)
     return typer.main.get_command(single)

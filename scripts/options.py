@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,13 +16,21 @@ __all__ = [
     "EngineOption",
     "JsonOption",
     "MemoryOption",
+    "ProgramArgument",
     "SeedOption",
+    "parse_byte",
+    "parse_number",
 ]
 
 DEFAULT_CONFIG = "pynq"
 DEFAULT_ENGINE = "functional"
 DEFAULT_MEMORY = "fast"
 
+ProgramArgument = Annotated[
+    Path,
+    # Whether it can be read is found when it is: an error of ours, not wrong usage.
+    typer.Argument(metavar="PROGRAM", readable=False, help="Raw program: 16 bytes an instruction."),
+]
 ConfigOption = Annotated[
     str,
     typer.Option(
@@ -39,7 +48,8 @@ MemoryOption = Annotated[
     typer.Option(
         "--memory",
         metavar="MODEL",
-        help="Memory model: fast, ddr, edge, or latency=N,interval=N,in_flight=N.",
+        help="Memory model: fast, ddr, edge, or some of latency=N interval=N in_flight=N, "
+        "joined by commas.",
     ),
 ]
 SeedOption = Annotated[
@@ -54,3 +64,25 @@ DebugOption = Annotated[
     bool,
     typer.Option("--debug", help="Print a traceback when something fails."),
 ]
+
+
+def parse_number(text: str) -> int:
+    """A number of 0 or more, decimal or with 0x."""
+    try:
+        value = int(text, 0)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise typer.BadParameter(f"{text!r} is no number of 0 or more, such as 4096 or 0x1000")
+    return value
+
+
+def parse_byte(text: str) -> int:
+    """A byte in hexadecimal, with 0x or without."""
+    try:
+        value = int(text, 16)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 0xFF:
+        raise typer.BadParameter(f"{text!r} is no byte in hexadecimal, 00..ff")
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -29,6 +30,8 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     """
     try:
         yield
+        # Now, while an output that cannot be written is still an error like others.
+        sys.stdout.flush()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
     except KeyboardInterrupt:
@@ -57,6 +60,9 @@ def _of_system(error: OSError) -> str:
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
+    else:
+        # What was half done may complain when it is thrown away (Amaranth's designs do).
+        warnings.simplefilter("ignore")
     line = " ".join(message.split())
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +37,7 @@ def command(
             "-o",
             "--output",
             metavar="DIR",
+            readable=False,
             help="Folder to write to, made if need be (default: build/rtl/NAME).",
         ),
     ] = None,
@@ -44,14 +47,16 @@ def command(
 ) -> None:
     """Regenerate the Verilog of a configuration.
 
-    Beside the Verilog files it writes tandem.f (their names, for tools that take a file list),
-    config.json (the whole configuration) and tandem_registers.h (the control registers for C).
+    Next to the Verilog it writes tandem.f (a list of the files, for tools that take one),
+    config.json (the whole configuration) and tandem_registers.h (the registers, for C).
     """
     with errors_in_one_line(debug):
         machine = load_config(config)
         folder = output if output is not None else Path("build") / "rtl" / machine.name
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         design = generate(machine)
+        folder.mkdir(parents=True, exist_ok=True)
         extras = {
             CONFIG_FILE: dump_config(machine),
             HEADER_FILE: c_header(machine),

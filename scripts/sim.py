@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,50 +24,71 @@ from scripts.options import (
     EngineOption,
     JsonOption,
     MemoryOption,
+    ProgramArgument,
     SeedOption,
+    parse_byte,
+    parse_number,
 )
 from scripts.progress import show_progress
 from scripts.reach import check_reach
 from scripts.report import errors_in_one_line, print_json
-from sim.engine import Launch, Stalls
+from scripts.traces import Traces, choose_traces
+from sim.engine import Bytes, Engine, Launch, Stalls
 from sim.engines import make_engine
+from sim.fill import fill_on_chip
 from sim.memory import place
+from sim.result import Result
 from sim.timing import parse_memory
-from sim.trace import timeline as timeline_of
 
 __all__ = ["command"]
 
-TIMELINE = ".json"
-WAVEFORMS = (".fst", ".vcd")
-
 
 def command(
-    program: Annotated[
-        Path, typer.Argument(metavar="PROGRAM", help="Raw program: 16 bytes an instruction.")
-    ],
+    program: ProgramArgument,
     image: Annotated[
         Path,
-        typer.Option("--image", metavar="FILE", help="Raw memory image: index is the address."),
+        typer.Option(
+            "--image",
+            metavar="FILE",
+            readable=False,
+            help="Raw memory image: index is the address.",
+        ),
     ],
     program_address: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Where to put the program (default: above)."),
+        typer.Option(
+            metavar="N",
+            parser=parse_number,
+            help="Where to put the program, in bytes (default: above the image).",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the image after the run."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            readable=False,
+            help="Write the image as the run leaves it.",
+        ),
     ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
             "--trace",
             metavar="FILE",
+            readable=False,
             help="Write a timeline for Perfetto (.json), or a waveform (.fst, .vcd).",
         ),
     ] = None,
     waveform: Annotated[
         Path | None,
-        typer.Option("--waveform", metavar="FILE", help="Write a waveform (.fst, .vcd)."),
+        typer.Option(
+            "--waveform",
+            metavar="FILE",
+            readable=False,
+            help="Write a waveform (.fst, .vcd), next to a timeline.",
+        ),
     ] = None,
     max_cycles: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Give up after so many cycles.")
@@ -79,9 +100,18 @@ def command(
             metavar="PERCENT",
             min=0,
             max=99,
-            help="Hold each bus channel back at random in so many cycles (rtl, pysim).",
+            help="Hold each bus channel back at random, this share of the time (rtl, pysim).",
         ),
     ] = 0.0,
+    fill: Annotated[
+        int | None,
+        typer.Option(
+            "--fill",
+            metavar="HEX",
+            parser=parse_byte,
+            help="Fill the on-chip memories with this byte before the run (default: zeros).",
+        ),
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -94,36 +124,29 @@ def command(
     All base registers are 0, so that DRAM addresses are places in the image.
     """
     with errors_in_one_line(debug):
-        timeline, waveform = _outputs(trace, waveform)
-        for path in (output, timeline, waveform):
-            check_destination(path)
+        traces = choose_traces(trace, waveform)
+        check_destination(output)
         machine = load_config(config)
         code = Program.from_bytes(machine, program.read_bytes())
         before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
         physical, address = place(before, code, program_address)
         check_reach(code, len(before))
+        how = Launch(
+            address=address,
+            max_cycles=max_cycles,
+            events=traces.timeline is not None,
+            stalls=Stalls(stalls / 100, seed) if stalls else None,
+        )
         simulator = make_engine(engine, machine, parse_memory(memory))
         try:
-            with show_progress(as_json) as progress:
-                result = simulator.launch(
-                    code,
-                    physical,
-                    Launch(
-                        address=address,
-                        max_cycles=max_cycles,
-                        events=timeline is not None,
-                        waveform=waveform,
-                        stalls=Stalls(stalls / 100, seed) if stalls else None,
-                        progress=progress,
-                    ),
-                )
+            traces.check(simulator)
+            result = _run(simulator, code, physical, how, traces, fill, quiet=as_json)
         finally:
             simulator.close()
         after = physical[: len(before)].tobytes()
         if output is not None:
             write_atomically(output, after)
-        if timeline is not None:
-            write_atomically(timeline, json.dumps(timeline_of(result, code)))
+        traces.write_timeline(result, code)
         digest = hashlib.sha256(after).hexdigest()
         if as_json:
             print_json(
@@ -140,22 +163,17 @@ def command(
             print_counters(Console(), machine, result, digest)
 
 
-def _outputs(trace: Path | None, waveform: Path | None) -> tuple[Path | None, Path | None]:
-    """Where the timeline and the waveform go: the end of a `--trace` name says which it is."""
-    if trace is None or trace.suffix == TIMELINE:
-        timeline = trace
-    elif trace.suffix not in WAVEFORMS:
-        raise typer.BadParameter(
-            f"{trace}: a timeline ends in .json, a waveform in .fst or .vcd", param_hint="--trace"
-        )
-    elif waveform is not None:
-        raise typer.BadParameter(
-            f"{trace} and {waveform}: a run writes one waveform", param_hint="--trace"
-        )
-    else:
-        timeline, waveform = None, trace
-    if waveform is not None and waveform.suffix not in WAVEFORMS:
-        raise typer.BadParameter(
-            f"{waveform}: a waveform ends in .fst or .vcd", param_hint="--waveform"
-        )
-    return timeline, waveform
+def _run(
+    engine: Engine,
+    program: Program,
+    memory: Bytes,
+    how: Launch,
+    traces: Traces,
+    fill: int | None,
+    *,
+    quiet: bool,
+) -> Result:
+    with traces.waveform_draft() as waveform, show_progress(quiet) as progress:
+        if fill is not None:
+            fill_on_chip(engine, fill, waveform=waveform)
+        return engine.launch(program, memory, replace(how, waveform=waveform, progress=progress))

@@ -80,6 +80,8 @@ class Engine(Protocol):
 
     config: HardwareConfig
     memory_model: MemoryModel
+    has_time: bool
+    """Whether its results tell cycles."""
 
     @property
     def name(self) -> str:

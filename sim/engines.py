@@ -13,6 +13,7 @@ from hw.config import HardwareConfig
 from hw.isa import Program
 from sim.engine import DEFAULT_MEMORY, Bytes, Engine, Launch, Progress
 from sim.errors import EngineError
+from sim.fill import fill_on_chip
 from sim.memory import place
 from sim.result import Result
 from sim.timing import MemoryModel
@@ -60,9 +61,12 @@ def run(
     address: int | None = None,
     max_cycles: int | None = None,
     events: bool = False,
+    fill: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Result, Bytes]:
     """Run `program` once on a new machine, on a copy of `image` that lies from address 0.
+
+    With `fill`, every byte of the on-chip memories has this value at the start.
 
     Returns
     -------
@@ -74,6 +78,8 @@ def run(
     how = Launch(address=place_of_program, max_cycles=max_cycles, events=events, progress=progress)
     machine = make_engine(engine, config, memory_model)
     try:
+        if fill is not None:
+            fill_on_chip(machine, fill)
         result = machine.launch(program, memory, how)
     finally:
         machine.close()

@@ -49,13 +49,21 @@ def place(
         address = _pages(len(source))
     _check_address(address)
     words = np.frombuffer(program.data, dtype=np.uint8)
+    _check_end(address + len(words), program.config)
     overlap = source[address : address + len(words)]
     if not np.array_equal(overlap, words[: len(overlap)]):
         raise MemoryImageError(
             f"the program's {len(words)} bytes at address {address:#x} would overwrite the image, "
             f"which ends at {len(source):#x}: the first free page is {_pages(len(source)):#x}"
         )
-    memory = np.zeros(_pages(max(len(source), address + len(words))), dtype=np.uint8)
+    size = _pages(max(len(source), address + len(words)))
+    try:
+        memory = np.zeros(size, dtype=np.uint8)
+    except (MemoryError, ValueError):
+        raise MemoryImageError(
+            f"memory for the image and the program at {address:#x} takes {size} bytes: "
+            f"more than there are"
+        ) from None
     memory[: len(source)] = source
     memory[address : address + len(words)] = words
     return memory, address
@@ -110,6 +118,14 @@ def _check_address(address: int) -> None:
         raise MemoryImageError(
             f"the program's address is {address:#x}: it must be a multiple of {INSTRUCTION_BYTES}, "
             f"0 or more"
+        )
+
+
+def _check_end(end: int, config: HardwareConfig) -> None:
+    if end > 1 << config.address_bits:
+        raise MemoryImageError(
+            f"the program ends at {end:#x}: configuration {config.name} has addresses of "
+            f"{config.address_bits} bits, which end at {1 << config.address_bits:#x}"
         )
 
 

@@ -35,6 +35,8 @@ class PysimEngine:
     `design` is what to simulate, where it is not the accelerator of `config`.
     """
 
+    has_time = True
+
     def __init__(
         self,
         config: HardwareConfig,
@@ -56,7 +58,9 @@ class PysimEngine:
         """See `sim.engine.Engine.launch`."""
         if how.waveform is not None:
             if how.waveform.suffix != ".vcd":
-                raise EngineError(f"waveform {how.waveform}: the pysim engine writes .vcd")
+                raise EngineError(
+                    f"a {how.waveform.suffix} waveform was asked for: the pysim engine writes .vcd"
+                )
             if self._driver is not None:
                 raise EngineError("pysim can only write the waveform of an engine's first launch")
         if self._driver is None:

@@ -8,20 +8,16 @@ are alike, so the k-th pushed is the k-th popped.
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hw.isa import Module, Program, TokenQueue, disassemble
 from sim.errors import EngineError
 from sim.result import Event, EventKind, Result
 
-__all__ = ["timeline", "write_timeline"]
+__all__ = ["timeline"]
 
 _PROCESS = 1
 _TRACKS = 1000
@@ -59,19 +55,6 @@ def timeline(result: Result, program: Program) -> _Record:
     records += _arrows(result.events, slices)
     other = {"engine": result.engine, "cycles": result.cycles, "unit": "1 us is 1 cycle"}
     return {"traceEvents": records, "displayTimeUnit": "ns", "otherData": other}
-
-
-def write_timeline(path: Path, result: Result, program: Program) -> None:
-    """Write `timeline` to `path`: the whole file or none."""
-    text = json.dumps(timeline(result, program))
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise
 
 
 def _slices(events: tuple[Event, ...]) -> Iterator[_Slice]:

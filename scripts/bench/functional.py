@@ -5,8 +5,8 @@ Programs are shaped like a compiler's: micro-op kernels under two loops, working
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -25,12 +25,15 @@ from hw.isa import (
     Store,
     pack_uops,
 )
+from scripts.bench.figures import Figure, print_figures
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
 
-__all__ = ["Rate", "main", "measure"]
+__all__ = ["main", "measure"]
 
+LEAST_GEMM = 5e7
+"""GEMM micro-ops a second."""
 ROUNDS = 5
 SECONDS = 0.3
 TABLE = 4096
@@ -40,24 +43,15 @@ KERNEL, ROWS, COLUMNS = 16, 64, 8
 """Micro-ops, inner and outer loop: a tile of 64 x 8 outputs that reduces 16 blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """One row of the report: `per_second` counts `unit`, the best of a few rounds."""
-
-    name: str
-    unit: str
-    per_second: float
-
-
-def measure(config: HardwareConfig) -> list[Rate]:
+def measure(config: HardwareConfig) -> Iterator[Figure]:
     """Run every benchmark on a machine of configuration `config`, big enough for the tile."""
     engine = make_engine("functional", config)
-    rates = [_rate(engine, name, kernel, work) for name, kernel, work in _kernels()]
+    for name, kernel, work in _kernels():
+        yield _rate(engine, name, kernel, work)
     for memory in (MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.ACC_8BIT, MemoryId.OUT):
-        rates.append(_move_rate(engine, memory))
+        yield _move_rate(engine, memory)
     nop = Load(memory=MemoryId.ACC, sram_base=0, dram_base=0, y_size=0, x_size=0, x_stride=0)
-    rates.append(_timed(engine, "empty LOAD", "instructions", 1, [nop], 100_000))
-    return rates
+    yield _timed(engine, "empty LOAD", "instructions/s", 1, [nop], 100_000)
 
 
 def _kernels() -> Iterable[tuple[str, list[MicroOp], Instruction]]:
@@ -105,7 +99,7 @@ def _alu(op: AluOp, use_imm: bool) -> Alu:
     )
 
 
-def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Rate:
+def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Figure:
     words = np.frombuffer(pack_uops(engine.config, kernel), dtype=np.uint8)
     table = Load(
         memory=MemoryId.UOP,
@@ -116,17 +110,17 @@ def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -
         x_stride=len(kernel),
     )
     micro_ops = len(kernel) * ROWS * COLUMNS
-    return _timed(engine, name, "micro-ops", micro_ops, [work], 2000, table, words)
+    return _timed(engine, name, "micro-ops/s", micro_ops, [work], 2000, table, words)
 
 
-def _move_rate(engine: Engine, memory: MemoryId) -> Rate:
+def _move_rate(engine: Engine, memory: MemoryId) -> Figure:
     config = engine.config
     count = min(config.depth(memory), IMAGE_BYTES // 2 // config.element_bytes(memory))
     kind = Store if memory is MemoryId.OUT else Load
     move = kind(memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=count, x_stride=count)
     size = count * config.element_bytes(memory)
     name = f"{kind.__name__.upper()} of {memory.name}"
-    return _timed(engine, name, "bytes", size, [move], 200)
+    return _timed(engine, name, "bytes/s", size, [move], 200)
 
 
 def _timed(
@@ -138,7 +132,7 @@ def _timed(
     times: int,
     first: Load | None = None,
     words: np.ndarray[tuple[int], np.dtype[np.uint8]] | None = None,
-) -> Rate:
+) -> Figure:
     """Run `work` `times` times a program, as often as fits, and take the best round."""
     setup: list[Instruction] = [] if first is None else [first]
     program = Program.from_instructions(engine.config, [*setup, *(work * times), Finish()])
@@ -156,14 +150,13 @@ def _timed(
             seconds += engine.launch(program, memory, how).seconds
             done += amount * times
         best = max(best, done / seconds)
-    return Rate(name, unit, best)
+    return Figure(name, best, unit, LEAST_GEMM if name.startswith("GEMM") else None)
 
 
-def main() -> None:
-    """Print the report."""
-    for rate in measure(HardwareConfig()):
-        print(f"{rate.name:34} {rate.per_second:9.3g} {rate.unit}/s")
+def main() -> int:
+    """Print the report; 1 where a target is missed."""
+    return print_figures(measure(HardwareConfig()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -54,6 +54,8 @@ class FunctionalEngine:
     cut short, on-chip memories and DRAM hold what had been done by then.
     """
 
+    has_time = False
+
     def __init__(self, config: HardwareConfig, memory_model: MemoryModel = DEFAULT_MEMORY) -> None:
         self.config = config
         self.memory_model = memory_model

@@ -29,6 +29,8 @@ class RtlEngine:
     `design` is what to simulate, where it is not the Verilog that `config` generates.
     """
 
+    has_time = True
+
     def __init__(
         self,
         config: HardwareConfig,

@@ -19,6 +19,10 @@ def test_golden(golden: Callable[[str, str], None]) -> None:
     golden("header/tandem_registers.h", c_header(HardwareConfig()))
 
 
+def test_lines_are_short() -> None:
+    assert max(map(len, c_header(HardwareConfig()).splitlines())) <= 100
+
+
 def test_every_register_has_its_offset() -> None:
     text = c_header(HardwareConfig())
     defined = dict(re.findall(r"^#define TANDEM_(\w+)\s+0x([0-9A-F]{3})u", text, re.MULTILINE))

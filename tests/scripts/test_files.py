@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.files import check_destination, write_atomically
+from scripts.files import check_destination, replacing, write_atomically
 
 
 def test_writes_text_and_bytes(tmp_path: Path) -> None:
@@ -42,6 +42,36 @@ def test_an_interruption_leaves_the_old_file_alone(
         write_atomically(tmp_path / "file", "new content")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "old"
+
+
+def test_a_full_disk_names_the_file() -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        write_atomically(Path("/dev/full"), "something")
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt])
+def test_what_is_half_written_is_kept_after_chosen_errors_only(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    path = tmp_path / "wave.fst"
+    path.write_text("old")
+
+    def write_half() -> None:
+        with replacing(path, even_after=(KeyError,)) as file:
+            assert file.suffix == ".fst"
+            file.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert path.read_text() == ("half" if error is KeyError else "old")
+    assert [one.name for one in tmp_path.iterdir()] == ["wave.fst"]
+
+
+def test_an_error_before_anything_is_written_is_the_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), replacing(tmp_path / "file", even_after=(KeyError,)):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:

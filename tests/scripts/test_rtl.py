@@ -39,11 +39,17 @@ def test_table(tmp_path: Path) -> None:
     assert str(tmp_path / "tandem.f") in result.output
 
 
+def test_a_refusal_leaves_no_folder(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["rtl", "--config", "none", "-o", str(tmp_path / "new")])
+    assert result.exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(app, ["rtl", "--config", "tiny", "-o", str(tmp_path / "file")])
     assert result.exit_code == 1
-    assert result.stderr == f"error: {tmp_path / 'file'}: File exists\n"
+    assert result.stderr == f"error: {tmp_path / 'file'}: Not a directory\n"
 
 
 @pytest.mark.parametrize(

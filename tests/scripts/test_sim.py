@@ -87,7 +87,7 @@ def test_a_program_inside_the_image(files: Files) -> None:
     image = (files.folder / "image.bin").read_bytes()
     program = (files.folder / "program.bin").read_bytes()
     (files.folder / "image.bin").write_bytes(image + program)
-    result = files.sim("--program-address", str(len(image)), "-o", str(files.folder / "after.bin"))
+    result = files.sim("--program-address", hex(len(image)), "-o", str(files.folder / "after.bin"))
     assert result.exit_code == 0, result.output
     assert (files.folder / "after.bin").read_bytes() == files.after + program
 
@@ -100,12 +100,13 @@ def test_a_program_inside_the_image(files: Files) -> None:
         (["--memory", "slow"], "slow"),
         (["--max-cycles", "3"], "3"),
         (["--program-address", "8"], "16"),
-        (["--program-address", "1152921504606846976"], "out of memory"),
+        (["--program-address", "0x1000000000000000"], "addresses of 32 bits"),
         (["-o", "missing/after.bin"], "missing: No such file"),
         (["--image", "missing.bin"], "missing.bin: No such file"),
         (["--stalls", "10"], "functional"),
         (["--trace", "wave.fst"], "functional"),
-        (["--trace", "wave.json"], "functional"),
+        (["--trace", "wave.json", "--max-cycles", "1"], "functional engine has no time"),
+        (["--engine", "pysim", "--trace", "wave.fst"], "a .fst waveform was asked for"),
     ],
 )
 def test_failures_are_one_line(files: Files, arguments: list[str], message: str) -> None:
@@ -114,6 +115,27 @@ def test_failures_are_one_line(files: Files, arguments: list[str], message: str)
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
+
+
+def test_a_failed_run_keeps_its_waveform(files: Files) -> None:
+    waveform = files.folder / "wave.vcd"
+    result = files.sim("--engine", "rtl", "--waveform", str(waveform), "--max-cycles", "20")
+    assert (result.exit_code, result.stdout) == (1, ""), result.output
+    assert "still running after 20 cycles" in result.stderr
+    assert "$enddefinitions" in waveform.read_text()
+
+
+@pytest.mark.parametrize("engine", ["functional", "rtl"])
+def test_fill_shows_in_accumulators_that_nobody_wrote(files: Files, engine: str) -> None:
+    asm = Assembler(TINY)
+    asm.store(sram=0, dram=0, columns=4)
+    asm.finish()
+    (files.folder / "program.bin").write_bytes(asm.build().data)
+    after = files.folder / "after.bin"
+    for option, expected in (([], 0), (["--fill", "a5"], 0xA5), (["--fill", "0x7F"], 0x7F)):
+        result = files.sim("--engine", engine, "-o", str(after), *option)
+        assert result.exit_code == 0, result.output
+        assert set(after.read_bytes()[:16]) == {expected}
 
 
 @pytest.mark.parametrize(
@@ -158,6 +180,10 @@ def test_debug_shows_the_traceback(files: Files) -> None:
         ["--trace", "a.fst", "--waveform", "b.fst"],
         ["--stalls", "100"],
         ["--max-cycles", "0"],
+        ["--program-address", "-16"],
+        ["--program-address", "here"],
+        ["--fill", "100"],
+        ["--fill", "xy"],
     ],
 )
 def test_wrong_usage(files: Files, arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
+from hw.isa import Assembler
 from sim.engines import ENGINES, make_engine, run
 from sim.errors import CycleLimitError, EngineError
 from sim.functional import FunctionalEngine
@@ -48,6 +49,17 @@ def test_run_hands_its_options_on() -> None:
     assert result.events
     with pytest.raises(CycleLimitError):
         run(vector.config, vector.program, vector.before, max_cycles=1)
+
+
+def test_run_can_fill_the_chip() -> None:
+    config = HardwareConfig()
+    asm = Assembler(config)
+    asm.store(sram=7, dram=0, columns=1)
+    asm.finish()
+
+    _, after = run(config, asm.build(), bytes(32), fill=0x5A)
+
+    assert after.tolist() == [0x5A] * 16 + [0] * 16
 
 
 def test_heavy_packages_wait_until_an_engine_is_made() -> None:

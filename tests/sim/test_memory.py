@@ -74,6 +74,17 @@ def test_addresses_are_multiples_of_16(address: int) -> None:
         place(b"\1", PROGRAM, address)
 
 
+def test_addresses_end_where_the_bus_does() -> None:
+    with pytest.raises(
+        MemoryImageError, match=r"ends at 0x100000020: .* of 32 bits, .*0x100000000"
+    ):
+        place(b"\1", PROGRAM, (1 << 32) - 16)
+    wide = Program(CONFIG.replace(address_bits=64), PROGRAM.data)
+    for address in ((1 << 64) - SIZE, (1 << 63) - 4096, 1 << 60):
+        with pytest.raises(MemoryImageError, match=rf"{address:#x} takes \d+ bytes: more than"):
+            place(b"\1", wide, address)
+
+
 def test_images_that_are_none() -> None:
     with pytest.raises(MemoryImageError, match="memory image is empty"):
         place(b"", PROGRAM)

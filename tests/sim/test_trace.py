@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, MemoryId, Module, TokenQueue, work_of
 from sim.errors import EngineError
 from sim.result import Event, EventKind, Result
-from sim.trace import timeline, write_timeline
+from sim.trace import timeline
 
 START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH
 TO_STORE = TokenQueue.COMPUTE_TO_STORE
@@ -95,24 +93,6 @@ def test_unfinished_instructions_are_left_out() -> None:
     cut = replace(result, events=result.events[:-1])
     drawn = [record for record in timeline(cut, program)["traceEvents"] if record["ph"] == "X"]
     assert [record["args"]["instruction"] for record in drawn] == [0, 3, 1]
-
-
-def test_file(tmp_path: Path) -> None:
-    result, program = story()
-    write_timeline(tmp_path / "trace.json", result, program)
-    assert json.loads((tmp_path / "trace.json").read_text()) == timeline(result, program)
-    assert [path.name for path in tmp_path.iterdir()] == ["trace.json"]
-
-
-def test_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    result, program = story()
-    monkeypatch.setattr("os.replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_timeline(tmp_path / "trace.json", result, program)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_empty_slices_have_width() -> None:

@@ -42,6 +42,7 @@ __all__ = [
 Context = Any
 """An `amaranth.sim.SimulatorContext`: Amaranth ships no types."""
 
+Bench = Callable[[Context], Coroutine[Any, Any, None]]
 CLOCK_PERIOD = 1e-6
 
 
@@ -55,11 +56,13 @@ class Agent(Protocol):
         """Take this cycle's outputs."""
 
 
-def simulate(block: Any, bench: Callable[[Context], Coroutine[Any, Any, None]]) -> None:
-    """Run `bench` on `block`, which has a clock if it wants one."""
+def simulate(block: Any, bench: Bench, *watchers: Bench) -> None:
+    """Run `bench` on `block`, which has a clock if it wants one; `watchers` run as long as it."""
     simulator = Simulator(block)
     simulator.add_clock(CLOCK_PERIOD, if_exists=True)
     simulator.add_testbench(bench)
+    for watcher in watchers:
+        simulator.add_testbench(watcher, background=True)
     simulator.run()
 
 
@@ -273,9 +276,10 @@ class StatusLog:
     def __init__(self, status: Any) -> None:
         self._status = status
         self.states: list[str] = []
-        self.starts: list[tuple[int, int]] = []
-        """Index and cycle; likewise the ends."""
+        self.starts: list[int] = []
+        """In which cycles instructions start."""
         self.ends: list[tuple[int, int]] = []
+        """The index of each instruction that ends, and the cycle."""
         self.events: list[tuple[str, int]] = []
         """Pops and pushes by name, and the cycle."""
 
@@ -294,7 +298,7 @@ class StatusLog:
         assert len(on) <= 1, f"{on} at once"
         events = status.events
         if ctx.get(events.start):
-            self.starts.append((int(ctx.get(status.index)), self.now))
+            self.starts.append(self.now)
             assert on == ["busy"]
         if ctx.get(events.end):
             self.ends.append((int(ctx.get(status.end_index)), self.now))

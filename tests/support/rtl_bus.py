@@ -20,7 +20,6 @@ __all__ = ["SLVERR", "AxiLiteDriver", "AxiReadMemory", "AxiWriteMemory", "PortMe
 OKAY = 0b00
 SLVERR = 0b10
 INCR = 0b01
-NEVER = 1 << 60
 PATIENCE = 1000
 
 
@@ -28,7 +27,12 @@ class _Answers:
     """Bursts that memory owes beats for: in order, each after a latency, with random pauses."""
 
     def __init__(
-        self, content: bytes, bus_bytes: int, rng: random.Random, latency: range, pause: float
+        self,
+        content: bytes | bytearray,
+        bus_bytes: int,
+        rng: random.Random,
+        latency: range,
+        pause: float,
     ) -> None:
         self._content = content
         self._bus_bytes = bus_bytes
@@ -60,7 +64,7 @@ class PortMemory:
         self,
         config: HardwareConfig,
         port: Any,
-        content: bytes,
+        content: bytes | bytearray,
         rng: random.Random,
         *,
         chance: float = 1.0,
@@ -129,13 +133,16 @@ class _AddressChannel:
 
 
 class AxiReadMemory:
-    """A subordinate's AR and R. `refused` are addresses of beats to answer with an error."""
+    """A subordinate's AR and R, over what `content` holds at each time.
+
+    `refused` are addresses of beats to answer with an error.
+    """
 
     def __init__(
         self,
         config: HardwareConfig,
         axi: Any,
-        content: bytes,
+        content: bytes | bytearray,
         rng: random.Random,
         *,
         chance: float = 1.0,
@@ -288,20 +295,23 @@ class AxiLiteDriver:
         ctx.set(bus.awaddr, address)
         ctx.set(bus.wdata, value)
         ctx.set(bus.wstrb, strobes)
-        start = {bus.awvalid: self._rng.randrange(4), bus.wvalid: self._rng.randrange(4)}
-        ready = {bus.awvalid: bus.awready, bus.wvalid: bus.wready}
+        channels = [
+            (bus.awvalid, bus.awready, self._rng.randrange(4)),
+            (bus.wvalid, bus.wready, self._rng.randrange(4)),
+        ]
         for now in range(PATIENCE):
-            if all(time == NEVER for time in start.values()):
+            if not channels:
                 break
-            for valid, time in start.items():
-                ctx.set(valid, time <= now)
-            for valid, time in start.items():
-                if time <= now and ctx.get(ready[valid]):
-                    start[valid] = NEVER
+            waiting: list[tuple[Any, Any, int]] = []
+            taken: list[tuple[Any, Any, int]] = []
+            for channel in channels:
+                valid, ready, start = channel
+                ctx.set(valid, start <= now)
+                (taken if start <= now and ctx.get(ready) else waiting).append(channel)
             await ctx.tick()
-            for valid, time in start.items():
-                if time == NEVER:
-                    ctx.set(valid, 0)
+            for valid, _, _ in taken:
+                ctx.set(valid, 0)
+            channels = waiting
         else:
             raise AssertionError("the bus takes no write")
         return await self._answer(ctx, bus.bvalid, bus.bready, bus.bresp)

@@ -59,6 +59,8 @@ UOPS = 16
 """Micro-ops that the random programs choose from, at the start of the micro-op memory."""
 FIRST_INDEX = 3000
 
+TOKEN_NAMES = ("pop_prev", "pop_next", "push_prev", "push_next")
+
 Draw = Callable[[random.Random, HardwareConfig], Instruction]
 
 
@@ -66,21 +68,14 @@ def random_image(rng: random.Random, config: HardwareConfig) -> Image:
     """Random bytes; where micro-ops are loaded from, ones with small indices."""
     image = np.frombuffer(bytearray(rng.randbytes(MEMORY_BYTES)), np.uint8)
     few = 4
-    uops = [
-        MicroOp(rng.randrange(few), rng.randrange(few), rng.randrange(few)) for _ in range(64)
-    ]
+    uops = [MicroOp(rng.randrange(few), rng.randrange(few), rng.randrange(few)) for _ in range(64)]
     packed = pack_uops(config, uops)
-    image[BASES[MemoryId.UOP] : BASES[MemoryId.UOP] + len(packed)] = np.frombuffer(
-        packed, np.uint8
-    )
+    image[BASES[MemoryId.UOP] : BASES[MemoryId.UOP] + len(packed)] = np.frombuffer(packed, np.uint8)
     return image
 
 
 def random_tokens(rng: random.Random) -> Tokens:
-    return Tokens(*(), **{name: rng.random() < 0.25 for name in TOKEN_NAMES})
-
-
-TOKEN_NAMES = ("pop_prev", "pop_next", "push_prev", "push_next")
+    return Tokens(**{name: rng.random() < 0.25 for name in TOKEN_NAMES})
 
 
 def random_load(rng: random.Random, config: HardwareConfig) -> Load:
@@ -120,7 +115,10 @@ def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
         **factors,
     }
     if rng.random() < 0.5:
-        weights = {"wgt_factor_out": rng.choice((0, 1)), "wgt_factor_in": rng.choice((0, 1))}
+        weights: dict[str, Any] = {
+            "wgt_factor_out": rng.choice((0, 1)),
+            "wgt_factor_in": rng.choice((0, 1)),
+        }
         return Gemm(reset=rng.random() < 0.2, **weights, **common)
     op = rng.choice(list(AluOp))
     limit = 31 if op is AluOp.SHR else 32767
@@ -224,7 +222,14 @@ def random_program(
 ) -> list[Instruction]:
     """Legal instructions, executed on `machine` as they are drawn."""
     first = Load(
-        memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=UOPS, x_stride=0
+        memory=MemoryId.UOP,
+        sram_base=0,
+        dram_base=0,
+        y_size=1,
+        x_size=UOPS,
+        x_stride=0,
+        # Behind the micro-ops that programs use lies one of zeros, for `shift_all`.
+        x_pad_1=1,
     )
     program: list[Instruction] = [first]
     machine.step(first, image)
@@ -241,23 +246,40 @@ def random_program(
     return program
 
 
-@pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
-def test_random_programs(config: HardwareConfig, part: int) -> None:
-    """`part` is the byte of the accumulators that is compared."""
-    rng = random.Random(part)
+def compare_tokens(stand: Stand) -> None:
+    """Every instruction in order; pops when it starts, pushes when it ends."""
+    indices = [FIRST_INDEX + place for place in range(len(stand.program))]
+    assert len(stand.status.starts) == len(indices)
+    assert [index for index, _ in stand.status.ends] == indices
+    starts, ends = stand.status.starts, [time for _, time in stand.status.ends]
+    for name, times, found in (
+        ("pop_prev", starts, stand.prev.pops),
+        ("pop_next", starts, stand.next.pops),
+        ("push_prev", ends, stand.prev.pushes),
+        ("push_next", ends, stand.next.pushes),
+    ):
+        wanted = [
+            time
+            for time, instruction in zip(times, stand.program, strict=True)
+            if getattr(instruction.tokens, name)
+        ]
+        assert found == wanted, name
+        assert [time for event, time in stand.status.events if event == name] == wanted
+
+
+def run_random(config: HardwareConfig, seed: int, size: int) -> None:
+    """A random program; one byte of each accumulator is compared, which one the seed says."""
+    rng = random.Random(seed)
+    part = seed % 4
     image = random_image(rng, config)
     machine = fresh_machine(config, rng)
-    program = random_program(rng, config, machine, image, 24)
-    # A micro-op of zeros, for the shifts that bring the byte down to where OUT shows it.
-    zero = replace(program[0], sram_base=UOPS, x_size=0) if part == 0 else None
-    program += [_zero_uop()] + [shift_all(config)] * part if zero is None else []
-    wanted = [(element >> 8 * part).astype(np.int8).tobytes() for element in machine.acc]
+    program = random_program(rng, config, machine, image, size)
+    program += [shift_all(config)] * part
     stand = Stand(
         config,
         program,
         image,
-        fresh_inputs(config, machine),
+        machine,
         rng,
         rng.choice((0.3, 1.0)),
         latency=range(1, 9),
@@ -267,8 +289,178 @@ def test_random_programs(config: HardwareConfig, part: int) -> None:
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
         await stand.finish(ctx)
+        assert ctx.get(stand.module.status.quiet)
         compare_tokens(stand)
-        found = await stand.out(ctx)
-        assert found == [int.from_bytes(element, "little") for element in wanted]
+        wanted = [(each >> 8 * part).astype(np.int8).tobytes() for each in machine.acc]
+        assert await stand.out(ctx) == [int.from_bytes(each, "little") for each in wanted]
+
+    simulate(stand.module, bench)
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
+def test_random_programs(config: HardwareConfig, seed: int) -> None:
+    run_random(config, seed, 24)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", seeds(24))
+@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
+def test_long_random_programs(config: HardwareConfig, seed: int) -> None:
+    run_random(config, seed + 1, 200)
+
+
+ADD_ONE = Alu(
+    op=AluOp.ADD,
+    use_imm=True,
+    imm=1,
+    uop_bgn=0,
+    uop_end=1,
+    iter_out=1,
+    iter_in=1,
+    dst_factor_out=0,
+    dst_factor_in=0,
+    src_factor_out=0,
+    src_factor_in=0,
+)
+LOAD_UOPS = Load(memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=4, x_stride=4)
+
+
+def small_stand(program: list[Instruction], uops: list[MicroOp], **options: Any) -> Stand:
+    """A program over these micro-ops, which it loads first."""
+    rng = random.Random(0)
+    image = np.zeros(MEMORY_BYTES, np.uint8)
+    packed = np.frombuffer(pack_uops(TINY, uops), np.uint8)
+    image[BASES[MemoryId.UOP] :][: len(packed)] = packed
+    machine = fresh_machine(TINY, rng)
+    return Stand(TINY, [LOAD_UOPS, *program], image, machine, rng, **options)
+
+
+def test_time_of_loops() -> None:
+    """No cycle is lost between instructions; each ends with its last write."""
+    lengths = [1, 1, 3, 1, 12, 2]
+    program: list[Instruction] = [
+        replace(ADD_ONE, iter_in=length, tokens=Tokens(push_next=True)) for length in lengths
+    ]
+    stand = small_stand(program, [MicroOp(0, 0, 0)])
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await stand.finish(ctx)
+        compare_tokens(stand)
+        starts = stand.status.starts
+        ends = [time for _, time in stand.status.ends]
+        assert starts[1] == ends[0] + 1
+        for place, length in enumerate(lengths, start=1):
+            assert ends[place] == starts[place] + length + pipeline_depth(TINY)
+            if place < len(lengths):
+                assert starts[place + 1] == starts[place] + length
+        # All of them hit the same accumulator.
+        assert (await stand.out(ctx))[0] & 0xFF == sum(lengths)
+
+    simulate(stand.module, bench)
+
+
+def test_everything_else_has_the_pipeline_for_itself() -> None:
+    empty = replace(LOAD_UOPS, x_size=0)
+    program: list[Instruction] = [ADD_ONE, LOAD_UOPS, ADD_ONE, empty, Finish()]
+    stand = small_stand(program, [MicroOp(0, 0, 0)])
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        assert not ctx.get(stand.module.finished)
+        await stand.finish(ctx)
+        starts = stand.status.starts
+        ends = [time for _, time in stand.status.ends]
+        # A LOAD waits for the last write, and what follows for the LOAD's last.
+        assert starts[2] == ends[1] + 1
+        assert starts[3] == ends[2] + 1
+        assert starts[4] == ends[3] + 1
+        # Without data: ends a cycle after its start.
+        assert ends[4] == starts[4] + 1
+        assert (starts[5], ends[5]) == (ends[4] + 1, ends[4] + 2)
+        assert ctx.get(stand.module.finished)
+
+    simulate(stand.module, bench)
+
+
+def test_states() -> None:
+    """Waiting for memory, busy, waiting for two tokens, idle."""
+    program: list[Instruction] = [replace(ADD_ONE, tokens=Tokens(pop_prev=True, pop_next=True))]
+    stand = small_stand(program, [MicroOp(0, 0, 0)], latency=range(10, 11))
+    stand.prev.left = stand.next.left = 0
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycle(ctx, *stand.agents, count=25)
+        status = stand.module.status
+        assert ctx.get(status.waits) == 0b11
+        assert ctx.get(status.index) == FIRST_INDEX + 1
+        stand.next.left = 1
+        await cycle(ctx, *stand.agents, count=2)
+        assert ctx.get(status.waits) == 0b01
+        stand.prev.left = 1
+        await stand.finish(ctx)
+        # Started in 0; asked for in 2; two beats come in 12 and 13, each for two micro-ops.
+        states = ["busy"] * 2 + ["memory"] * 11 + ["busy"] * 4 + ["token"] * 11
+        states += ["busy"] * (2 + pipeline_depth(TINY)) + ["idle"]
+        assert stand.status.states == states
+
+    simulate(stand.module, bench)
+
+
+def test_an_index_out_of_bounds_is_told() -> None:
+    beyond = replace(ADD_ONE, iter_in=3, dst_factor_in=20)
+    stand = small_stand([ADD_ONE, beyond, ADD_ONE], [MicroOp(0, 0, 0)])
+    found = []
+
+    def look(ctx: Context) -> None:
+        module = stand.module
+        assert not ctx.get(module.bad_shift)
+        if ctx.get(module.bad_index):
+            found.append((ctx.get(module.fault_index), stand.status.now))
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycle(ctx, Watch(look), *stand.agents, count=60)
+        # 0, 20, 40: the third, two cycles after its issue, which is the third after the start.
+        assert found == [(FIRST_INDEX + 2, stand.status.starts[2] + 3 + 2)]
+
+    simulate(stand.module, bench)
+
+
+def test_a_shift_too_far_is_told() -> None:
+    """By an accumulator that an instruction right before has set to 32."""
+    grow = replace(ADD_ONE, imm=32)
+    shift = replace(ADD_ONE, op=AluOp.SHR, use_imm=False)
+    stand = small_stand([grow, shift], [MicroOp(0, 0, 0)])
+    found = []
+
+    def look(ctx: Context) -> None:
+        module = stand.module
+        assert not ctx.get(module.bad_index)
+        if ctx.get(module.bad_shift):
+            found.append(ctx.get(module.fault_index))
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycle(ctx, Watch(look), *stand.agents, count=60)
+        assert found == [FIRST_INDEX + 2]
+        assert (await stand.out(ctx))[0] & 0xFF == 32
+
+    simulate(stand.module, bench)
+
+
+def test_halt_starts_nothing_more() -> None:
+    program: list[Instruction] = [replace(ADD_ONE, iter_in=4) for _ in range(5)]
+    stand = small_stand(program, [MicroOp(0, 0, 0)])
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycles(ctx, *stand.agents, until=has(stand.status.starts, 3))
+        ctx.set(stand.module.halt, 1)
+        await cycle(ctx, *stand.agents, count=40)
+        assert len(stand.status.starts) == 3
+        assert ctx.get(stand.module.status.quiet)
 
     simulate(stand.module, bench)

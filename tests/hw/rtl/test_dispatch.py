@@ -23,7 +23,7 @@ from hw.isa import (
     validate,
 )
 from hw.rtl.dispatch import Dispatch
-from hw.rtl.layouts import queued_layout
+from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
 from tests.support.rtl import Context, Sink, Source, cycle, cycles, simulate
 from tests.support.words import faults_of, near_legal_word
 
@@ -118,7 +118,7 @@ def expected(config: HardwareConfig, words: Words) -> Outcome:
         if fault is Fault.NONE and finished:
             fault = Fault.AFTER_FINISH
         if fault is Fault.NONE and index == len(words) - 1 and not is_finish:
-            fault = Fault.NO_FINISH
+            fault, index = Fault.NO_FINISH, NO_INSTRUCTION
         if fault is not Fault.NONE:
             outcome.fault, outcome.fault_index = fault, index
             return outcome
@@ -166,7 +166,8 @@ def test_agrees_with_validate() -> None:
             continue
         found = deal(TINY, words, 0, 1.0)
         assert found.fault is fault
-        assert index in (None, found.fault_index)
+        if fault is not Fault.NONE:
+            assert found.fault_index == (NO_INSTRUCTION if index is None else index)
         seen.add(fault)
     assert len(seen) > 4
 

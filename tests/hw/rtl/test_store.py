@@ -110,11 +110,11 @@ class Stand:
         """Memory, tokens and events of a run to the end."""
         assert self.memory.content == self.expected()
         indices = [FIRST_INDEX + place for place in range(len(self.stores))]
-        assert [index for index, _ in self.status.starts] == indices
+        assert len(self.status.starts) == len(indices)
         assert [index for index, _ in self.status.ends] == indices
         pops = [
             time
-            for (_, time), store in zip(self.status.starts, self.stores, strict=True)
+            for time, store in zip(self.status.starts, self.stores, strict=True)
             if store.tokens.pop_prev
         ]
         pushes = [
@@ -130,7 +130,7 @@ class Stand:
         )
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize(("log_lanes", "bus_bits"), [(2, 64), (4, 64), (3, 256)])
 def test_random_stores(log_lanes: int, bus_bits: int, seed: int) -> None:
     rng = random.Random(seed)
@@ -183,7 +183,7 @@ def test_time_of_a_store() -> None:
     async def bench(ctx: Context) -> None:
         ctx.set(stand.module.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 2))
-        (_, start), (_, second) = stand.status.starts
+        start, second = stand.status.starts
         # Read in start + 1, packed two by two, written from start + 4 on, a beat every second.
         assert stand.memory.beat_times[:12] == [start + 4 + 2 * n for n in range(12)]
         # Acknowledged a cycle after its last beat.
@@ -203,7 +203,7 @@ def test_a_store_does_not_wait_for_the_acknowledgement_of_the_one_before() -> No
     async def bench(ctx: Context) -> None:
         ctx.set(stand.module.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 6))
-        assert stand.status.starts[-1][1] < 30
+        assert stand.status.starts[-1] < 30
         stand.compare()
 
     simulate(stand.module, bench)
@@ -229,7 +229,7 @@ def test_states() -> None:
         stand.tokens.left = 1
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 1))
         await cycle(ctx, *stand.agents, count=2)
-        start, end = stand.status.starts[0][1], stand.status.ends[0][1]
+        start, end = stand.status.starts[0], stand.status.ends[0][1]
         beat = stand.memory.beat_times[0]
         states = stand.status.states
         assert (states[start], states[beat]) == ("busy", "busy")

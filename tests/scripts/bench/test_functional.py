@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hw.config import HardwareConfig
 from scripts.bench import functional
+from scripts.bench.figures import print_figures
 
 
 def test_the_report_names_every_rate(
@@ -13,9 +15,11 @@ def test_the_report_names_every_rate(
     monkeypatch.setattr(functional, "ROUNDS", 1)
     monkeypatch.setattr(functional, "SECONDS", 0.001)
 
-    functional.main()
+    figures = list(functional.measure(HardwareConfig()))
+    print_figures(figures)
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines].count("ALU") == 10
     assert len({line[:34] for line in lines}) == len(lines) == 20
     assert all(float(line[34:].split()[0]) > 0 for line in lines)
+    assert [figure.target for figure in figures].count(functional.LEAST_GEMM) == 3

@@ -1,0 +1,45 @@
+"""How fast the `rtl` engine is made and runs on this machine: `python -m scripts.bench.rtl`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from hw.config import HardwareConfig
+from scripts.bench.figures import Figure, print_figures
+from scripts.demo import SIZE, run_product
+from sim.rtl.engine import RtlEngine
+
+__all__ = ["main", "measure"]
+
+MOST_SECONDS = 60
+LEAST_CYCLES = 0.8e6
+
+
+def measure(config: HardwareConfig, size: int = SIZE) -> Iterator[Figure]:
+    """Build the simulator from nothing, and run the demo's product on it."""
+    with TemporaryDirectory(prefix="tandem-bench-") as cache:
+        engine = RtlEngine(config, cache=Path(cache))
+        begun = perf_counter()
+        engine.prepare()
+        seconds = perf_counter() - begun
+        yield Figure("build of the RTL simulator", seconds, "s", MOST_SECONDS, at_most=True)
+        try:
+            result = run_product(engine, size, size, size, seed=0).result
+        finally:
+            engine.close()
+    assert result.cycles is not None, "the rtl engine has time"
+    rate = result.cycles / result.seconds
+    yield Figure(f"product {size}^3 on the RTL", rate, "cycles/s", LEAST_CYCLES)
+
+
+def main() -> int:
+    """Print the report; 1 where a target is missed."""
+    return print_figures(measure(HardwareConfig()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

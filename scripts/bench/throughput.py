@@ -1,0 +1,257 @@
+"""What the RTL does in a cycle, line by line: `python -m scripts.bench.throughput`.
+
+Every figure is a slope: the same program with more of one thing, and the cycles that this took.
+What is paid once (start-up, latency) falls out. Rows that miss their limit are marked, and make
+the command fail.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, pack_uops
+from sim.engine import Engine, Launch
+from sim.engines import make_engine
+from sim.memory import place
+from sim.timing import MEMORY_PRESETS, MemoryModel
+
+__all__ = ["Line", "main", "measure"]
+
+IMAGE_BYTES = 1 << 22
+TABLE = 4096
+"""Address of the micro-ops."""
+DATA = 1 << 16
+"""Address of whatever else is loaded or stored."""
+FAR = MemoryModel(latency=1000, interval=1, in_flight=256)
+"""A memory so slow that only bursts in flight keep the bus busy."""
+
+Fill = Callable[[Assembler, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: what was measured, in which unit, and what it may be."""
+
+    what: str
+    measured: float
+    unit: str
+    limit: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is within its limit (slopes of whole cycles are exact)."""
+        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+
+
+class _Bench:
+    """Programs on machines of one configuration."""
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self.config = config
+        self._engines: dict[MemoryModel, Engine] = {}
+
+    def cycles(self, model: MemoryModel, fill: Fill, amount: int) -> int:
+        """Cycles of a program that does `amount` of something, and nothing else of note."""
+        asm = Assembler(self.config)
+        asm.load(MemoryId.UOP, sram=0, dram=TABLE // 4, columns=3)
+        asm.nop(Module.COMPUTE, signals=Module.STORE)
+        asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+        fill(asm, amount)
+        asm.finish()
+        return self._run(model, asm.build())
+
+    def slope(self, model: MemoryModel, fill: Fill, few: int, many: int) -> float:
+        """Cycles that one more takes."""
+        more = self.cycles(model, fill, many) - self.cycles(model, fill, few)
+        return more / (many - few)
+
+    def _run(self, model: MemoryModel, program: Program) -> int:
+        if model not in self._engines:
+            self._engines[model] = make_engine("rtl", self.config, model)
+        engine = self._engines[model]
+        uops = (MicroOp(0, 0, 0), MicroOp(1, 1, 1), MicroOp(2, 2, 2))
+        image = np.zeros(IMAGE_BYTES, np.uint8)
+        table = np.frombuffer(pack_uops(self.config, uops), np.uint8)
+        image[TABLE : TABLE + len(table)] = table
+        memory, address = place(image, program)
+        cycles = engine.launch(program, memory, Launch(address=address)).cycles
+        assert cycles is not None
+        return cycles
+
+
+def measure(config: HardwareConfig) -> list[Line]:
+    """Every line of the throughput table, for `config`."""
+    bench = _Bench(config)
+    return [*_micro_ops(bench), *_gaps(bench), *_loads(bench), *_stores(bench), *_fetch(bench)]
+
+
+def _micro_ops(bench: _Bench) -> list[Line]:
+    """One a cycle, whatever the accumulators."""
+    fast = MEMORY_PRESETS["fast"]
+    one = (0, 1)
+
+    def gemm(asm: Assembler, count: int, *, dst: int = 0, reset: bool = False) -> object:
+        return asm.gemm(one, (Loop(count // 64), Loop(64, dst=dst, src=1)), reset=reset)
+
+    def alu(asm: Assembler, count: int, *, dst: int, src: int, imm: int | None) -> object:
+        loops = (Loop(count // 64), Loop(64, dst=dst, src=src))
+        return asm.alu(AluOp.ADD, one, loops, imm=imm)
+
+    kinds: dict[str, Fill] = {
+        "GEMM, other accumulators": lambda asm, n: gemm(asm, n, dst=1),
+        "GEMM, the same accumulator": lambda asm, n: gemm(asm, n),
+        "GEMM, reset": lambda asm, n: gemm(asm, n, dst=1, reset=True),
+        "ALU immediate, other accumulators": lambda asm, n: alu(asm, n, dst=1, src=0, imm=1),
+        "ALU immediate, the same accumulator": lambda asm, n: alu(asm, n, dst=0, src=0, imm=1),
+        "ALU tensor, other accumulators": lambda asm, n: alu(asm, n, dst=1, src=1, imm=None),
+        "ALU tensor, the same accumulator": lambda asm, n: alu(asm, n, dst=0, src=0, imm=None),
+        "ALU tensor, source just written": lambda asm, n: asm.alu(
+            AluOp.ADD, (0, 3), (Loop(n // 3 // 16), Loop(16, dst=1, src=0))
+        ),
+    }
+    return [
+        Line(what, bench.slope(fast, fill, 768, 7680), "cycles a micro-op", 1)
+        for what, fill in kinds.items()
+    ]
+
+
+def _gaps(bench: _Bench) -> list[Line]:
+    """Idle cycles between instructions of 64 micro-ops that need not wait for each other.
+
+    A hundred instructions are more than fetch reads ahead, which delays the first LOAD.
+    """
+    loop = (Loop(64, dst=1, src=1),)
+
+    def gemms(asm: Assembler, count: int) -> object:
+        return [asm.gemm((0, 1), loop) for _ in range(count)]
+
+    def alus(asm: Assembler, count: int) -> object:
+        return [asm.alu(AluOp.MAX, (0, 1), loop, imm=0) for _ in range(count)]
+
+    def both(asm: Assembler, count: int) -> object:
+        return [gemms(asm, 1) if index % 2 else alus(asm, 1) for index in range(count)]
+
+    kinds: dict[str, Fill] = {"GEMM to GEMM": gemms, "ALU to ALU": alus, "GEMM to ALU": both}
+    fast = MEMORY_PRESETS["fast"]
+    return [
+        Line(what, bench.slope(fast, fill, 100, 200) - 64, "idle cycles", 2)
+        for what, fill in kinds.items()
+    ]
+
+
+def _rows(bench: _Bench, memory: MemoryId, columns: int, gap: int) -> tuple[Fill, int]:
+    """Rows of `columns` elements with a `gap`, loaded or stored; and a row's beats."""
+    size = bench.config.element_bytes(memory)
+    beats = max(1, columns * size // bench.config.bus_bytes)
+
+    def fill(asm: Assembler, rows: int) -> object:
+        dram, stride = DATA // size, columns + gap
+        if memory is MemoryId.OUT:
+            return asm.store(sram=0, dram=dram, rows=rows, columns=columns, stride=stride)
+        return asm.load(memory, sram=0, dram=dram, rows=rows, columns=columns, stride=stride)
+
+    return fill, beats
+
+
+def _amounts(bench: _Bench, memory: MemoryId, columns: int) -> tuple[int, int]:
+    """Few and many rows of `columns` elements, as many as the memory holds."""
+    many = min(100, bench.config.depth(memory) // columns)
+    return many // 4, many
+
+
+def _loads(bench: _Bench) -> list[Line]:
+    lines = []
+    for name in ("fast", "ddr"):
+        model = MEMORY_PRESETS[name]
+        for memory, columns, gap in (
+            (MemoryId.INP, 16, 0),
+            (MemoryId.INP, 14, 2),
+            (MemoryId.INP, 2, 6),
+            (MemoryId.WGT, 8, 0),
+            (MemoryId.ACC, 16, 0),
+        ):
+            fill, beats = _rows(bench, memory, columns, gap)
+            slope = bench.slope(model, fill, *_amounts(bench, memory, columns)) / beats
+            what = f"LOAD {memory.name}, rows of {columns}, {name}"
+            lines.append(Line(what, slope, "cycles a beat", 1))
+    fill, _ = _rows(bench, MemoryId.INP, 14, 2)
+    fast, ddr = MEMORY_PRESETS["fast"], MEMORY_PRESETS["ddr"]
+    paid = [
+        bench.cycles(ddr, fill, rows) - bench.cycles(fast, fill, rows)
+        for rows in _amounts(bench, MemoryId.INP, 14)
+    ]
+    lines.append(
+        Line("LOAD of four times the rows, ddr", paid[1] - paid[0], "cycles of latency more", 0)
+    )
+
+    def padding(asm: Assembler, width: int) -> object:
+        return asm.load(MemoryId.INP, sram=0, dram=DATA // 256, columns=width, pad=(15, 15, 0, 0))
+
+    # Each column more is one element of data and thirty of padding.
+    size = bench.config.element_bytes(MemoryId.INP)
+    data = max(1, size // bench.config.bus_bytes)
+    slope = (bench.slope(fast, padding, 10, 60) - data) / 30
+    lines.append(Line("LOAD INP, padding", slope, "cycles an element", 1))
+    fill, beats = _rows(bench, MemoryId.INP, 16, 16)
+    in_flight = FAR.latency / bench.slope(FAR, fill, *_amounts(bench, MemoryId.INP, 16))
+    lines.append(Line("LOAD INP, latency 1000", in_flight, "bursts in flight", 2, at_least=True))
+    return lines
+
+
+def _stores(bench: _Bench) -> list[Line]:
+    lines = []
+    for name in ("fast", "ddr"):
+        for columns, gap in ((16, 0), (14, 2), (2, 6)):
+            fill, beats = _rows(bench, MemoryId.OUT, columns, gap)
+            amounts = _amounts(bench, MemoryId.OUT, columns)
+            slope = bench.slope(MEMORY_PRESETS[name], fill, *amounts) / beats
+            lines.append(Line(f"STORE, rows of {columns}, {name}", slope, "cycles a beat", 1))
+    fill, _ = _rows(bench, MemoryId.OUT, 16, 16)
+    in_flight = FAR.latency / bench.slope(FAR, fill, *_amounts(bench, MemoryId.OUT, 16))
+    lines.append(Line("STORE, latency 1000", in_flight, "bursts in flight", 2, at_least=True))
+    return lines
+
+
+def _fetch(bench: _Bench) -> list[Line]:
+    """Empty instructions for all modules in turn: only fetch limits them."""
+
+    def nops(asm: Assembler, count: int) -> object:
+        return [asm.nop(Module(index % 3)) for index in range(count)]
+
+    beats = max(1.0, 16 / bench.config.bus_bytes)
+    return [
+        Line(
+            f"fetch, {name}",
+            bench.slope(MEMORY_PRESETS[name], nops, 300, 1500) / beats,
+            "cycles a beat",
+            1,
+        )
+        for name in ("fast", "ddr")
+    ]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table for the configuration named (default `pynq`); 1 where a line falls short."""
+    names = sys.argv[1:] if argv is None else argv
+    config = load_config(names[0] if names else "pynq")
+    lines = measure(config)
+    table = Table("", "measured", "", "required", title=f"Throughput of the RTL, {config.name}")
+    for line in lines:
+        sign = "at least" if line.at_least else "at most"
+        mark = "" if line.met else "[red]short[/]"
+        table.add_row(line.what, f"{line.measured:.3f}", line.unit, f"{sign} {line.limit:g} {mark}")
+    Console().print(table)
+    return 0 if all(line.met for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""On-chip memories filled with a pattern, to find programs that rely on what they start with.
+
+Hardware starts with anything in its memories, simulators with zeros. A program whose result changes
+with the pattern reads what it never wrote.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from hw.isa import Assembler, MemoryId
+from sim.engine import Engine, Launch
+from sim.errors import EngineError
+from sim.memory import place
+
+__all__ = ["fill_on_chip"]
+
+FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC)
+"""OUT mirrors ACC."""
+SOURCE_BYTES = 1024
+"""The least that the pattern takes in DRAM: short bursts would make the loads slow."""
+
+
+def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) -> None:
+    """Fill every byte of the on-chip memories with `pattern` (0..255), by a program of LOADs.
+
+    Any engine can do it, since it is a launch like others. `waveform` is for engines that must be
+    asked for one in their first launch: the launch that follows overwrites the file.
+
+    Raises
+    ------
+    EngineError
+        The pattern is no byte.
+    """
+    if not 0 <= pattern <= 0xFF:
+        raise EngineError(f"the pattern is {pattern:#x}: it must be a byte, 0x00..0xff")
+    config = engine.config
+    source = max(SOURCE_BYTES, *(2 * config.element_bytes(memory) for memory in FILLED))
+    asm = Assembler(config)
+    for memory in FILLED:
+        depth = config.depth(memory)
+        columns = min(depth, source // config.element_bytes(memory))
+        # The same elements of DRAM row by row.
+        asm.load(memory, sram=0, dram=0, rows=depth // columns, columns=columns, stride=0)
+    asm.finish()
+    program = asm.build()
+    dram, address = place(np.full(source, pattern, dtype=np.uint8), program)
+    engine.launch(program, dram, Launch(address=address, waveform=waveform))

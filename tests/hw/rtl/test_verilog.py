@@ -1,0 +1,202 @@
+"""The generated Verilog, as the tools of others will see it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import hw
+from hw.config_files import load_config, preset_names
+from hw.rtl.verilog import TOP, VerilogDesign, generate
+from sim.rtl.toolchain import find_toolchain
+
+LINT = Path(hw.__file__).parent / "rtl" / "lint.vlt"
+QUICK = ("tiny", "pynq")
+
+_PORT = re.compile(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", re.M)
+_MEMORY = re.compile(r"^  reg (?:\[\d+:0\] )?(\w+) \[\d+:0\];$", re.M)
+
+
+@cache
+def design(name: str) -> VerilogDesign:
+    """A preset's, generated once."""
+    return generate(load_config(name))
+
+
+def digest(files: dict[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
+
+
+def test_the_same_bytes_every_time() -> None:
+    again = generate(load_config("tiny"))
+    assert again.files == design("tiny").files
+    assert list(again.files) == list(design("tiny").files)
+
+
+def test_the_same_bytes_in_another_process() -> None:
+    """Nothing may depend on the order of a set or a dictionary of objects."""
+    script = (
+        "import hashlib\n"
+        "from hw.config_files import load_config\n"
+        "from hw.rtl.verilog import generate\n"
+        "files = generate(load_config('tiny')).files\n"
+        "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())\n"
+    )
+    root = str(Path(hw.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": root}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == digest(design("tiny").files)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_file_for_each_module(name: str) -> None:
+    found = design(name)
+    assert found.top == TOP == "tandem"
+    assert found.modules[0] == TOP
+    assert list(found.files) == [f"{module}.v" for module in found.modules]
+    for module in found.modules:
+        text = found.files[f"{module}.v"]
+        assert re.findall(r"^module (\S+?)\(", text, re.M) == [module]
+        assert re.fullmatch(r"tandem\w*", module)
+        assert text.startswith(f"// {module}: part of the Tandem accelerator, configuration {name}")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_module_is_used(name: str) -> None:
+    found = design(name)
+    used = {TOP}
+    for text in found.files.values():
+        used |= set(re.findall(r"^  (tandem_\w+) \w+ \($", text, re.M))
+    assert used == set(found.modules)
+
+
+def test_equal_lanes_are_one_module() -> None:
+    config = load_config("pynq")
+    found = design("pynq")
+    assert [module for module in found.modules if "lane" in module] == ["tandem_lane"]
+    assert [module for module in found.modules if "mac" in module] == ["tandem_mac"]
+    instances = re.findall(r"^  tandem_lane (lane_\d+) \($", found.files["tandem_array.v"], re.M)
+    assert len(set(instances)) == config.acc_lanes
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_nothing_of_this_machine_is_in_it(name: str) -> None:
+    text = "".join(design(name).files.values())
+    assert str(Path(hw.__file__).parent.parent) not in text
+    assert ".py" not in text
+
+
+AXI = {
+    "m_axi_arvalid": "output",
+    "m_axi_arready": "input",
+    "m_axi_rvalid": "input",
+    "m_axi_rready": "output",
+    "m_axi_awvalid": "output",
+    "m_axi_awready": "input",
+    "m_axi_wvalid": "output",
+    "m_axi_wready": "input",
+    "m_axi_bvalid": "input",
+    "m_axi_bready": "output",
+    "s_axi_arvalid": "input",
+    "s_axi_arready": "output",
+    "s_axi_rvalid": "output",
+    "s_axi_rready": "input",
+    "s_axi_awvalid": "input",
+    "s_axi_awready": "output",
+    "s_axi_wvalid": "input",
+    "s_axi_wready": "output",
+    "s_axi_bvalid": "output",
+    "s_axi_bready": "input",
+}
+BESIDE = {
+    "output": "m_axi_ araddr arlen arsize arburst arcache arprot arid "
+    "awaddr awlen awsize awburst awcache awprot awid wdata wstrb wlast",
+    "input": "m_axi_ rdata rresp rlast rid bresp bid",
+}
+LITE = {
+    "output": "s_axi_ rdata rresp bresp",
+    "input": "s_axi_ araddr arprot awaddr awprot wdata wstrb",
+}
+
+
+@pytest.mark.parametrize(("name", "data", "address"), [("tiny", 64, 32), ("ultra96", 128, 40)])
+def test_the_top_has_the_ports_that_vendor_tools_infer(name: str, data: int, address: int) -> None:
+    found = _PORT.findall(design(name).files["tandem.v"])
+    wanted = dict(AXI) | {"aclk": "input", "aresetn": "input"}
+    wanted |= {"interrupt": "output", "events": "output"}
+    for channels in (BESIDE, LITE):
+        for way, text in channels.items():
+            prefix, *names = text.split()
+            wanted |= {prefix + each: way for each in names}
+    assert {port: way for way, _, port in found} == wanted
+    widths = {port: int(high or 0) + 1 for _, high, port in found}
+    assert widths["m_axi_araddr"] == widths["m_axi_awaddr"] == address
+    assert widths["m_axi_rdata"] == widths["m_axi_wdata"] == data
+    assert widths["m_axi_wstrb"] == data // 8
+    assert (widths["m_axi_arlen"], widths["s_axi_wdata"], widths["s_axi_wstrb"]) == (8, 32, 4)
+    assert widths["aclk"] == widths["aresetn"] == widths["interrupt"] == 1
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_everything_is_clocked_by_one_edge_and_reset_in_step_with_it(name: str) -> None:
+    for file, text in design(name).files.items():
+        edges = set(re.findall(r"always @\s*(\([^)]*\)|\*)", text))
+        assert edges <= {"(posedge clk)", "*"}, file
+        assert not re.search(r"\binitial\b", text), file
+        assert not re.search(r"\breg\b[^;\n]*=", text), file
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_memories_are_block_ram(name: str) -> None:
+    """One write port, one synchronous read, no reset."""
+    seen = 0
+    for file, text in design(name).files.items():
+        for memory in _MEMORY.findall(text):
+            seen += 1
+            writes = re.findall(rf"\b{memory}\[([^\]]+)\](?:\[\d+:\d+\])? <= ", text)
+            assert len(set(writes)) == 1, f"{file}: {memory} is written at {set(writes)}"
+            reads = re.findall(rf"<= {memory}\[([^\]]+)\]", text)
+            assert len(reads) == 1, f"{file}: {memory} is read at {reads}"
+            assert len(re.findall(rf"\b{memory}\[", text)) == len(writes) + 1
+            for block in text.split("always @")[1:]:
+                if f"{memory}[" in block:
+                    body = block[: block.index("\n  end\n")]
+                    assert "rst" not in body, f"{file}: {memory} is reset"
+    assert seen > 8
+
+
+def lint(name: str, folder: Path) -> None:
+    """Verilator finds nothing to complain of, but for what lint.vlt excuses with a reason."""
+    found = design(name)
+    for file, text in found.files.items():
+        (folder / file).write_text(text)
+    tools = find_toolchain()
+    command = [str(tools.verilator), "--lint-only", "-Wall", "--top-module", TOP, str(LINT)]
+    answer = subprocess.run(
+        [*command, *found.files],
+        cwd=folder,
+        env={**os.environ, "VERILATOR_ROOT": str(tools.verilator_root)},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("name", [*QUICK, "ultra96"])
+def test_verilator_has_no_complaint(name: str, tmp_path: Path) -> None:
+    lint(name, tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", preset_names())
+def test_verilator_has_no_complaint_about_any_preset(name: str, tmp_path: Path) -> None:
+    lint(name, tmp_path)

@@ -1,0 +1,15 @@
+"""The benchmark of the RTL builds a simulator of its own, and runs it."""
+
+from __future__ import annotations
+
+from hw.config_files import load_config
+from scripts.bench import rtl
+
+
+def test_it_reports_the_build_and_the_run() -> None:
+    build, run = rtl.measure(load_config("tiny"), size=16)
+    # No cache has it: Verilator and the compiler were at work.
+    assert (build.unit, build.target, build.at_most) == ("s", rtl.MOST_SECONDS, True)
+    assert build.value > 1
+    assert (run.unit, run.target) == ("cycles/s", rtl.LEAST_CYCLES)
+    assert run.value > 0

@@ -1,0 +1,86 @@
+"""`sim.fill`: what a program finds on the chip before it wrote there."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.isa import Assembler, Loop, MemoryId, Module
+from sim.engine import Engine, Launch
+from sim.engines import ENGINES, make_engine
+from sim.errors import EngineError
+from sim.fill import fill_on_chip
+from sim.memory import place
+from tests.support.configs import presets
+from tests.support.launching import launch
+from tests.support.programs import random_program
+
+TINY = load_config("tiny")
+OUT_BYTES = TINY.element_bytes(MemoryId.OUT)
+
+
+@pytest.mark.parametrize("pattern", [-1, 256])
+def test_a_pattern_is_a_byte(pattern: int) -> None:
+    with pytest.raises(EngineError, match=rf"the pattern is {pattern:#x}: it must be a byte"):
+        fill_on_chip(make_engine("functional", TINY), pattern)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_accumulator_has_it(name: str) -> None:
+    depth = TINY.depth(MemoryId.ACC)
+    asm = Assembler(TINY)
+    asm.store(sram=0, dram=0, columns=depth)
+    asm.finish()
+    engine = make_engine(name, TINY)
+
+    fill_on_chip(engine, 0xA5)
+    _, memory = launch(engine, asm.build())
+    engine.close()
+
+    assert set(memory[: depth * OUT_BYTES].tolist()) == {0xA5}
+    assert not memory[depth * OUT_BYTES :].any()
+
+
+@pytest.mark.parametrize("name", ["functional", "rtl"])
+def test_micro_ops_inputs_and_weights_have_it(name: str) -> None:
+    # Bytes of 3 are a micro-op: 0x03030303 is dst 3, src 24, wgt 0.
+    end = TINY.depth(MemoryId.UOP)
+    asm = Assembler(TINY)
+    asm.gemm((0, 1), [Loop(TINY.depth(MemoryId.INP) - 24, src=1)])
+    asm.gemm((end - 1, end), [Loop(TINY.depth(MemoryId.WGT), wgt=1)], signals=Module.STORE)
+    asm.store(sram=3, dram=0, columns=1, waits_for=Module.COMPUTE)
+    asm.finish()
+    engine = make_engine(name, TINY)
+
+    fill_on_chip(engine, 3)
+    _, memory = launch(engine, asm.build())
+    engine.close()
+
+    micro_ops = TINY.depth(MemoryId.INP) - 24 + TINY.depth(MemoryId.WGT)
+    value = (3 + micro_ops * TINY.block_in * 3 * 3) % 256
+    assert memory[:OUT_BYTES].tolist() == [value] * OUT_BYTES
+
+
+def _results(engine: Engine, seed: int, pattern: int) -> tuple[bytes, bytes]:
+    drawn = random_program(engine.config, seed, 30)
+    fill_on_chip(engine, pattern)
+    memory, address = place(drawn.image, drawn.program)
+    engine.launch(drawn.program, memory, Launch(address=address))
+    return memory[: len(drawn.image)].tobytes(), drawn.expected.tobytes()
+
+
+@pytest.mark.parametrize("config", presets(), ids=lambda config: config.name)
+def test_programs_that_write_before_they_read_do_not_see_it(config: HardwareConfig) -> None:
+    engine = make_engine("functional", config)
+    for seed, pattern in enumerate((0x00, 0x5A, 0x80, 0xFF)):
+        found, expected = _results(engine, seed, pattern)
+        assert found == expected
+
+
+def test_neither_do_they_on_the_rtl() -> None:
+    engine = make_engine("rtl", TINY)
+    for seed, pattern in enumerate((0x5A, 0xFF)):
+        found, expected = _results(engine, seed, pattern)
+        assert found == expected
+    engine.close()
