@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -56,6 +57,17 @@ def main() -> None:
     except OSError as error:
         # Verbs report their own; `--help` and `--version` print too.
         sys.exit(f"error: standard output: {error.strerror}")
+    finally:
+        _drop_what_cannot_be_printed()
+
+
+def _drop_what_cannot_be_printed() -> None:
+    """Leave nothing for Python to print at its end, where an error would be a second report."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     try:
         yield
         # Now, while an output that cannot be written is still an error like others.
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
     except KeyboardInterrupt:
@@ -49,7 +50,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
 
 def print_json(result: Mapping[str, object]) -> None:
     """Print the one JSON object of a command."""
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    typer.echo(json.dumps(result, indent=2))
 
 
 def _of_system(error: OSError) -> str:

@@ -16,7 +16,7 @@ from hw.rtl.read_stream import ReadStream
 __all__ = ["InstructionReader"]
 
 READ_AHEAD = 8
-"""Instructions asked for in one burst."""
+"""Instructions asked for in one burst, if the longest burst holds as many."""
 
 
 class InstructionReader(Block):
@@ -46,10 +46,11 @@ class InstructionReader(Block):
 
     def build(self, m: Module) -> None:
         config = self._config
+        ahead = max(1, READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes)
         m.submodules.stream = source = ReadStream(
             config,
             depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
-            longest=max(1, READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes),
+            longest=min(ahead, config.longest_burst),
             size_bits=INDEX_BITS + clog2(INSTRUCTION_BYTES),
         )
         wiring.connect(m, source.port, wiring.flipped(self.port))

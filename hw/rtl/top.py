@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from hw.rtl.block import Block, ResetBy
 from hw.rtl.control import Control
 from hw.rtl.core import Core
 from hw.rtl.counters import Counters, counter_names
+from hw.rtl.layouts import NO_INSTRUCTION
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
 
@@ -88,7 +89,10 @@ class Accelerator(Block):
             status = getattr(core, name)
             wiring.connect(m, status, getattr(counters, f"{name}_status"))
             m.d.comb += [
-                getattr(registers, f"{name}_instruction").eq(status.index),
+                # Before a module's first instruction nothing defines the head of its queue.
+                getattr(registers, f"{name}_instruction").eq(
+                    Mux(status.active, status.index, NO_INSTRUCTION)
+                ),
                 getattr(registers, f"{name}_waits").eq(status.waits | status.active << 8),
             ]
         for name in counter_names():

@@ -9,8 +9,9 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
-from hw.isa import Columns, Module, Program, TokenQueue, validate, work_of
+from hw.isa import Columns, Module, Program, TokenQueue, work_of
 from hw.isa.complaints import complain
+from sim.admission import admit
 from sim.engine import DEFAULT_MEMORY, Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.events import events_of
@@ -25,13 +26,13 @@ from sim.functional.state import (
     State,
     make_state,
 )
-from sim.memory import check_bases, load_program
 from sim.result import Result
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
 from sim.semantics.fields import Row
 from sim.semantics.report import instruction_error
+from sim.slices import next_slice
 from sim.timing import MemoryModel
 
 __all__ = ["FunctionalEngine"]
@@ -41,7 +42,6 @@ SLICE_SECONDS = 0.05
 FIRST_SLICE_MACS = 1 << 25
 """Multiply-accumulates of the first slice: some milliseconds, on any machine well under a second.
 The slices after it adapt."""
-MOST_SLICE = 1 << 40
 NO_LIMIT = 1 << 62
 
 _MET_BY_INSTRUCTION = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
@@ -72,10 +72,10 @@ class FunctionalEngine:
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
-        self._check(program, how)
-        if how.validate:
-            validate(program)
-        load_program(program, memory, how)
+        for option, asked in (("waveform", how.waveform), ("stalls", how.stalls)):
+            if asked is not None:
+                raise EngineError(f"the functional engine has no {option}: it has no bus signals")
+        admit(self.config, program, memory, how)
         _check_fetch(program, how)
         columns = program.columns()
         run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
@@ -92,17 +92,6 @@ class FunctionalEngine:
             events=events_of(run.plan, run.log) if how.events else (),
             seconds=seconds,
         )
-
-    def _check(self, program: Program, how: Launch) -> None:
-        if program.config.replace(name=self.config.name) != self.config:
-            raise EngineError(
-                f"the program is for configuration {program.config.name}, "
-                f"this engine was made for {self.config.name}"
-            )
-        check_bases(self.config, how.bases)
-        for option, asked in (("waveform", how.waveform), ("stalls", how.stalls)):
-            if asked is not None:
-                raise EngineError(f"the functional engine has no {option}: it has no bus signals")
 
     def _drive(self, run: _Run, how: Launch) -> int:
         """Run slices to the end. Between two of them Python takes signals such as Ctrl-C."""
@@ -122,7 +111,7 @@ class FunctionalEngine:
                 return status
             if how.progress is not None:
                 how.progress(done)
-            budget = _adapted(budget, perf_counter() - before)
+            budget = next_slice(budget, perf_counter() - before, SLICE_SECONDS)
 
     def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
         culprit = int(run.state[CULPRIT])
@@ -169,15 +158,6 @@ def _check_fetch(program: Program, how: Launch) -> None:
                 message=f"fetch of the program at {how.address:#x}..{end:#x} (end excluded): "
                 f"memory answers with an error in {first:#x}..{last:#x} [{Fault.BUS_READ.name}]",
             )
-
-
-def _adapted(budget: int, seconds: float) -> int:
-    """The next slice's budget, given how long this one took."""
-    if seconds < SLICE_SECONDS / 2:
-        return min(2 * budget, MOST_SLICE)
-    if seconds > 2 * SLICE_SECONDS:
-        return max(1, budget // 2)
-    return budget
 
 
 def _wait(run: _Run, module: Module) -> ModuleWait:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from time import perf_counter
 
 from hw.config import HardwareConfig
-from hw.isa import MemoryId, Module, Program, validate, work_of
+from hw.isa import MemoryId, Module, Program, work_of
 from hw.registers import CONTROL, Control, State, Status, register_map
+from sim.admission import admit
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError, MemoryImageError
-from sim.memory import check_bases, load_program
 from sim.result import ModuleCycles, Result
 from sim.rtl.bench import ACCESS_CYCLES, Bench, Setup
 from sim.rtl.events import decode_events
 from sim.rtl.outcome import failure
+from sim.slices import next_slice
 
 __all__ = ["Driver"]
 
@@ -47,15 +48,7 @@ class Driver:
             self._bench.detach()
 
     def _check(self, program: Program, memory: Bytes, how: Launch) -> None:
-        if program.config.replace(name=self._config.name) != self._config:
-            raise EngineError(
-                f"the program is for configuration {program.config.name}, "
-                f"this engine was made for {self._config.name}"
-            )
-        check_bases(self._config, how.bases)
-        if how.validate:
-            validate(program)
-        load_program(program, memory, how)
+        admit(self._config, program, memory, how)
         if len(memory) % self._config.bus_bytes:
             raise MemoryImageError(
                 f"memory has {len(memory)} bytes: behind a bus of {self._config.bus_bits} bits it "
@@ -112,7 +105,7 @@ class Driver:
                 how.progress(self._bench.cycles)
             seconds = perf_counter() - before
             if left == budget:
-                budget = _adapted(budget, seconds)
+                budget = next_slice(budget, seconds, _SLICE_SECONDS)
 
     def _stop(self) -> None:
         """Make the machine idle; memory stays behind it until it is."""
@@ -148,12 +141,3 @@ class Driver:
 
 def _too_long(limit: int) -> CycleLimitError:
     return CycleLimitError(limit, f"still running after {limit} cycles")
-
-
-def _adapted(budget: int, seconds: float) -> int:
-    """The next slice's cycles, given how long this one took."""
-    if seconds < _SLICE_SECONDS / 2:
-        return 2 * budget
-    if seconds > 2 * _SLICE_SECONDS:
-        return max(1, budget // 2)
-    return budget

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -74,6 +76,27 @@ def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:
 
 def test_no_arguments_is_help() -> None:
     assert "Usage" in CliRunner().invoke(app, []).output
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["disasm", "program"], ["disasm", "program", "--json"]]
+)
+def test_an_output_that_is_full_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "program").write_bytes(bytes([3]) + bytes(15))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    # Unbuffered or not, it is noticed at another place.
+    environment.pop("PYTHONUNBUFFERED", None)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "scripts.cli", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: .*No space left on device\n", done.stderr)
 
 
 def test_as_a_module() -> None:

@@ -62,6 +62,7 @@ class LazyEngine:
 
     config = TINY
     memory_model: MemoryModel = FAST
+    has_time = False
     name = "lazy"
 
     def __init__(self, real: Engine) -> None:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from hw.config_files import load_config
 from hw.isa import Assembler, Loop, MicroOp, pack_uops
@@ -32,9 +33,13 @@ def _endless(folder: Path) -> None:
     (folder / "image.bin").write_bytes(image.tobytes())
 
 
-def test_it_leaves_no_file_and_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [[], ["--engine", "rtl", "--waveform", "wave.fst", "--trace", "timeline.json"]]
+)
+def test_it_leaves_no_file_and_one_line(options: list[str], tmp_path: Path) -> None:
     _endless(tmp_path)
     verb = ["sim", "program.bin", "--image", "image.bin", "--config", "tiny", "-o", "after.bin"]
+    verb += options
     terminal, other_end = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "scripts.cli", *verb],

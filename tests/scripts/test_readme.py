@@ -20,7 +20,9 @@ README = (ROOT / "README.md").read_text()
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the README's program writes."""
+    """A folder with the README's configuration and the files that its program writes."""
+    (config,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "mine.json").write_text(config)
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
@@ -46,6 +48,12 @@ def test_links_lead_somewhere() -> None:
     for document in ROOT.glob("*.md"):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text()):
             assert (ROOT / link).exists(), f"{document.name}: {link}"
+
+
+def test_paths_lead_somewhere() -> None:
+    for document in ROOT.glob("*.md"):
+        for path in re.findall(r"`((?:hw|sim|scripts|tests|docs)/[\w/.]+)`", document.read_text()):
+            assert (ROOT / path).exists(), f"{document.name}: {path}"
 
 
 def test_the_goals_of_make() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import pytest
 import typer
@@ -40,6 +41,19 @@ def test_interruption(capsys: pytest.CaptureFixture[str]) -> None:
         raise KeyboardInterrupt
     assert caught.value.exit_code == 130
     assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_what_was_half_done_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), errors_in_one_line(debug=False):
+        raise KeyboardInterrupt
+    warnings.warn("created but never used", stacklevel=1)
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_an_output_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with errors_in_one_line(debug=False):
+        print_json({})
 
 
 def test_debug_shows_where(capsys: pytest.CaptureFixture[str]) -> None:

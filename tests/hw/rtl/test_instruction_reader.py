@@ -84,8 +84,11 @@ def test_all_lengths(bus_bits: int, slot: int) -> None:
 def test_a_burst_asks_for_eight_instructions_at_most(bus_bits: int) -> None:
     config = HardwareConfig(bus_bits=bus_bits)
     memory, _ = read_program(config, 4096, 40, 0, 1.0)
-    longest = READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes
+    longest = min(READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes, config.longest_burst)
     assert [beats for _, beats in memory.bursts] == [longest] * 5
+    short = config.replace(longest_burst=1)
+    memory, _ = read_program(short, 4096, 8, 0, 1.0)
+    assert {beats for _, beats in memory.bursts} == {1}
     memory, _ = read_program(config, 4096, 1, 0, 1.0)
     assert memory.bursts == [(4096, max(1, INSTRUCTION_BYTES // config.bus_bytes))]
 

@@ -131,6 +131,7 @@ def test_a_deadlock_tells_who_waits_for_what_and_a_launch_ends_it() -> None:
         assert await machine.get(ctx, "compute_waits") == 1 << 8 | 0b10
         assert await machine.get(ctx, "compute_instruction") == 2
         assert await machine.get(ctx, "store_waits") == 0
+        assert await machine.get(ctx, "store_instruction") == NO_INSTRUCTION
         await machine.launch(ctx, 0, len(finish))
         assert await machine.wait(ctx) == Status.DONE
         assert await machine.get(ctx, "error_code") == Fault.NONE

@@ -66,7 +66,7 @@ def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(seed: int) 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sim.functional.engine.FIRST_SLICE_MACS", 1)
-        patch.setattr("sim.functional.engine._adapted", lambda budget, seconds: budget)
+        patch.setattr("sim.functional.engine.next_slice", lambda budget, *_: budget)
         _, memory = launch(
             FunctionalEngine(config), case.program, case.image, progress=looks.append
         )
