@@ -23,9 +23,11 @@ demo: $(STAMP)  ## run a 1024x1024x1024 matrix product on the RTL
 	@$(BIN)/python -m scripts.demo
 
 test: $(STAMP)  ## run the tests (a few minutes on two cores)
+	@.ci/packages
 	$(BIN)/python -m pytest -n auto
 
 test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
+	@.ci/packages
 	$(BIN)/python -m pytest -n auto -m "exhaustive or not exhaustive"
 
 lint: $(STAMP)  ## check format, style, types and the floors' contracts

@@ -1,0 +1,75 @@
+"""Stopped in the middle of a run, by software or by the reset pin."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+from cocotb.handle import HierarchyObject
+
+from hw.faults import Fault
+from hw.registers import Control, Status
+from tests.cocotb.axi_rules import pin
+from tests.cocotb.machine import BOTH, Machine
+from tests.cocotb.programs import busy_program
+
+MEMORY = ("m_axi_ar", "m_axi_r", "m_axi_aw", "m_axi_w", "m_axi_b")
+STOPS = 6
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(share=(0.0, 0.7))
+async def soft_reset(dut: HierarchyObject, share: float) -> None:
+    """What the bus is owed is given, no burst is cut short, nobody is told of an error."""
+    machine = await Machine.power_on(dut)
+    machine.hinder(MEMORY, 1, share)
+    drawn = busy_program(machine.config, 60, 30)
+    rng = random.Random(60)
+    await machine.put("irq_enable", BOTH)
+    for _ in range(STOPS):
+        await machine.launch(drawn.program, drawn.image)
+        await machine.cycles(rng.randrange(20, 400))
+        assert await machine.status() == Status.RUNNING
+        await machine.put("control", Control.SOFT_RESET)
+        assert await machine.poll() == Status(0)
+        assert machine.rules.quiet
+        assert not int(pin(dut, "interrupt").value)
+        assert await machine.get("error_code") == Fault.NONE
+        before = (machine.rules.reads, machine.rules.writes)
+        await machine.cycles(30)
+        assert before == (machine.rules.reads, machine.rules.writes)
+    await machine.run(drawn)
+    assert await machine.get("irq_status") == 0b01
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_launch_while_it_runs(dut: HierarchyObject) -> None:
+    """Is ignored, as is a soft reset of a machine that does nothing."""
+    machine = await Machine.power_on(dut)
+    await machine.put("control", Control.SOFT_RESET)
+    assert await machine.poll() == Status(0)
+    drawn = busy_program(machine.config, 61, 20)
+    await machine.launch(drawn.program, drawn.image)
+    await machine.put("control", Control.LAUNCH)
+    assert await machine.poll() == Status.DONE
+    await machine.check(drawn.expected)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def reset_pin(dut: HierarchyObject) -> None:
+    """Everything is as after power on; nothing is offered on any channel while it is held."""
+    machine = await Machine.power_on(dut)
+    machine.hinder(MEMORY, 2, 0.3)
+    drawn = busy_program(machine.config, 62, 30)
+    rng = random.Random(62)
+    for _ in range(STOPS):
+        await machine.put("irq_enable", BOTH)
+        await machine.launch(drawn.program, drawn.image)
+        await machine.cycles(rng.randrange(20, 400))
+        assert await machine.status() == Status.RUNNING
+        await machine.hold_reset()
+        await machine.release()
+        assert await machine.status() == Status(0)
+        for name in ("irq_enable", "irq_status", "instruction_address", "base_wgt", "cycles"):
+            assert await machine.get(name) == 0, name
+    await machine.run(drawn)

@@ -1,0 +1,33 @@
+"""The configurations that the benches run on."""
+
+from __future__ import annotations
+
+import os
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+
+__all__ = ["CONFIG_VARIABLE", "MACHINES", "TINY", "WIDE", "machine_under_test"]
+
+CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
+"""How a simulator's process is told which of `MACHINES` it holds."""
+
+TINY = load_config("tiny")
+# Weights take four beats, accumulators two, inputs half of one; addresses are longer than 32 bits.
+WIDE = TINY.replace(
+    name="bus128",
+    log_block_in=3,
+    log_block_out=3,
+    log_inp_buffer=8,
+    log_wgt_buffer=10,
+    log_acc_buffer=10,
+    bus_bits=128,
+    address_bits=40,
+    longest_burst=16,
+)
+MACHINES = {config.name: config for config in (TINY, WIDE)}
+
+
+def machine_under_test() -> HardwareConfig:
+    """Inside the simulator: the configuration of the design."""
+    return MACHINES[os.environ[CONFIG_VARIABLE]]

@@ -1,0 +1,28 @@
+"""The generated Verilog under simulators and bus models that others wrote.
+
+The benches themselves are the `bench_*.py` beside this file; they run inside the simulator.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hw.config import HardwareConfig
+from tests.cocotb.machines import TINY, WIDE
+from tests.cocotb.simulators import Simulator, run_benches
+
+ALL = ("bench_registers", "bench_programs", "bench_faults", "bench_stops")
+RUNS = {TINY: ALL, WIDE: ("bench_programs",)}
+
+
+@pytest.mark.parametrize("config", RUNS, ids=lambda config: config.name)
+@pytest.mark.parametrize("simulator", Simulator, ids=lambda simulator: simulator.value)
+def test_every_bench_passes(simulator: Simulator, config: HardwareConfig, tmp_path: Path) -> None:
+    modules = [f"tests.cocotb.{module}" for module in RUNS[config]]
+    outcomes = run_benches(simulator, config, modules, tmp_path)
+    complaints = [f"{one.bench}: {one.complaint}" for one in outcomes if one.complaint]
+    assert not complaints, "\n".join(complaints)
+    for module in modules:
+        assert any(one.bench.startswith(module) for one in outcomes), f"{module}: no bench ran"
