@@ -47,6 +47,10 @@ class HardwareConfig:
     log_wgt_buffer: int = 18
     log_acc_buffer: int = 17
 
+    acc_read_ports: int = 2
+    """Reads of ACC in a cycle. 2: ACC is kept twice, in twice the block RAM. 1: a micro-op with
+    two operands from ACC (ALU without immediate) takes two cycles."""
+
     bus_bits: int = 64
     """Width of the AXI4 data bus."""
     address_bits: int = 32

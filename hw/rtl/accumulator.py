@@ -1,4 +1,4 @@
-"""ACC, its copy for the second operand, and OUT, the mirror of its low bytes."""
+"""ACC, where configured its copy for the second operand, and OUT, the mirror of its low bytes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ BYTE = 8
 
 
 class Accumulator(Block):
-    """The accumulators, in three sets of columns that hold the same values.
+    """The accumulators, in sets of columns that hold the same values.
 
     Block RAM has one write and one read port. A micro-op with two operands from ACC needs two
-    reads a cycle, so ACC is kept twice; a STORE must never compete with either, so the low bytes
-    are kept a third time, as OUT. Every write goes to all three.
+    reads: in one cycle, if ACC is kept twice (`acc_read_ports` 2), else one after the other. A
+    STORE must never compete with either, so the low bytes are kept once more, as OUT. Every write
+    goes to all of them.
 
     Members
     -------
     dst_enable, dst_address, dst_data; src_*
-        The two operands of a micro-op, a cycle later.
+        The two operands of a micro-op, a cycle later. With one read port never both in one cycle.
     out_enable, out_address, out_data
         An element of OUT, a cycle later.
     write_enable, write_address, write_data
@@ -66,21 +67,40 @@ class Accumulator(Block):
             enable.eq(Mux(self.write_enable, ~0, self._dma_enable(m))),
         ]
         data = [self._column_data(m, column) for column in range(self._columns)]
-        for name in ("dst", "src"):
-            for index, value in enumerate(data):
-                column = Column(bits=self._column_bits, depth=self._config.depth(MemoryId.ACC))
-                m.submodules[f"{name}_column_{index}"] = column
-                m.d.comb += [
-                    column.write_enable.eq(enable[index]),
-                    column.write_address.eq(address),
-                    column.write_data.eq(value),
-                    column.read_enable.eq(getattr(self, f"{name}_enable")),
-                    column.read_address.eq(getattr(self, f"{name}_address")),
-                    getattr(self, f"{name}_data")
-                    .word_select(index, self._column_bits)
-                    .eq(column.read_data),
-                ]
+        if self._config.acc_read_ports == 2:
+            for name in ("dst", "src"):
+                read = getattr(self, f"{name}_enable"), getattr(self, f"{name}_address")
+                found = self._copy(m, name, (enable, address, data), read)
+                m.d.comb += getattr(self, f"{name}_data").eq(found)
+        else:
+            turn = Mux(self.dst_enable, self.dst_address, self.src_address)
+            read = self.dst_enable | self.src_enable, turn
+            found = self._copy(m, "only", (enable, address, data), read)
+            m.d.comb += [self.dst_data.eq(found), self.src_data.eq(found)]
         self._mirror(m, enable, address, data)
+
+    def _copy(
+        self,
+        m: Module,
+        name: str,
+        write: tuple[Value, Value, list[Signal]],
+        read: tuple[Value, Value],
+    ) -> Value:
+        """All of ACC with one read port; what it read a cycle ago."""
+        enable, address, data = write
+        found = []
+        for index, value in enumerate(data):
+            column = Column(bits=self._column_bits, depth=self._config.depth(MemoryId.ACC))
+            m.submodules[f"{name}_column_{index}"] = column
+            m.d.comb += [
+                column.write_enable.eq(enable[index]),
+                column.write_address.eq(address),
+                column.write_data.eq(value),
+                column.read_enable.eq(read[0]),
+                column.read_address.eq(read[1]),
+            ]
+            found.append(column.read_data)
+        return Cat(found)
 
     def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
         """OUT takes the low byte of every value that is written, wherever it comes from."""

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 from hw.rtl.block import Block
-from hw.rtl.lane import WIDTH, Lane, LaneControl
+from hw.rtl.lane import WIDTH, Lane, LaneControl, hold_port
 from hw.rtl.mac import VALUE_BITS, tree_levels
 
 __all__ = ["Array"]
@@ -19,7 +19,7 @@ class Array(Block):
 
     Members
     -------
-    control, enable, too_far
+    control, hold, enable, too_far
         As in `Lane`; `too_far` of any lane.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
@@ -30,6 +30,7 @@ class Array(Block):
         acc_bits = WIDTH * config.acc_lanes
         super().__init__(
             {
+                **hold_port(In, config.acc_read_ports),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(config.block_in)),
                 "inp": In(8 * config.element_bytes(MemoryId.INP)),
@@ -46,7 +47,7 @@ class Array(Block):
         too_far = []
         for index in range(self._config.acc_lanes):
             row, column = divmod(index, self._config.block_out)
-            lane = Lane(self._config.block_in)
+            lane = Lane(self._config.block_in, self._config.acc_read_ports)
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.control.eq(self.control),
@@ -57,5 +58,7 @@ class Array(Block):
                 lane.src.eq(self.src.word_select(index, WIDTH)),
                 self.result.word_select(index, WIDTH).eq(lane.result),
             ]
+            if self._config.acc_read_ports == 1:
+                m.d.comb += lane.hold.eq(self.hold)
             too_far.append(lane.too_far)
         m.d.comb += self.too_far.eq(Cat(too_far).any())

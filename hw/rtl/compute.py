@@ -102,7 +102,7 @@ class ComputeModule(Block):
         with m.If(is_loop):
             m.d.comb += gate.ready.eq(~self.halt & ~alone & micro_ops.ready)
         with m.Else():
-            m.d.comb += gate.ready.eq(~self.halt & ~alone & ~micro_ops.valid & pipeline.empty)
+            m.d.comb += gate.ready.eq(~self.halt & ~alone & ~micro_ops.active & pipeline.empty)
 
         loop_index = Signal(INDEX_BITS, reset_less=True)
         index = Signal(INDEX_BITS, reset_less=True)
@@ -147,7 +147,7 @@ class ComputeModule(Block):
             self.bad_shift.eq(pipeline.bad_shift),
             self.fault_index.eq(pipeline.fault_index),
         ]
-        in_loops = micro_ops.valid | ~pipeline.empty
+        in_loops = micro_ops.active | ~pipeline.empty
         m.d.comb += self.status.end_index.eq(Mux(ends_alone, index, pipeline.end_index))
         self._report(m, gate, dma, in_loops | alone, ends_alone | pipeline.ends, index)
 
@@ -211,6 +211,8 @@ class ComputeModule(Block):
             acc.out_address.eq(self.out_address),
             self.out_data.eq(acc.out_data),
         ]
+        if config.acc_read_ports == 1:
+            m.d.comb += array.hold.eq(pipeline.hold)
         with m.If(~write.pad):
             m.d.comb += uop.write_data.eq(write.data)
         wiring.connect(m, dma.write, acc.dma)

@@ -2,13 +2,13 @@
 
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Flow, In, Member, Out
 
 from hw.rtl.alu import Alu
 from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac, tree_levels
 
-__all__ = ["Forward", "Lane", "LaneControl"]
+__all__ = ["Forward", "Hold", "Lane", "LaneControl", "hold_port"]
 
 WIDTH = 32
 
@@ -42,16 +42,40 @@ class LaneControl(data.Struct):
     op: 3
 
 
+class Hold(data.Struct):
+    """Where ACC has one read port: the second operand, read a cycle before the first, is kept."""
+
+    take: 1
+    from_write: 1
+    """The micro-op three ahead of its own writes it in this cycle."""
+    from_written: 1
+    """The micro-op four ahead wrote it while it was read."""
+
+
+def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
+    """The port `hold`, for blocks of a machine that has it."""
+    return {"hold": flow(Hold)} if acc_read_ports == 1 else {}
+
+
 class Lane(Block):
     """32 bits of every accumulator, and all that computes them.
 
     A micro-op's operands are read from ACC two cycles before it executes. Up to three micro-ops
     ahead of it may still be writing them, so each operand can come from three other places.
 
+    Parameters
+    ----------
+    block_in
+        Length of the vectors.
+    acc_read_ports
+        As in the configuration: with 1, the second operand is read, and held, a cycle earlier.
+
     Members
     -------
     control, enable
         For all lanes alike; `enable` is the dot product's.
+    hold
+        For all lanes alike; only with one read port.
     inp, wgt
         Vectors of signed bytes.
     dst, src
@@ -62,10 +86,12 @@ class Lane(Block):
         The micro-op that executes shifts by a value outside -31..31.
     """
 
-    def __init__(self, block_in: int) -> None:
+    def __init__(self, block_in: int, acc_read_ports: int = 2) -> None:
         self._block_in = block_in
+        self._holds = acc_read_ports == 1
         super().__init__(
             {
+                **hold_port(In, acc_read_ports),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(block_in)),
                 "inp": In(VALUE_BITS * block_in),
@@ -84,6 +110,7 @@ class Lane(Block):
         written = Signal(signed(WIDTH), reset_less=True)
         a = Signal(signed(WIDTH), reset_less=True)
         b = Signal(signed(WIDTH), reset_less=True)
+        src = self._held(m, written) if self._holds else self.src
         a_from_execute = Signal(reset_less=True)
         b_from_execute = Signal(reset_less=True)
 
@@ -105,7 +132,7 @@ class Lane(Block):
             with m.Elif(control.src.from_written):
                 m.d.sync += b.eq(written)
             with m.Else():
-                m.d.sync += b.eq(self.src)
+                m.d.sync += b.eq(src)
 
         m.d.comb += [
             mac.enable.eq(self.enable),
@@ -124,3 +151,15 @@ class Lane(Block):
                 m.d.sync += self.result.eq(0)
             with m.Else():
                 m.d.sync += self.result.eq(alu.a + mac.dot)
+
+    def _held(self, m: Module, written: Signal) -> Signal:
+        """The second operand, as of the cycle before the first one is gathered."""
+        held = Signal(signed(WIDTH), reset_less=True)
+        with m.If(self.hold.take):
+            with m.If(self.hold.from_write):
+                m.d.sync += held.eq(self.result)
+            with m.Elif(self.hold.from_written):
+                m.d.sync += held.eq(written)
+            with m.Else():
+                m.d.sync += held.eq(self.src)
+        return held

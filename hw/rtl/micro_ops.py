@@ -1,4 +1,4 @@
-"""Walks a GEMM's or ALU's loops: one micro-op a cycle, with the offsets of its operands."""
+"""Walks a GEMM's or ALU's loops, a micro-op at a time, with the offsets of its operands."""
 
 from __future__ import annotations
 
@@ -28,12 +28,16 @@ def offsets_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 class MicroOps(Block):
-    """The loop nest `for outer, for inner, for micro-op`, innermost fastest.
+    """The loop nest `for outer, for inner, for micro-op`, innermost fastest, one a cycle.
+
+    Where ACC has one read port, each micro-op with two operands from it comes after an empty cycle,
+    in which the pipeline reads the first of them.
 
     Members
     -------
     start, word
-        A new instruction. Only while `ready`; its first micro-op goes out one cycle later.
+        A new instruction. Only while `ready`; its first micro-op, or the empty cycle before it,
+        comes one cycle later.
     ready
         Nothing goes out in this cycle, or the last micro-op does: two instructions can follow
         each other without a gap.
@@ -42,6 +46,8 @@ class MicroOps(Block):
         whether it is its instruction's last.
     current
         The instruction it belongs to.
+    active
+        An instruction is under way: micro-ops go out, or will.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -56,6 +62,7 @@ class MicroOps(Block):
                 "offsets": Out(offsets_layout(config)),
                 "last": Out(1),
                 "current": Out(INSTRUCTION_BITS),
+                "active": Out(1),
             }
         )
 
@@ -89,16 +96,25 @@ class MicroOps(Block):
         inner_left = Signal(loops.iter_in.shape(), reset_less=True)
         kernel_ends = Signal()
         inner_ends = Signal()
+        nest_ends = Signal()
         m.d.comb += [
             kernel_ends.eq(uop + 1 == loops.uop_end),
             inner_ends.eq(kernel_ends & (inner_left == 1)),
-            self.valid.eq(running),
+            nest_ends.eq(inner_ends & (outer_left == 1)),
+            self.active.eq(running),
             self.uop.eq(uop),
             self.offsets.eq(inner),
-            self.last.eq(inner_ends & (outer_left == 1)),
-            self.ready.eq(~running | self.last),
+            self.last.eq(nest_ends),
+            self.ready.eq(~running | (self.valid & nest_ends)),
         ]
-        with m.If(running):
+        if self._config.acc_read_ports == 1:
+            # The second of the two cycles that a micro-op with two operands from ACC takes.
+            second = Signal()
+            m.d.comb += self.valid.eq(running & (second | ~is_alu | alu.use_imm))
+            m.d.sync += second.eq(running & ~self.valid)
+        else:
+            m.d.comb += self.valid.eq(running)
+        with m.If(self.valid):
             m.d.sync += uop.eq(uop + 1)
             with m.If(kernel_ends):
                 m.d.sync += [uop.eq(loops.uop_bgn), inner_left.eq(inner_left - 1)]
@@ -109,7 +125,7 @@ class MicroOps(Block):
                 for name in layout.members:
                     advanced = outer[name] + outer_factor[name]
                     m.d.sync += [outer[name].eq(advanced), inner[name].eq(advanced)]
-            with m.If(self.last):
+            with m.If(nest_ends):
                 m.d.sync += running.eq(0)
         with m.If(self.start):
             new = data.View(view_of(gemm_layout(self._config)), self.word)

@@ -8,7 +8,7 @@ from hw.config import HardwareConfig
 from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, uop_layout
 from hw.memories import MemoryId
 from hw.rtl.block import Block
-from hw.rtl.lane import LaneControl
+from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.mac import tree_levels
 from hw.rtl.micro_ops import offsets_layout
@@ -30,6 +30,9 @@ class Pipeline(Block):
     ALU differ in what a stage does, never in when: hence results are written in order, and one
     rule of forwarding serves both.
 
+    Where ACC has one read port, a micro-op's second operand is read a stage before the first, in
+    the empty cycle that `MicroOps` leaves ahead of it, and held.
+
     Members
     -------
     valid, offsets, last, current, index
@@ -42,7 +45,7 @@ class Pipeline(Block):
         Reads of INP and WGT.
     dst_enable, dst_address, src_enable, src_address
         Reads of ACC.
-    mac_enable, control, too_far
+    mac_enable, control, hold, too_far
         To and from the lanes.
     write_enable, write_address
         The result goes to ACC.
@@ -59,6 +62,7 @@ class Pipeline(Block):
         acc = config.index_bits(MemoryId.ACC)
         super().__init__(
             {
+                **hold_port(Out, config.acc_read_ports),
                 "valid": In(1),
                 "offsets": In(offsets_layout(config)),
                 "last": In(1),
@@ -134,14 +138,15 @@ class Pipeline(Block):
             m.d.sync += flows[stage].eq(flows[stage - 1])
 
         uses_array = flows[2].gemm & ~flows[2].reset
+        src_read = read if self._config.acc_read_ports == 2 else read - 1
         m.d.comb += [
             self.array_enable.eq(valid[2] & uses_array),
             self.inp_address.eq(flows[2].src),
             self.wgt_address.eq(flows[2].wgt),
             self.dst_enable.eq(valid[read]),
             self.dst_address.eq(flows[read].dst),
-            self.src_enable.eq(valid[read] & flows[read].tensor),
-            self.src_address.eq(flows[read].src),
+            self.src_enable.eq(valid[src_read] & flows[src_read].tensor),
+            self.src_address.eq(flows[src_read].src),
             self.mac_enable.eq(
                 Cat(
                     valid[stage] & flows[stage].gemm & ~flows[stage].reset
@@ -234,3 +239,11 @@ class Pipeline(Block):
             control.execute_reset.eq(flows[execute].reset),
             control.op.eq(flows[execute].op),
         ]
+        if self._config.acc_read_ports == 1:
+            reading = flows[gather - 1]
+            sources = forward(reading.src, reading.tensor)
+            m.d.comb += [
+                self.hold.take.eq(valid[gather - 1] & reading.tensor),
+                self.hold.from_write.eq(sources["from_write"]),
+                self.hold.from_written.eq(sources["from_written"]),
+            ]

@@ -95,7 +95,8 @@ def measure(config: HardwareConfig) -> list[Line]:
 
 
 def _micro_ops(bench: _Bench) -> list[Line]:
-    """One a cycle, whatever the accumulators."""
+    """One a cycle, whatever the accumulators; with one read port of ACC, the ALU's with two
+    operands from it one in two."""
     fast = MEMORY_PRESETS["fast"]
     one = (0, 1)
 
@@ -118,8 +119,14 @@ def _micro_ops(bench: _Bench) -> list[Line]:
             AluOp.ADD, (0, 3), (Loop(n // 3 // 16), Loop(16, dst=1, src=0))
         ),
     }
+    tensor = 3 - bench.config.acc_read_ports
     return [
-        Line(what, bench.slope(fast, fill, 768, 7680), "cycles a micro-op", 1)
+        Line(
+            what,
+            bench.slope(fast, fill, 768, 7680),
+            "cycles a micro-op",
+            tensor if what.startswith("ALU tensor") else 1,
+        )
         for what, fill in kinds.items()
     ]
 
@@ -127,7 +134,7 @@ def _micro_ops(bench: _Bench) -> list[Line]:
 def _gaps(bench: _Bench) -> list[Line]:
     """Idle cycles between instructions of 64 micro-ops that need not wait for each other.
 
-    A hundred instructions are more than fetch reads ahead, which delays the first LOAD.
+    Two hundred instructions are more than fetch reads ahead, which delays the first LOAD.
     """
     loop = (Loop(64, dst=1, src=1),)
 
@@ -143,7 +150,7 @@ def _gaps(bench: _Bench) -> list[Line]:
     kinds: dict[str, Fill] = {"GEMM to GEMM": gemms, "ALU to ALU": alus, "GEMM to ALU": both}
     fast = MEMORY_PRESETS["fast"]
     return [
-        Line(what, bench.slope(fast, fill, 100, 200) - 64, "idle cycles", 2)
+        Line(what, bench.slope(fast, fill, 200, 400) - 64, "idle cycles", 2)
         for what, fill in kinds.items()
     ]
 
@@ -240,9 +247,21 @@ def _fetch(bench: _Bench) -> list[Line]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table for the configuration named (default `pynq`); 1 where a line falls short."""
+    """Print the table for each configuration named; 1 where a line falls short.
+
+    By default `pynq`, as it is and with one read port of ACC.
+    """
     names = sys.argv[1:] if argv is None else argv
-    config = load_config(names[0] if names else "pynq")
+    configs = [load_config(name) for name in names]
+    if not configs:
+        pynq = load_config("pynq")
+        configs = [pynq, pynq.replace(name="pynq, acc_read_ports 1", acc_read_ports=1)]
+    # Every configuration is measured, whatever the first one gave.
+    return 0 if all([_met(config) for config in configs]) else 1
+
+
+def _met(config: HardwareConfig) -> bool:
+    """Measure and print; whether every line is met."""
     lines = measure(config)
     table = Table("", "measured", "", "required", title=f"Throughput of the RTL, {config.name}")
     for line in lines:
@@ -250,7 +269,7 @@ def main(argv: list[str] | None = None) -> int:
         mark = "" if line.met else "[red]short[/]"
         table.add_row(line.what, f"{line.measured:.3f}", line.unit, f"{sign} {line.limit:g} {mark}")
     Console().print(table)
-    return 0 if all(line.met for line in lines) else 1
+    return all(line.met for line in lines)
 
 
 if __name__ == "__main__":

@@ -46,9 +46,10 @@ UNCOMMON = (
         compute_buffer=256,
         address_bits=64,
     ),
-    # A tall array of single columns; limits that are no powers of two.
+    # A tall array of single columns; limits that are no powers of two; one read port of ACC.
     _SMALL.replace(
         name="tall",
+        acc_read_ports=1,
         log_batch=2,
         log_block_in=1,
         log_block_out=0,
@@ -58,9 +59,10 @@ UNCOMMON = (
         reads_in_flight=3,
         writes_in_flight=5,
     ),
-    # More input than output channels, three levels of adders.
+    # More input than output channels, three levels of adders; one read port of ACC.
     HardwareConfig(
         name="deep",
+        acc_read_ports=1,
         log_uop_buffer=10,
         log_inp_buffer=12,
         log_wgt_buffer=16,

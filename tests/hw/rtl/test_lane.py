@@ -15,6 +15,8 @@ from tests.support.rtl import Context, seeds, simulate
 
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""
+HELD = ("from_write", "from_written")
+"""Where a second operand that is read ahead can come from."""
 GARBAGE = -0x21524111
 """What memory gives of an element that is written while it is read."""
 
@@ -34,8 +36,13 @@ class MicroOp:
     result: int = 0
 
 
-def random_slots(rng: random.Random, block: int, count: int) -> list[MicroOp | None]:
-    """Micro-ops with their results, and bubbles between them. Memory starts at zero."""
+def random_slots(
+    rng: random.Random, block: int, count: int, ports: int = 2
+) -> list[MicroOp | None]:
+    """Micro-ops with their results, and bubbles between them. Memory starts at zero.
+
+    With one read port of ACC, a micro-op that reads it twice comes after a bubble.
+    """
     memory = [0] * ELEMENTS
     slots: list[MicroOp | None] = []
     for _ in range(count):
@@ -58,6 +65,8 @@ def random_slots(rng: random.Random, block: int, count: int) -> list[MicroOp | N
             wgt=[rng.randint(-128, 127) for _ in range(block)],
         )
         micro_op.result = memory[dst] = executed(micro_op, memory)
+        if ports == 1 and micro_op.src is not None:
+            slots.append(None)
         slots.append(micro_op)
     return slots
 
@@ -87,8 +96,9 @@ def executed(micro_op: MicroOp, memory: list[int]) -> int:
 class Surroundings:
     """The pipeline and ACC around a lane: slot `n` is gathered in cycle `n`."""
 
-    def __init__(self, lane: Lane, block: int, slots: list[MicroOp | None]) -> None:
+    def __init__(self, lane: Lane, block: int, slots: list[MicroOp | None], ports: int = 2) -> None:
         self.lane = lane
+        self.holds = ports == 1
         self.levels = tree_levels(block)
         self.slots = slots
 
@@ -96,7 +106,7 @@ class Surroundings:
         return self.slots[cycle] if 0 <= cycle < len(self.slots) else None
 
     def memory(self, element: int, cycle: int) -> int:
-        """What was read for the gathering in `cycle`: a write three slots ahead was under way."""
+        """What memory gives in `cycle`: a write three slots ahead came too late for it."""
         just = self.slot(cycle - 3)
         if just is not None and just.dst == element:
             return GARBAGE
@@ -126,8 +136,11 @@ class Surroundings:
                 "src": self.forward(gathered.src, cycle),
             }
             ctx.set(self.lane.dst, self.memory(gathered.dst, cycle))
-            src = GARBAGE if gathered.src is None else self.memory(gathered.src, cycle)
-            ctx.set(self.lane.src, src)
+            if not self.holds:
+                src = GARBAGE if gathered.src is None else self.memory(gathered.src, cycle)
+                ctx.set(self.lane.src, src)
+        if self.holds:
+            self.hold(ctx, cycle)
         if executes is not None:
             control |= {
                 "execute": 1,
@@ -146,17 +159,31 @@ class Surroundings:
             enable |= int(micro_op is not None and micro_op.gemm and not micro_op.reset) << stage
         ctx.set(self.lane.enable, enable)
 
+    def hold(self, ctx: Context, cycle: int) -> None:
+        """What the next slot's micro-op reads second is there now, and only now."""
+        following = self.slot(cycle + 1)
+        element = following.src if following is not None else None
+        if element is None:
+            ctx.set(self.lane.hold, {"take": 0})
+            ctx.set(self.lane.src, GARBAGE)
+            return
+        forward = self.forward(element, cycle)
+        ctx.set(self.lane.hold, {"take": 1, **{name: forward[name] for name in HELD}})
+        ctx.set(self.lane.src, self.memory(element, cycle))
+
 
 def packed(vector: list[int]) -> int:
     return int.from_bytes(bytes(value & 0xFF for value in vector), "little")
 
 
 @pytest.mark.parametrize("seed", seeds(3))
-@pytest.mark.parametrize("block", [1, 4, 8, 32])
-def test_forwards_results_at_every_distance(block: int, seed: int) -> None:
-    slots = random_slots(random.Random(seed), block, 150)
-    lane = Lane(block)
-    around = Surroundings(lane, block, slots)
+@pytest.mark.parametrize(
+    ("block", "ports"), [(1, 2), (4, 2), (8, 2), (32, 2), (2, 1), (8, 1), (32, 1)]
+)
+def test_forwards_results_at_every_distance(block: int, ports: int, seed: int) -> None:
+    slots = random_slots(random.Random(seed), block, 150, ports)
+    lane = Lane(block, ports)
+    around = Surroundings(lane, block, slots, ports)
 
     async def bench(ctx: Context) -> None:
         for cycle in range(-around.levels, len(slots) + 2):

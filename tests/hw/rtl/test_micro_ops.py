@@ -16,7 +16,13 @@ from hw.rtl.micro_ops import MicroOps, offsets_layout
 from tests.support.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")
-CONFIGS = (TINY, load_config("pynq"), TINY.replace(log_inp_buffer=10), TINY.replace(log_batch=1))
+CONFIGS = (
+    TINY,
+    load_config("pynq"),
+    TINY.replace(log_inp_buffer=10),
+    TINY.replace(log_batch=1),
+    TINY.replace(acc_read_ports=1),
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
     src = factors(MemoryId.ACC)
     return Alu(
         op=AluOp.ADD,
-        use_imm=False,
+        use_imm=rng.random() < 0.4,
         imm=rng.randint(-1000, 1000),
         src_factor_out=src[0],
         src_factor_in=src[1],
@@ -94,7 +100,9 @@ def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
 
 @pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("config", CONFIGS)
-def test_walks_loops_without_a_gap(config: HardwareConfig, seed: int) -> None:
+def test_walks_loops_without_a_gap_but_where_acc_has_one_port(
+    config: HardwareConfig, seed: int
+) -> None:
     rng = random.Random(seed)
     micro_ops = MicroOps(config)
     layout = offsets_layout(config)
@@ -115,12 +123,21 @@ def test_walks_loops_without_a_gap(config: HardwareConfig, seed: int) -> None:
             await ctx.tick()
             ctx.set(micro_ops.start, 0)
             ctx.set(micro_ops.word, rng.getrandbits(128))
+            two_operands = isinstance(loops, Alu) and not loops.use_imm
             for number, issue in enumerate(expected(loops)):
-                if number:
+                if config.acc_read_ports == 1 and two_operands:
+                    if number:
+                        await ctx.tick()
+                    assert not ctx.get(micro_ops.valid)
+                    assert not ctx.get(micro_ops.ready)
+                    assert ctx.get(micro_ops.active)
+                    await ctx.tick()
+                elif number:
                     assert not ctx.get(micro_ops.ready)
                     await ctx.tick()
                 offsets = layout.from_bits(ctx.get(micro_ops.offsets.as_value()))
                 assert ctx.get(micro_ops.valid)
+                assert ctx.get(micro_ops.active)
                 assert ctx.get(micro_ops.current) == word
                 found = Issue(
                     uop=ctx.get(micro_ops.uop),
@@ -133,6 +150,7 @@ def test_walks_loops_without_a_gap(config: HardwareConfig, seed: int) -> None:
                 assert ctx.get(micro_ops.ready) == issue.last
         await ctx.tick()
         assert not ctx.get(micro_ops.valid)
+        assert not ctx.get(micro_ops.active)
 
     simulate(micro_ops, bench)
 

@@ -21,9 +21,14 @@ BLOCKS = (0, 2, 4, 7)
 """log2 of block_in: none to four levels of the adder tree."""
 
 
-def machine(log_block_in: int) -> HardwareConfig:
+MACHINES = ((0, 2), (2, 2), (4, 2), (7, 2), (1, 1), (4, 1), (7, 1))
+"""The same, and the read ports of ACC."""
+
+
+def machine(log_block_in: int, acc_read_ports: int = 2) -> HardwareConfig:
     """A tiny machine with another number of input channels."""
     return TINY.replace(
+        acc_read_ports=acc_read_ports,
         log_block_in=log_block_in,
         log_inp_buffer=5 + log_block_in,
         log_wgt_buffer=6 + log_block_in,
@@ -124,7 +129,8 @@ def random_issue(rng: random.Random, config: HardwareConfig, instruction: Gemm |
 
 
 def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> list[Issue | None]:
-    """Instructions of a few micro-ops each, with bubbles."""
+    """Instructions of a few micro-ops each, with bubbles: where ACC has one read port, always one
+    before a micro-op with two operands from it."""
     issues: list[Issue | None] = []
     index = rng.randrange(1 << 31)
     while len(issues) < count:
@@ -133,6 +139,8 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
         length = rng.randint(1, 5)
         for number in range(length):
             issue = random_issue(rng, config, instruction)
+            if config.acc_read_ports == 1 and issue.tensor:
+                issues.append(None)
             issues.append(replace(issue, index=index, last=number == length - 1))
             if rng.random() < 0.2:
                 issues.append(None)
@@ -179,11 +187,18 @@ class Stand:
             assert ctx.get(p.inp_address) == indexed.src
             assert ctx.get(p.wgt_address) == indexed.wgt
         assert ctx.get(p.dst_enable) == (reads is not None)
-        assert ctx.get(p.src_enable) == (reads is not None and reads.tensor)
         if reads is not None:
             assert ctx.get(p.dst_address) == reads.dst
-            if reads.tensor:
-                assert ctx.get(p.src_address) == reads.src
+        early = self.config.acc_read_ports == 1
+        second = self.at(1 + self.levels, cycle) if early else reads
+        tensor = second is not None and second.tensor
+        assert ctx.get(p.src_enable) == tensor
+        if tensor:
+            assert second is not None
+            assert ctx.get(p.src_address) == second.src
+        if early:
+            assert not (ctx.get(p.dst_enable) and ctx.get(p.src_enable))
+            self._compare_hold(ctx, cycle)
         for stage in range(1 + self.levels):
             issue = self.at(3 + stage, cycle)
             multiplies = issue is not None and issue.multiplies
@@ -222,6 +237,17 @@ class Stand:
             op = executes.instruction.op if isinstance(executes.instruction, Alu) else AluOp.ADD
             assert ctx.get(control.op) == op
 
+    def _compare_hold(self, ctx: Context, cycle: int) -> None:
+        """The second operand is at the memory's output while its micro-op reads the first."""
+        hold = self.pipeline.hold
+        reads = self.at(2 + self.levels, cycle)
+        tensor = reads is not None and reads.tensor
+        assert ctx.get(hold.take) == tensor
+        if reads is not None and tensor:
+            for name, stage in (("from_write", self.depth), ("from_written", self.depth + 1)):
+                writer = self.at(stage, cycle)
+                assert ctx.get(hold[name]) == (writer is not None and writer.dst == reads.src)
+
     @staticmethod
     def _compare_forward(
         ctx: Context, forward: Any, index: int, used: bool, ahead: list[Issue | None]
@@ -234,10 +260,10 @@ class Stand:
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-@pytest.mark.parametrize("log_block_in", BLOCKS)
-def test_every_micro_op_in_its_stage(log_block_in: int, seed: int) -> None:
+@pytest.mark.parametrize(("log_block_in", "ports"), MACHINES)
+def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -> None:
     rng = random.Random(seed)
-    config = machine(log_block_in)
+    config = machine(log_block_in, ports)
     stand = Stand(config, random_issues(rng, config, 90))
 
     async def bench(ctx: Context) -> None:
