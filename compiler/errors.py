@@ -1,0 +1,65 @@
+"""Errors of the compiler's floor, all rooted in `CompilerError`."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CodegenError",
+    "CompilerError",
+    "IRError",
+    "ParseError",
+    "ReplayError",
+    "ScheduleError",
+    "TensorError",
+]
+
+
+class CompilerError(Exception):
+    """Root of every error that the `compiler` package raises on purpose."""
+
+
+class IRError(CompilerError):
+    """A program of the loop language that means nothing: types, scopes, shapes, bounds."""
+
+
+class ParseError(IRError):
+    """A text that is no program.
+
+    Attributes
+    ----------
+    line, column
+        Where in the text, both from 1.
+    """
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {message}")
+        self.line = line
+        self.column = column
+
+
+class TensorError(CompilerError):
+    """A tensor expression that means nothing: ranks, shapes, types, axes."""
+
+
+class ScheduleError(CompilerError):
+    """A primitive that cannot be applied, or cannot be shown to keep the result.
+
+    Attributes
+    ----------
+    primitive
+        The primitive, as it is written in a trace.
+    reason
+        Why; names loops, buffers and numbers.
+    """
+
+    def __init__(self, primitive: str, reason: str) -> None:
+        super().__init__(f"{primitive}: {reason}")
+        self.primitive = primitive
+        self.reason = reason
+
+
+class ReplayError(CompilerError):
+    """A trace that cannot be read, or lacks a choice."""
+
+
+class CodegenError(CompilerError):
+    """A program that a back end cannot express, or native code that cannot run here."""

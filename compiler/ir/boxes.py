@@ -1,0 +1,186 @@
+"""Boxes: what a set of turns of loops touches of a buffer, as one box of constant shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler.errors import IRError
+from compiler.ir.divisions import Divisions, divided
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.index_arithmetic import binary_sum, chain
+from compiler.ir.interval import Ranges, speaks_of_data
+from compiler.ir.linear import Linear
+from compiler.ir.normal import Normaliser
+from compiler.ir.visit import variables
+
+__all__ = ["Box", "NotABox", "box", "union"]
+
+
+class NotABox(IRError):
+    """Accesses that no box of constant shape is known to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """From `lower`, `shape` elements along each dimension."""
+
+    lower: tuple[Expr, ...]
+    shape: tuple[int, ...]
+
+
+_Span: TypeAlias = tuple[Linear, int]
+"""The integers from a sum of outer variables up to that sum plus a number."""
+
+
+def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[int]) -> Box:
+    """A box that holds `indices` for all values of the inner variables.
+
+    Parameters
+    ----------
+    indices
+        Of one access, an expression for each dimension.
+    inner
+        Variables that the box is to cover.
+    outer
+        Variables that it may depend on. Those that neither names count as outer ones of any value.
+    within
+        The buffer's shape, elements. A dimension of which a box as long or longer would be needed,
+        or an element of an array decides the index, is taken whole.
+
+    Returns
+    -------
+    Box
+        The least, where indices are sums of variables, quotients and remainders that ranges take
+        apart; else perhaps more. `lower` speaks of outer variables; it may be below 0, and lower
+        plus shape above `within`, where the access is. No values of an inner variable: shape 0.
+
+    Raises
+    ------
+    NotABox
+        For an inner variable without bounds, and for indices that are no INDEX for each dimension.
+    """
+    if len(indices) != len(within):
+        raise NotABox(f"{len(indices)} indices in a buffer of {len(within)} dimensions")
+    for name, found in inner.items():
+        if found.bounds is None:
+            raise NotABox(f"{name} is not bounded: from {found.low} to {found.high}")
+    for each in indices:
+        if each.dtype != INDEX:
+            raise NotABox(f"an index is of the type {INDEX}, not {each.dtype}")
+    if any(each.empty for each in inner.values()):
+        return Box(tuple(Const(0) for _ in within), tuple(0 for _ in within))
+    spans = _Spans(inner, outer)
+    sides = [spans.side(each, extent) for each, extent in zip(indices, within, strict=True)]
+    return Box(tuple(low for low, _ in sides), tuple(extent for _, extent in sides))
+
+
+def union(boxes: Sequence[Box], within: Sequence[int], outer: Ranges) -> Box:
+    """A box around all of some boxes of one buffer, of shape `within`.
+
+    A dimension is taken whole where the distance between two of them is not constant.
+    """
+    filled = [each for each in boxes if 0 not in each.shape]
+    if not filled:
+        return Box(tuple(Const(0) for _ in within), tuple(0 for _ in within))
+    normal = Normaliser(outer)
+    sides = [
+        _around([(normal.linear(each.lower[axis]), each.shape[axis]) for each in filled], normal)
+        for axis in range(len(within))
+    ]
+    cut = [
+        (Const(0), extent) if side is None or side[1] >= extent else (side[0].expr(), side[1])
+        for side, extent in zip(sides, within, strict=True)
+    ]
+    return Box(tuple(low for low, _ in cut), tuple(extent for _, extent in cut))
+
+
+def _around(sides: Sequence[tuple[Linear, int]], normal: Normaliser) -> tuple[Linear, int] | None:
+    """Start and length around several; None where they move against each other."""
+    first = sides[0][0]
+    low, high = 0, 0
+    for start, extent in sides:
+        offset = normal.sums.interval(start - first).only
+        if offset is None:
+            return None
+        low, high = min(low, offset), max(high, offset + extent)
+    return first.shifted(low), high - low
+
+
+class _Spans:
+    """Finds between which sums of outer variables a sum of all variables lies."""
+
+    def __init__(self, inner: Ranges, outer: Ranges) -> None:
+        self._inner = inner
+        self._normal = Normaliser({**outer, **inner})
+        self._sums: Divisions = self._normal.sums
+
+    def side(self, index: Expr, extent: int) -> tuple[Expr, int]:
+        """Where a box begins along one dimension, and its length there."""
+        whole = Const(0), extent
+        value = self._normal.linear(index)
+        if any(speaks_of_data(atom) for atom, _ in value.terms):
+            return whole
+        span = self._span(value)
+        return whole if span is None or span[1] + 1 >= extent else (span[0].expr(), span[1] + 1)
+
+    def _span(self, value: Linear) -> _Span | None:
+        """None if no bound is known."""
+        lower, width = Linear((), value.constant), 0
+        for atom, factor in value.terms:
+            span = self._atom(atom)
+            if span is None:
+                return None
+            lower = lower + span[0].times(factor)
+            width += span[1] * abs(factor)
+            if factor < 0:
+                lower = lower.shifted(span[1] * factor)
+        return self._sums.joined(lower), width
+
+    def _atom(self, atom: Expr) -> _Span | None:
+        names = variables(atom)
+        found = self._sums.interval(Linear.atom(atom)).bounds
+        if names.isdisjoint(self._inner):
+            return Linear.atom(atom), 0
+        bounded = None if found is None else (Linear((), found[0]), found[1] - found[0])
+        if names <= self._inner.keys():
+            return bounded
+        span = self._mixed(atom)
+        if span is None or (bounded is not None and bounded[1] <= span[1]):
+            return bounded
+        return span
+
+    def _mixed(self, atom: Expr) -> _Span | None:
+        """Of an atom of inner and outer variables."""
+        match atom:
+            case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
+                inner = divided(atom, op)
+                span = None if inner is None else self._span(inner[0])
+                if inner is None or span is None:
+                    return None
+                return self._divided(op, *span, inner[1])
+            case Binary(op=BinaryOp.MIN | BinaryOp.MAX as op):
+                spans = [self._span(self._sums.of(each)) for each in chain(op, atom)]
+                known = [span for span in spans if span is not None]
+                if len(known) < len(spans):
+                    return None
+                lower = known[0][0]
+                for other, _ in known[1:]:
+                    lower = binary_sum(op, lower, other, self._sums)
+                # Each is at most so much above its own lower end.
+                return lower, max(width for _, width in known)
+            case _:
+                return None
+
+    def _divided(self, op: BinaryOp, lower: Linear, width: int, divisor: int) -> _Span | None:
+        """Of the quotient, or remainder, of what lies from `lower` up to `lower + width`."""
+        start = self._sums.interval(self._sums.remainder(lower, divisor)).high
+        assert start is not None
+        if op is BinaryOp.FLOORDIV:
+            # As far into a period as `lower` can lie, so many periods end at most.
+            return self._sums.quotient(lower, divisor), (start + width) // divisor
+        if start + width < divisor:
+            return self._sums.remainder(lower, divisor), width
+        return None

@@ -1,0 +1,212 @@
+"""Quotients and remainders of sums, by positive numbers, and sums of them.
+
+The one idea: if a sum is `g * a + b`, and `b` stays within one period of `g`, that is, if
+`b // g` is the same number `k` for all values of `b`, then `(g * a + b) // g` is `a + k`. Divisors
+`c` that are multiples of `g` follow: `(g * a + b) // c` is `(a + k) // (c // g)`.
+
+Where elements of arrays take part, sums may overflow, and these laws do not hold of sums that do:
+see `exact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
+from compiler.ir.interval import Interval, Ranges, interval, speaks_of_data
+from compiler.ir.linear import Linear, linear
+
+__all__ = ["Divisions", "divided", "steps"]
+
+
+class Divisions:
+    """Arithmetic of sums whose atoms are simplified, where variables have their ranges."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.ranges = ranges
+        self._intervals: dict[Expr, Interval] = {}
+
+    def interval(self, value: Linear) -> Interval:
+        """Where an exact sum lies."""
+        found = Interval(value.constant, value.constant)
+        for atom, factor in value.terms:
+            found += self._of_atom(atom).times(factor)
+        return found
+
+    def _of_atom(self, atom: Expr) -> Interval:
+        if isinstance(atom, Var):
+            return self.ranges.get(atom.name) or interval(atom, self.ranges)
+        found = self._intervals.get(atom)
+        if found is None:
+            found = self._intervals[atom] = interval(atom, self.ranges)
+        return found
+
+    def exact(self, value: Linear) -> bool:
+        """Whether its value is that of unbounded integers. Of variables alone it is, by contract;
+        with elements of arrays, if intervals show it, or if the sum is one atom."""
+        if all(isinstance(atom, Var) or not speaks_of_data(atom) for atom, _ in value.terms):
+            return True
+        if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
+            return True
+        ends = self.interval(value).bounds
+        return ends is not None and INDEX.low <= ends[0] and ends[1] <= INDEX.high
+
+    def atom(self, expr: Expr) -> Linear:
+        """`expr` as it is, or the number that it always is."""
+        only = interval(expr, self.ranges).only
+        return Linear.atom(expr) if only is None else Linear((), only)
+
+    def of(self, expr: Expr) -> Linear:
+        """A simplified expression as an exact sum."""
+        found = linear(expr)
+        return found if self.exact(found) else Linear.atom(expr)
+
+    def period(self, value: Linear, length: int) -> int | None:
+        """The number that `value // length` always is, if it is always the same."""
+        ends = self.interval(value).bounds
+        if ends is None or ends[0] // length != ends[1] // length:
+            return None
+        return ends[0] // length
+
+    def quotient(self, value: Linear, divisor: int) -> Linear:
+        """`value // divisor`, for an exact sum and a divisor of 1 or more."""
+        if divisor == 1 or not value.terms:
+            return Linear(value.terms, value.constant // divisor)
+        for step in steps(value, divisor):
+            coarse, fine = value.split(step)
+            period = self.period(fine, step)
+            if period is not None:
+                return self.quotient(coarse.shifted(period), divisor // step)
+        whole, rest = value.split(divisor)
+        shift, constant = divmod(rest.constant, divisor)
+        rest = Linear(rest.terms, constant)
+        return whole.shifted(shift) + (
+            self._nested_quotient(rest, divisor) or _atom(BinaryOp.FLOORDIV, rest, divisor)
+        )
+
+    def _nested_quotient(self, value: Linear, divisor: int) -> Linear | None:
+        """`(x // a + r) // c` is `(x + r * a) // (a * c)`; `(x % (a * c)) // c` is
+        `(x // c) % a`."""
+        if len(value.terms) > 1 or value.terms[0][1] != 1:
+            return None
+        atom = value.terms[0][0]
+        if (inner := divided(atom, BinaryOp.FLOORDIV)) is not None:
+            under = inner[0].shifted(value.constant * inner[1])
+            if not self.exact(under) or inner[1] * divisor > INDEX.high:
+                return None
+            return self.quotient(under, inner[1] * divisor)
+        inner = divided(atom, BinaryOp.MOD)
+        if inner is None or value.constant or inner[1] % divisor or not self.exact(inner[0]):
+            return None
+        return self.remainder(self.quotient(inner[0], divisor), inner[1] // divisor)
+
+    def remainder(self, value: Linear, divisor: int) -> Linear:
+        """`value % divisor`, for an exact sum and a divisor of 1 or more."""
+        value = self._reduced(value, divisor)
+        if divisor == 1 or not value.terms:
+            return Linear((), value.constant % divisor)
+        for step in steps(value, divisor):
+            coarse, fine = value.split(step)
+            period = self.period(fine, step)
+            if period is not None:
+                above = self.remainder(coarse.shifted(period), divisor // step)
+                return above.times(step) + fine.shifted(-period * step)
+        return _atom(BinaryOp.MOD, value, divisor)
+
+    def _reduced(self, value: Linear, divisor: int) -> Linear:
+        """A sum of the same remainder, without multiples of the divisor and needless remainders.
+
+        Other factors stay as they are, even above the divisor: `x % c` shall speak of the same `x`
+        as `x // c`, so that `joined` can find them.
+        """
+        while True:
+            factors: dict[Expr, int] = {}
+            constant = value.constant
+            for atom, factor in value.terms:
+                inner = divided(atom, BinaryOp.MOD)
+                if inner is not None and not factor * inner[1] % divisor:
+                    under = inner[0].times(factor)
+                    constant += under.constant
+                    parts = under.terms
+                else:
+                    parts = ((atom, factor),)
+                for part, times in parts:
+                    factors[part] = factors.get(part, 0) + times
+            kept = {atom: factor for atom, factor in factors.items() if factor % divisor}
+            smaller = self.joined(Linear.of(kept, constant % divisor))
+            if smaller == value or not self.exact(smaller):
+                return value
+            value = smaller
+
+    def joined(self, value: Linear) -> Linear:
+        """The same sum with quotients and remainders put together that belong together."""
+        while len(value.terms) > 1:
+            shorter = next(self._joins(value), None)
+            if shorter is None:
+                break
+            value = shorter
+        return value
+
+    def _joins(self, value: Linear) -> Iterator[Linear]:
+        for atom, factor in value.terms:
+            if (inner := divided(atom, BinaryOp.MOD)) is not None:
+                yield from self._join_remainder(value, atom, factor, *inner)
+            elif (inner := divided(atom, BinaryOp.FLOORDIV)) is not None:
+                yield from self._join_quotient(value, atom, factor, *inner)
+
+    def _join_remainder(
+        self, value: Linear, atom: Expr, factor: int, under: Linear, divisor: int
+    ) -> Iterator[Linear]:
+        """`c * (x // c) + x % c` is `x`; `c * ((x // c) % d) + x % c` is `x % (c * d)`."""
+        if not self.exact(under):
+            return
+        without = value - Linear(((atom, factor),))
+        above = self.quotient(under, divisor).times(factor * divisor)
+        if above.terms and set(above.terms) <= set(value.terms):
+            yield without - above + under.times(factor)
+        for other, times in without.terms:
+            outer = divided(other, BinaryOp.MOD) if times == factor * divisor else None
+            if outer is None or outer[1] * divisor > INDEX.high:
+                continue
+            if outer[0].times(times) == above:
+                both = self.remainder(under, divisor * outer[1]).times(factor)
+                joined = without - Linear(((other, times),)) + both
+                if len(joined.terms) < len(value.terms):
+                    yield joined
+
+    def _join_quotient(
+        self, value: Linear, atom: Expr, factor: int, under: Linear, divisor: int
+    ) -> Iterator[Linear]:
+        """`x - c * (x // c)` is `x % c`."""
+        times, odd = divmod(-factor, divisor)
+        terms = under.times(times).terms
+        if not odd and set(terms) <= set(value.terms) and self.exact(under):
+            rest = value - Linear(((atom, factor),)) - under.times(times)
+            yield rest + self.remainder(under, divisor).times(times)
+
+
+def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
+    """What is divided and by which positive number, if `expr` is such a division."""
+    match expr:
+        case Binary(op=found, left=left, right=Const(value=value)) if found is op and value > 0:
+            return linear(left), int(value)
+        case _:
+            return None
+
+
+def steps(value: Linear, limit: int) -> list[int]:
+    """Numbers that divide `limit` and some of a sum's factors, greatest first; not 1.
+
+    If `limit` is 0, it bounds nothing."""
+    found = {limit}
+    common = limit
+    for _, factor in sorted(value.terms, key=lambda term: -abs(term[1])):
+        common = gcd(common, factor)
+        found |= {common, gcd(limit, factor)}
+    return sorted(found - {0, 1}, reverse=True)
+
+
+def _atom(op: BinaryOp, value: Linear, divisor: int) -> Linear:
+    return Linear.atom(Binary(op, value.expr(), Const(divisor)))

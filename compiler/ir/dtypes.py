@@ -1,0 +1,103 @@
+"""Types of values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import IRError
+
+__all__ = [
+    "BOOL",
+    "FLOAT32",
+    "FLOAT64",
+    "INDEX",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "UINT8",
+    "UINT16",
+    "UINT32",
+    "UINT64",
+    "DType",
+    "Kind",
+    "dtype_of",
+]
+
+
+class Kind(Enum):
+    """Families of types."""
+
+    BOOL = "bool"
+    INT = "int"
+    UINT = "uint"
+    FLOAT = "float"
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A type: `int(n)` and `uint(n)` wrap modulo 2**n, floats are IEEE 754."""
+
+    kind: Kind
+    bits: int
+
+    def __post_init__(self) -> None:
+        allowed: Any = {Kind.BOOL: (1,), Kind.FLOAT: (32, 64)}.get(self.kind, range(1, 65))
+        if self.bits not in allowed:
+            raise IRError(f"there is no {self.kind.value} of {self.bits} bits")
+
+    def __str__(self) -> str:
+        return self.kind.value if self.kind is Kind.BOOL else f"{self.kind.value}{self.bits}"
+
+    @property
+    def is_float(self) -> bool:
+        """IEEE 754."""
+        return self.kind is Kind.FLOAT
+
+    @property
+    def is_integer(self) -> bool:
+        """Signed or unsigned."""
+        return self.kind in (Kind.INT, Kind.UINT)
+
+    @property
+    def low(self) -> int:
+        """The least value of an integer type."""
+        return -(1 << (self.bits - 1)) if self.kind is Kind.INT else 0
+
+    @property
+    def high(self) -> int:
+        """The greatest value of an integer type."""
+        return (1 << (self.bits - (self.kind is Kind.INT))) - 1
+
+    def wrap(self, value: int) -> int:
+        """`value` modulo 2**bits, as a value of this integer type."""
+        return (value - self.low) % (1 << self.bits) + self.low
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy type. Types of other widths have none and are refused."""
+        if self.kind is not Kind.BOOL and self.bits not in (8, 16, 32, 64):
+            raise IRError(f"{self} has no array type: 8, 16, 32 and 64 bits have")
+        return np.dtype(str(self))
+
+
+BOOL = DType(Kind.BOOL, 1)
+INT8, INT16, INT32, INT64 = (DType(Kind.INT, bits) for bits in (8, 16, 32, 64))
+UINT8, UINT16, UINT32, UINT64 = (DType(Kind.UINT, bits) for bits in (8, 16, 32, 64))
+FLOAT32, FLOAT64 = (DType(Kind.FLOAT, bits) for bits in (32, 64))
+INDEX = INT64
+"""The type of loop variables and of indices."""
+
+
+def dtype_of(text: str) -> DType:
+    """The type that is written so, as `int8`, `float32`, `bool`."""
+    if text == "bool":
+        return BOOL
+    for kind in (Kind.UINT, Kind.INT, Kind.FLOAT):
+        if text.startswith(kind.value) and text[len(kind.value) :].isdecimal():
+            return DType(kind, int(text[len(kind.value) :]))
+    raise IRError(f"{text!r} is no type")

@@ -1,0 +1,342 @@
+"""Expressions: values without effects.
+
+Built with Python's operators, or with `binary` and `unary` below and the functions of `ops`, which
+check types; the classes only hold. All are frozen and compare by structure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, Union, cast
+
+import numpy as np
+
+from compiler.errors import IRError
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
+
+__all__ = [
+    "Binary",
+    "BinaryOp",
+    "Cast",
+    "Const",
+    "Expr",
+    "Load",
+    "Operand",
+    "Operators",
+    "Select",
+    "Unary",
+    "UnaryOp",
+    "Var",
+    "binary",
+    "constant",
+    "operand",
+    "unary",
+]
+
+
+class BinaryOp(Enum):
+    """Operations on two values of one type; the value is what the text form writes."""
+
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    DIV = "/"
+    """Of floats."""
+    FLOORDIV = "//"
+    """Of integers, towards minus infinity. Division by zero gives 0."""
+    MOD = "%"
+    """Of integers; has the sign of the divisor. Modulo zero gives 0."""
+    POW = "pow"
+    """Of floats."""
+    MIN = "min"
+    """A NaN on either side is the result."""
+    MAX = "max"
+    AND = "&"
+    OR = "|"
+    XOR = "^"
+    SHL = "<<"
+    """Of integers, by an amount read as unsigned; bits that leave are lost."""
+    SHR = ">>"
+    """Likewise; what comes in are copies of the sign of an `int`, and zeros in a `uint`."""
+    LT = "<"
+    LE = "<="
+    EQ = "=="
+    NE = "!="
+
+    @property
+    def compares(self) -> bool:
+        """Gives a bool."""
+        return self in (BinaryOp.LT, BinaryOp.LE, BinaryOp.EQ, BinaryOp.NE)
+
+
+class UnaryOp(Enum):
+    """Operations on one value."""
+
+    NEG = "-"
+    NOT = "~"
+    """Of integers and bools."""
+    ABS = "abs"
+    EXP = "exp"
+    """This and all below: of floats."""
+    LOG = "log"
+    SQRT = "sqrt"
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    ASIN = "asin"
+    ACOS = "acos"
+    ATAN = "atan"
+    SINH = "sinh"
+    COSH = "cosh"
+    TANH = "tanh"
+    ERF = "erf"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    ROUND = "round"
+    """To the nearest, halves to even."""
+
+
+class Operators:
+    """Python's operators on expressions. `==` compares structure: see `ops.equal`."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.ADD, self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.ADD, other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.SUB, self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.SUB, other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.MUL, self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.MUL, other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.DIV, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.DIV, other, self)
+
+    def __floordiv__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.FLOORDIV, self, other)
+
+    def __mod__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.MOD, self, other)
+
+    def __and__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.AND, self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.OR, self, other)
+
+    def __xor__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.XOR, self, other)
+
+    def __lshift__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.SHL, self, other)
+
+    def __rshift__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.SHR, self, other)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.LT, self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.LE, self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.LT, other, self)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return binary(BinaryOp.LE, other, self)
+
+    def __neg__(self) -> Expr:
+        return unary(UnaryOp.NEG, self)
+
+    def __invert__(self) -> Expr:
+        return unary(UnaryOp.NOT, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "an expression has no truth value while the program is built: use select() and `&`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Operators):
+    """A number. `value` is an int, a float (rounded to the type) or a bool."""
+
+    value: int | float | bool
+    dtype: DType = INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Operators):
+    """A loop's variable, or a block's: two of one name are the same."""
+
+    name: str
+    dtype: DType = INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Operators):
+    """The element of `buffer` at `indices`, one for each dimension."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        """The buffer's."""
+        return self.buffer.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Operators):
+    """`op` of a value."""
+
+    op: UnaryOp
+    operand: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """The operand's."""
+        return self.operand.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Operators):
+    """`op` of two values of one type."""
+
+    op: BinaryOp
+    left: Expr
+    right: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """The operands', or bool of a comparison."""
+        return BOOL if self.op.compares else self.left.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Operators):
+    """A value in another type.
+
+    Integers wrap; a float becomes an integer towards zero, the nearest where there is none, and 0
+    if it is NaN; anything but zero becomes true.
+    """
+
+    operand: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Operators):
+    """`then` where the condition holds, else `otherwise`; the other one is not evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+    @property
+    def dtype(self) -> DType:
+        """That of both."""
+        return self.then.dtype
+
+
+Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Select]  # noqa: UP007
+Operand: TypeAlias = Union["Operators", int, float, bool]
+"""What Python's operators take beside an expression; numbers get the expression's type."""
+
+
+_FLOATS_ONLY = (BinaryOp.DIV, BinaryOp.POW)
+_INTEGERS_ONLY = (BinaryOp.FLOORDIV, BinaryOp.MOD, BinaryOp.SHL, BinaryOp.SHR)
+_BITS = (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
+
+
+def constant(value: int | float | bool, dtype: DType) -> Const:
+    """A number of that type; refused if the type cannot hold it."""
+    match dtype.kind:
+        case Kind.BOOL:
+            if value not in (0, 1):
+                raise IRError(f"{value!r} is no bool")
+            return Const(bool(value), dtype)
+        case Kind.FLOAT:
+            return Const(_rounded(value, dtype), dtype)
+        case Kind.INT | Kind.UINT:
+            if not dtype.low <= value <= dtype.high or int(value) != value:
+                raise IRError(f"{value!r} is no {dtype}: {dtype.low}..{dtype.high}")
+            return Const(int(value), dtype)
+
+
+def _rounded(value: int | float | bool, dtype: DType) -> float:
+    try:
+        with np.errstate(over="ignore"):
+            result = float(np.dtype(str(dtype)).type(value))
+    except OverflowError:
+        result = math.inf
+    if math.isinf(result) and abs(value) != math.inf:
+        raise IRError(f"{value!r} is no {dtype}: its magnitude is too large")
+    # One NaN for all: a NaN equals nothing, but a node that holds the same object equals this one.
+    return math.nan if math.isnan(result) else result
+
+
+def operand(value: Operand, dtype: DType) -> Expr:
+    """An expression of that type: a number becomes one, an expression must be one."""
+    if not isinstance(value, Operators):
+        return constant(value, dtype)
+    expr = cast(Expr, value)
+    if expr.dtype != dtype:
+        raise IRError(f"{dtype} is expected here, not {expr.dtype}: cast() converts")
+    return expr
+
+
+def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
+    """`op` of two values of one type; a Python number takes the other's type."""
+    match isinstance(left, Operators), isinstance(right, Operators):
+        case True, _:
+            dtype = cast(Expr, left).dtype
+        case _, True:
+            dtype = cast(Expr, right).dtype
+        case _:
+            raise IRError(f"{op.value} of two plain numbers: neither says a type")
+    a, b = operand(left, dtype), operand(right, dtype)
+    allowed = (
+        dtype.is_float
+        if op in _FLOATS_ONLY
+        else dtype.is_integer
+        if op in _INTEGERS_ONLY
+        else not dtype.is_float
+        if op in _BITS
+        else dtype != BOOL or op.compares or op in (BinaryOp.MIN, BinaryOp.MAX)
+    )
+    if not allowed:
+        raise IRError(f"{op.value} is not defined for {dtype}")
+    return Binary(op, a, b)
+
+
+def unary(op: UnaryOp, value: Operators) -> Expr:
+    """`op` of a value."""
+    expr = cast(Expr, value)
+    dtype = expr.dtype
+    match op:
+        case UnaryOp.NOT:
+            allowed = not dtype.is_float
+        case UnaryOp.NEG | UnaryOp.ABS:
+            allowed = dtype != BOOL
+        case _:
+            allowed = dtype.is_float
+    if not allowed:
+        raise IRError(f"{op.value} is not defined for {dtype}")
+    return Unary(op, expr)

@@ -1,0 +1,193 @@
+"""From text to tokens, with indentation as tokens of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import NoReturn, TypeVar
+
+from compiler.errors import ParseError
+from compiler.ir.syntax import MAX_DEPTH, NAME
+
+__all__ = ["Cursor", "Token", "TokenKind", "tokens"]
+
+
+_T = TypeVar("_T")
+
+
+class TokenKind(Enum):
+    """Families of tokens; the value is what messages call them."""
+
+    NAME = "a name"
+    NUMBER = "a number"
+    SYMBOL = "a symbol"
+    NEWLINE = "the end of the line"
+    INDENT = "more indentation"
+    DEDENT = "less indentation"
+    END = "the end of the text"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token and where it begins, both from 1."""
+
+    kind: TokenKind
+    text: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return repr(self.text) if self.text else self.kind.value
+
+    def error(self, message: str) -> ParseError:
+        """An error at this place."""
+        return ParseError(message, self.line, self.column)
+
+
+_TOKEN = re.compile(
+    rf"""[ ]*(?:
+      (?P<NAME>{NAME})
+    | (?P<NUMBER>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.])
+    | (?P<SYMBOL>->|:\+|//|<<|>>|<=|>=|==|!=|[()\[\],:=@<>+\-*/%&|^~])
+    )""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"[\w.]+|[^ ]")
+_LONGEST_NUMBER = 100
+"""Characters; Python refuses to read integers of many digits, and none is ours."""
+
+
+def tokens(text: str) -> list[Token]:
+    """All tokens; the last is END. From `#` to the end of a line is a comment."""
+    found: list[Token] = []
+    indents = [0]
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line = raw.split("#", 1)[0].rstrip(" \r")
+        if not line:
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        if indent > indents[-1]:
+            indents.append(indent)
+            found.append(Token(TokenKind.INDENT, "", number, indent + 1))
+        while indent < indents[-1]:
+            indents.pop()
+            found.append(Token(TokenKind.DEDENT, "", number, indent + 1))
+        if indent != indents[-1]:
+            allowed = ", ".join(map(str, indents))
+            raise ParseError(f"indentation of {indent}, expected one of {allowed}", number, 1)
+        found += _line(line, number)
+        found.append(Token(TokenKind.NEWLINE, "", number, len(line) + 1))
+    end = (len(lines), len(lines[-1]) + 1)
+    found += [Token(TokenKind.DEDENT, "", *end) for _ in indents[1:]]
+    return [*found, Token(TokenKind.END, "", *end)]
+
+
+def _line(line: str, number: int) -> Iterator[Token]:
+    place = 0
+    while place < len(line):
+        match = _TOKEN.match(line, place)
+        if match is None:
+            word = _WORD.findall(line, place)[0]
+            column = line.index(word, place) + 1
+            raise ParseError(
+                f"found {word!r}, expected a name, a number or an operator", number, column
+            )
+        assert match.lastgroup is not None
+        word = match[match.lastgroup]
+        token = Token(TokenKind[match.lastgroup], word, number, match.end() - len(word) + 1)
+        if token.kind is TokenKind.NUMBER and len(word) > _LONGEST_NUMBER:
+            raise token.error(f"a number of {len(word)} characters: {_LONGEST_NUMBER} are allowed")
+        yield token
+        place = match.end()
+
+
+class Cursor:
+    """A place among the tokens of a text, and how deep in the program it is."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = tokens(text)
+        self._place = 0
+        self._depth = 0
+
+    @property
+    def token(self) -> Token:
+        """The next token."""
+        return self._tokens[self._place]
+
+    def advance(self) -> Token:
+        """Take the next token. The last one, END, is never passed."""
+        token = self.token
+        self._place = min(self._place + 1, len(self._tokens) - 1)
+        return token
+
+    def fail(self, expected: str) -> NoReturn:
+        """What comes next is none of what is allowed."""
+        raise self.token.error(f"found {self.token}, expected {expected}")
+
+    def at(self, symbol: str) -> bool:
+        """Whether this symbol comes next."""
+        return self.token.kind is TokenKind.SYMBOL and self.token.text == symbol
+
+    def followed_by(self, *symbols: str) -> bool:
+        """Whether one of these symbols comes after the next token."""
+        after = self._tokens[min(self._place + 1, len(self._tokens) - 1)]
+        return after.kind is TokenKind.SYMBOL and after.text in symbols
+
+    def at_word(self, word: str) -> bool:
+        """Whether this word comes next, and not as the name of a buffer."""
+        token = self.token
+        return token.kind is TokenKind.NAME and token.text == word and not self.followed_by("[")
+
+    def accept(self, symbol: str) -> bool:
+        """Take this symbol, if it comes next."""
+        found = self.at(symbol)
+        if found:
+            self.advance()
+        return found
+
+    def expect(self, symbol: str) -> Token:
+        """Take this symbol, which must come next."""
+        if not self.at(symbol):
+            self.fail(repr(symbol))
+        return self.advance()
+
+    def expect_word(self, word: str) -> Token:
+        """Take this word, which must come next."""
+        if self.token.kind is not TokenKind.NAME or self.token.text != word:
+            self.fail(repr(word))
+        return self.advance()
+
+    def take(self, kind: TokenKind, expected: str = "") -> Token:
+        """Take a token of this kind, which must come next; `expected` is for the message."""
+        if self.token.kind is not kind:
+            self.fail(expected or kind.value)
+        return self.advance()
+
+    def integer(self, expected: str) -> int:
+        """Take a plain integer, which must come next."""
+        if not self.token.text.isdecimal():
+            self.fail(expected)
+        return int(self.advance().text)
+
+    def listed(self, opening: str, closing: str, read: Callable[[], _T]) -> tuple[_T, ...]:
+        """Take brackets and what `read` takes in them, with commas between; or nothing in them."""
+        self.expect(opening)
+        found: list[_T] = []
+        while not self.at(closing) and (not found or self.accept(",")):
+            found.append(read())
+        if not self.accept(closing):
+            self.fail(f"',' or {closing!r}")
+        return tuple(found)
+
+    @contextmanager
+    def deeper(self, levels: int = 1) -> Iterator[None]:
+        """Within, nodes are nested deeper; refused where that is too deep."""
+        if self._depth + levels > MAX_DEPTH:
+            raise self.token.error(f"nested more than {MAX_DEPTH} deep")
+        self._depth += levels
+        yield
+        self._depth -= levels

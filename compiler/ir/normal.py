@@ -1,0 +1,149 @@
+"""Expressions in a normal form: what `simplify` does, for one set of ranges.
+
+Conditions and whatever is not of the type INDEX keep their shape: constants are folded, operands
+that change nothing are dropped. Index arithmetic goes to `index_arithmetic`, comparisons of indices
+to `comparisons`.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import numpy as np
+
+from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
+from compiler.ir.comparisons import compared, negated
+from compiler.ir.divisions import Divisions
+from compiler.ir.dtypes import BOOL, INDEX, DType
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.index_arithmetic import binary_sum, chain, unary_sum
+from compiler.ir.interval import Ranges
+from compiler.ir.linear import Linear
+from compiler.ir.ops import all_of, any_of
+
+__all__ = ["Normaliser"]
+
+_RIGHT_ZERO_IS_NOTHING = (
+    BinaryOp.ADD,
+    BinaryOp.SUB,
+    BinaryOp.OR,
+    BinaryOp.XOR,
+    BinaryOp.SHL,
+    BinaryOp.SHR,
+)
+_LEFT_ZERO_IS_NOTHING = (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR)
+
+
+class Normaliser:
+    """Simplifies expressions whose variables have given ranges."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.sums = Divisions(ranges)
+
+    def expr(self, expr: Expr) -> Expr:
+        """The normal form of an expression of any type."""
+        match expr:
+            case Const() | Var():
+                return expr
+            case Load(buffer=buffer, indices=indices):
+                return Load(buffer, tuple(self.expr(each) for each in indices))
+            case Unary() | Binary() | Select() | Cast() if expr.dtype == INDEX:
+                return self.linear(expr).expr()
+            case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
+                return compared(op, self.linear(left), self.linear(right), self.sums)
+            case Binary(op=op, left=left, right=right):
+                return _binary(op, self.expr(left), self.expr(right))
+            case Unary(op=op, operand=operand):
+                return self._unary(op, self.expr(operand))
+            case Cast(operand=operand, dtype=dtype):
+                return _cast(self.expr(operand), dtype)
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                test = self.expr(condition)
+                if isinstance(test, Const):
+                    return self.expr(then if test.value else otherwise)
+                a, b = self.expr(then), self.expr(otherwise)
+                return a if a == b else Select(test, a, b)
+            case _:
+                assert_never(expr)
+
+    def linear(self, expr: Expr) -> Linear:
+        """An index expression as an exact sum of simplified atoms (`Divisions.exact`)."""
+        match expr:
+            case Const(value=value):
+                return Linear((), int(value))
+            case Var():
+                return Linear.atom(expr)
+            case Binary(op=op, left=left, right=right):
+                return binary_sum(op, self.linear(left), self.linear(right), self.sums)
+            case Unary(op=op, operand=operand):
+                return unary_sum(op, self.linear(operand), self.sums)
+            case Load():
+                return Linear.atom(self.expr(expr))
+            case Cast(operand=operand) if operand.dtype == INDEX:
+                return self.linear(operand)
+            case Cast(operand=operand):
+                return self.sums.atom(_cast(self.expr(operand), INDEX))
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                test = self.expr(condition)
+                if isinstance(test, Const):
+                    return self.linear(then if test.value else otherwise)
+                a, b = self.linear(then), self.linear(otherwise)
+                return a if a == b else self.sums.atom(Select(test, a.expr(), b.expr()))
+            case _:
+                assert_never(expr)
+
+    def _unary(self, op: UnaryOp, value: Expr) -> Expr:
+        if isinstance(value, Const) and not value.dtype.is_float:
+            return Const(unary_function(op, value.dtype)(value.value), value.dtype)
+        if value.dtype == BOOL:
+            opposite = negated(value)
+            return Unary(op, value) if opposite is None else self.expr(opposite)
+        return Unary(op, value)
+
+
+def _cast(value: Expr, dtype: DType) -> Expr:
+    if value.dtype == dtype:
+        return value
+    if not isinstance(value, Const):
+        return Cast(value, dtype)
+    with np.errstate(all="ignore"):
+        result = cast_function(value.dtype, dtype)(value_of(value))
+    return Const(float(result) if dtype.is_float else result, dtype)
+
+
+def _binary(op: BinaryOp, left: Expr, right: Expr) -> Expr:
+    """An operation that is not one of indices, on normal forms."""
+    dtype = left.dtype
+    if dtype.is_float:
+        return Binary(op, left, right)
+    if isinstance(left, Const) and isinstance(right, Const):
+        value = binary_function(op, dtype)(left.value, right.value)
+        return Const(value, BOOL if op.compares else dtype)
+    if dtype == BOOL:
+        return _connected(op, left, right) if op in _NEUTRAL else Binary(op, left, right)
+    a = left.value if isinstance(left, Const) else None
+    b = right.value if isinstance(right, Const) else None
+    if (b == 0 and op in _RIGHT_ZERO_IS_NOTHING) or (
+        b == 1 and op in (BinaryOp.MUL, BinaryOp.FLOORDIV)
+    ):
+        return left
+    if (a == 0 and op in _LEFT_ZERO_IS_NOTHING) or (a == 1 and op is BinaryOp.MUL):
+        return right
+    if (0 in (a, b) and op in (BinaryOp.MUL, BinaryOp.AND)) or (b == 1 and op is BinaryOp.MOD):
+        return Const(0, dtype)
+    return Binary(op, left, right)
+
+
+_NEUTRAL = {BinaryOp.AND: True, BinaryOp.OR: False}
+
+
+def _connected(op: BinaryOp, left: Expr, right: Expr) -> Expr:
+    """All, or any, of conditions: each once, without those that are constant."""
+    parts: dict[Expr, None] = {}
+    for each in (*chain(op, left), *chain(op, right)):
+        if isinstance(each, Const):
+            if bool(each.value) is not _NEUTRAL[op]:
+                return each
+        else:
+            parts[each] = None
+    return all_of(*parts) if op is BinaryOp.AND else any_of(*parts)

@@ -1,0 +1,117 @@
+"""Functions that Python's operators do not give."""
+
+from __future__ import annotations
+
+from typing import cast as as_type
+
+from compiler.errors import IRError
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, INDEX, DType
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Operand,
+    Operators,
+    Select,
+    binary,
+    constant,
+    operand,
+)
+
+__all__ = [
+    "all_of",
+    "any_of",
+    "cast",
+    "const",
+    "equal",
+    "index",
+    "load",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "power",
+    "select",
+]
+
+
+def const(value: int | float | bool, dtype: DType) -> Expr:
+    """A number of that type."""
+    return constant(value, dtype)
+
+
+def index(value: int) -> Const:
+    """A number to index with."""
+    return constant(value, INDEX)
+
+
+def cast(value: Operators, dtype: DType) -> Expr:
+    """`value` in another type (see `Cast`); itself, if that is its type."""
+    expr = as_type(Expr, value)
+    return expr if expr.dtype == dtype else Cast(expr, dtype)
+
+
+def minimum(left: Operand, right: Operand) -> Expr:
+    """The lesser; NaN if either is."""
+    return binary(BinaryOp.MIN, left, right)
+
+
+def maximum(left: Operand, right: Operand) -> Expr:
+    """The greater; NaN if either is."""
+    return binary(BinaryOp.MAX, left, right)
+
+
+def power(left: Operand, right: Operand) -> Expr:
+    """`left` to the power `right`, of floats."""
+    return binary(BinaryOp.POW, left, right)
+
+
+def equal(left: Operand, right: Operand) -> Expr:
+    """Whether two values are equal."""
+    return binary(BinaryOp.EQ, left, right)
+
+
+def not_equal(left: Operand, right: Operand) -> Expr:
+    """Whether two values differ."""
+    return binary(BinaryOp.NE, left, right)
+
+
+def all_of(*conditions: Expr) -> Expr:
+    """Whether each holds."""
+    result: Expr = Const(True, BOOL)
+    for number, condition in enumerate(conditions):
+        result = condition if number == 0 else Binary(BinaryOp.AND, result, condition)
+    return result
+
+
+def any_of(*conditions: Expr) -> Expr:
+    """Whether one holds."""
+    result: Expr = Const(False, BOOL)
+    for number, condition in enumerate(conditions):
+        result = condition if number == 0 else Binary(BinaryOp.OR, result, condition)
+    return result
+
+
+def select(condition: Operators, then: Operand, otherwise: Operand) -> Expr:
+    """`then` where the condition holds, else `otherwise`. The other one is not evaluated, so that
+    a condition can keep an index within its buffer."""
+    test = operand(condition, BOOL)
+    if isinstance(then, Operators):
+        dtype = as_type(Expr, then).dtype
+    elif isinstance(otherwise, Operators):
+        dtype = as_type(Expr, otherwise).dtype
+    else:
+        raise IRError("select of two plain numbers: neither says a type")
+    return Select(test, operand(then, dtype), operand(otherwise, dtype))
+
+
+def load(buffer: Buffer, *indices: Operand) -> Expr:
+    """The element of `buffer` at `indices`."""
+    if len(indices) != len(buffer.shape):
+        raise IRError(
+            f"{buffer.name} has {len(buffer.shape)} dimensions {buffer.shape}, not {len(indices)}"
+        )
+    return Load(buffer, tuple(operand(each, INDEX) for each in indices))

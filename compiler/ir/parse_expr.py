@@ -1,0 +1,289 @@
+"""From text to expressions.
+
+The type of a number comes from around it. So each part is read as a `Term`, which knows what its
+own text tells of its type, and is built when the place has said what it must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler.errors import IRError, ParseError
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, INDEX, DType, dtype_of
+from compiler.ir.expr import (
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    UnaryOp,
+    Var,
+    binary,
+    constant,
+    unary,
+)
+from compiler.ir.lexer import Cursor, Token, TokenKind
+from compiler.ir.syntax import (
+    BINARY_FUNCTIONS,
+    LEVELS,
+    NUMBER_WORDS,
+    PREFIX_OPERATORS,
+    UNARY_FUNCTIONS,
+)
+
+__all__ = ["expression", "indices", "known_buffer", "type_named"]
+
+Buffers: TypeAlias = Mapping[str, Buffer]
+"""Those in scope, by name."""
+
+_INFIX = {op.value: op for op in LEVELS}
+_MIRRORED = {">": BinaryOp.LT, ">=": BinaryOp.LE}
+_FUNCTIONS = ", ".join(["select", *BINARY_FUNCTIONS, *UNARY_FUNCTIONS])
+_START = "a number, a name, '(', '-' or '~'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A part of an expression.
+
+    Attributes
+    ----------
+    token
+        Where it is.
+    tells
+        The type that its text tells; None of numbers, and of what only consists of numbers.
+    depth
+        Nodes under each other.
+    build
+        Gives the expression, of a type that agrees with `tells`.
+    literal
+        It is a plain number.
+    """
+
+    token: Token
+    tells: DType | None
+    depth: int
+    build: Callable[[DType], Expr]
+    literal: bool = False
+
+
+def expression(cursor: Cursor, buffers: Buffers, expected: DType) -> Expr:
+    """Read an expression of a type that the place tells."""
+    return _build(_infix(cursor, buffers, 0), expected)
+
+
+def indices(cursor: Cursor, buffers: Buffers) -> tuple[Expr, ...]:
+    """Read expressions in square brackets."""
+    return tuple(_build(each, INDEX) for each in _list(cursor, buffers, "[", "]"))
+
+
+def known_buffer(cursor: Cursor, buffers: Buffers) -> Buffer:
+    """Take the name of a buffer that is in scope."""
+    if cursor.token.kind is not TokenKind.NAME:
+        cursor.fail("the name of a buffer")
+    buffer = buffers.get(cursor.token.text)
+    if buffer is None:
+        cursor.fail(f"a buffer that is declared: {', '.join(buffers) or 'there is none'}")
+    cursor.advance()
+    return buffer
+
+
+def type_named(token: Token, expected: str = "a type") -> DType:
+    """The type that a token names; `expected` is for the message."""
+    try:
+        return dtype_of(token.text)
+    except (IRError, ValueError) as error:
+        # ValueError: Python does not read integers of many digits.
+        types = "(int8, uint8, float32, bool or the like)"
+        raise token.error(f"found {token}, expected {expected} {types}") from error
+
+
+def _build(term: _Term, expected: DType) -> Expr:
+    if term.tells not in (None, expected):
+        raise term.token.error(f"found {term.tells}, expected {expected}: {expected}(..) converts")
+    return term.build(expected)
+
+
+def _node(
+    cursor: Cursor,
+    token: Token,
+    tells: DType | None,
+    parts: tuple[_Term, ...],
+    build: Callable[[DType], Expr],
+) -> _Term:
+    """A term over others."""
+
+    def checked(dtype: DType) -> Expr:
+        try:
+            return build(dtype)
+        except ParseError:
+            raise
+        except IRError as error:
+            raise token.error(str(error)) from error
+
+    depth = 1 + max((part.depth for part in parts), default=0)
+    with cursor.deeper(depth):
+        return _Term(token, tells, depth, checked)
+
+
+def _infix(cursor: Cursor, buffers: Buffers, level: int) -> _Term:
+    """Operands with operators between them that bind at least as tightly as `level`."""
+    left = _operand(cursor, buffers)
+    compared = False
+    while True:
+        token = cursor.token
+        mirrored = token.kind is TokenKind.SYMBOL and token.text in _MIRRORED
+        op = (_MIRRORED if mirrored else _INFIX).get(token.text)
+        if op is None or token.kind is not TokenKind.SYMBOL or LEVELS[op] < level:
+            return left
+        if op.compares and compared:
+            cursor.fail("no second comparison: comparisons do not chain")
+        cursor.advance()
+        right = _infix(cursor, buffers, LEVELS[op] + 1)
+        left = _join(cursor, token, op, *((right, left) if mirrored else (left, right)))
+        compared = op.compares
+
+
+def _join(cursor: Cursor, token: Token, op: BinaryOp, left: _Term, right: _Term) -> _Term:
+    tells = left.tells or right.tells
+
+    def build(expected: DType) -> Expr:
+        dtype = (tells or INDEX) if op.compares else expected
+        return binary(op, _build(left, dtype), _build(right, dtype))
+
+    return _node(cursor, token, BOOL if op.compares else tells, (left, right), build)
+
+
+def _operand(cursor: Cursor, buffers: Buffers) -> _Term:
+    token = cursor.token
+    named = token.kind is TokenKind.NAME
+    if token.kind is TokenKind.NUMBER:
+        return _number(cursor.advance(), 1)
+    if cursor.accept("("):
+        with cursor.deeper():
+            inner = _infix(cursor, buffers, 0)
+        cursor.expect(")")
+        return inner
+    if token.kind is TokenKind.SYMBOL and token.text in PREFIX_OPERATORS:
+        cursor.advance()
+        if token.text == "-" and _at_number(cursor):
+            return _number(cursor.advance(), -1)
+        with cursor.deeper():
+            operand = _operand(cursor, buffers)
+        return _unary(cursor, token, PREFIX_OPERATORS[token.text], operand)
+    if named and cursor.followed_by("("):
+        return _call(cursor, buffers)
+    if named and cursor.followed_by("["):
+        buffer = known_buffer(cursor, buffers)
+        within = _list(cursor, buffers, "[", "]")
+        return _load(cursor, token, buffer, within)
+    if named:
+        return _word(cursor.advance())
+    cursor.fail(_START)
+
+
+def _at_number(cursor: Cursor) -> bool:
+    token = cursor.token
+    word = token.text in ("inf", "nan") and not cursor.followed_by("(", "[")
+    return token.kind is TokenKind.NUMBER or word
+
+
+def _word(token: Token) -> _Term:
+    if token.text in ("True", "False"):
+        return _Term(token, BOOL, 1, lambda _: Const(token.text == "True", BOOL))
+    if token.text in NUMBER_WORDS:
+        return _number(token, 1)
+    return _Term(token, INDEX, 1, lambda _: Var(token.text))
+
+
+def _number(token: Token, sign: int) -> _Term:
+    whole = token.text.isdecimal()
+    value = sign * (int(token.text) if whole else float(token.text))
+
+    def build(dtype: DType) -> Expr:
+        if dtype == BOOL or not (whole or dtype.is_float):
+            raise token.error(f"found {token}, expected {dtype}")
+        try:
+            return constant(value, dtype)
+        except IRError as error:
+            raise token.error(str(error)) from error
+
+    return _Term(token, None, 1, build, literal=True)
+
+
+def _load(cursor: Cursor, token: Token, buffer: Buffer, within: tuple[_Term, ...]) -> _Term:
+    if len(within) != len(buffer.shape):
+        raise token.error(
+            f"found {len(within)} indices, expected {len(buffer.shape)} of {buffer.name} "
+            f"{buffer.shape}"
+        )
+
+    def build(_: DType) -> Expr:
+        return Load(buffer, tuple(_build(each, INDEX) for each in within))
+
+    return _node(cursor, token, buffer.dtype, within, build)
+
+
+def _unary(cursor: Cursor, token: Token, op: UnaryOp, operand: _Term) -> _Term:
+    def build(dtype: DType) -> Expr:
+        return unary(op, _build(operand, dtype))
+
+    return _node(cursor, token, operand.tells, (operand,), build)
+
+
+def _call(cursor: Cursor, buffers: Buffers) -> _Term:
+    token = cursor.advance()
+    parts = _list(cursor, buffers, "(", ")")
+
+    def count(expected: int) -> None:
+        if len(parts) != expected:
+            raise token.error(f"found {len(parts)} arguments, expected {expected} of {token.text}")
+
+    if token.text == "select":
+        count(3)
+        return _select(cursor, token, *parts)
+    if token.text in BINARY_FUNCTIONS:
+        count(2)
+        return _join(cursor, token, BINARY_FUNCTIONS[token.text], *parts)
+    if token.text in UNARY_FUNCTIONS:
+        count(1)
+        return _unary(cursor, token, UNARY_FUNCTIONS[token.text], *parts)
+    dtype = type_named(token, f"one of {_FUNCTIONS}, or a type")
+    count(1)
+    return _cast(cursor, token, dtype, parts[0])
+
+
+def _select(cursor: Cursor, token: Token, condition: _Term, then: _Term, otherwise: _Term) -> _Term:
+    def build(dtype: DType) -> Expr:
+        return Select(_build(condition, BOOL), _build(then, dtype), _build(otherwise, dtype))
+
+    parts = (condition, then, otherwise)
+    return _node(cursor, token, then.tells or otherwise.tells, parts, build)
+
+
+def _cast(cursor: Cursor, token: Token, dtype: DType, operand: _Term) -> _Term:
+    """A cast; or, of a number, a constant of that type."""
+    if operand.literal:
+        return _Term(token, dtype, 1, operand.build)
+
+    def build(_: DType) -> Expr:
+        return Cast(_build(operand, operand.tells or INDEX), dtype)
+
+    return _node(cursor, token, dtype, (operand,), build)
+
+
+def _list(cursor: Cursor, buffers: Buffers, opening: str, closing: str) -> tuple[_Term, ...]:
+    """Terms between brackets, with commas between them."""
+    # Not `Cursor.listed`: calls of calls would be two frames a level deeper.
+    cursor.expect(opening)
+    found: list[_Term] = []
+    with cursor.deeper():
+        while not cursor.at(closing) and (not found or cursor.accept(",")):
+            found.append(_infix(cursor, buffers, 0))
+    if not cursor.accept(closing):
+        cursor.fail(f"an operator, ',' or {closing!r}")
+    return tuple(found)

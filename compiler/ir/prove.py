@@ -1,0 +1,176 @@
+"""Proofs of conditions on indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.ir.comparisons import negated
+from compiler.ir.divisions import divided
+from compiler.ir.dtypes import BOOL, INDEX
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
+from compiler.ir.index_arithmetic import chain
+from compiler.ir.inequalities import contradictory
+from compiler.ir.interval import Ranges
+from compiler.ir.linear import Linear
+from compiler.ir.normal import Normaliser
+from compiler.ir.visit import variables
+
+__all__ = ["prove"]
+
+_FALSE = Const(False, BOOL)
+
+_CASES = 3
+"""Minima and maxima that are looked at one choice after the other: twice the work for each."""
+
+
+def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> bool:
+    """Whether a condition surely holds for all values in `ranges` that meet all of `assuming`.
+
+    Comparisons of index expressions, joined by `&`, `|` and `~`. True is a proof. False says
+    nothing: what needs products of variables, or elements of arrays that may overflow, is not
+    found. If no values are left at all, everything holds.
+    """
+    normal = Normaliser(ranges)
+    goal = normal.expr(condition)
+    if isinstance(goal, Const) and (goal.value or not assuming):
+        return bool(goal.value)
+    known: list[Expr] = []
+    for each in assuming:
+        known += chain(BinaryOp.AND, normal.expr(each))
+    return _Proof(normal, tuple(known)).holds(goal)
+
+
+class _Proof:
+    """What is known; conditions in normal form."""
+
+    def __init__(self, normal: Normaliser, known: tuple[Expr, ...]) -> None:
+        self._normal = normal
+        self._known = known
+        self._facts = [fact for each in known for fact in _facts(each, normal)]
+
+    def holds(self, goal: Expr) -> bool:
+        """Whether it follows."""
+        if goal in self._known or _FALSE in self._known:
+            return True
+        match goal:
+            case Const(value=value):
+                return bool(value)
+            case Binary(op=BinaryOp.AND, left=left, right=right):
+                return self.holds(left) and self.holds(right)
+            case Binary(op=BinaryOp.OR, left=left, right=right):
+                if self.holds(left) or self.holds(right):
+                    return True
+                otherwise = negated(left)
+                return otherwise is not None and self._assuming(otherwise).holds(right)
+            case Unary(op=UnaryOp.NOT):
+                opposite = negated(goal.operand)
+                return opposite is not None and self.holds(self._normal.expr(opposite))
+            case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
+                difference = self._normal.linear(left) - self._normal.linear(right)
+                return self._compares(op, difference)
+            case _:
+                return False
+
+    def _assuming(self, condition: Expr) -> _Proof:
+        more = chain(BinaryOp.AND, self._normal.expr(condition))
+        return _Proof(self._normal, (*self._known, *more))
+
+    def _compares(self, op: BinaryOp, difference: Linear) -> bool:
+        match op:
+            case BinaryOp.LT:
+                return self._impossible(difference)
+            case BinaryOp.LE:
+                return self._impossible(difference.shifted(-1))
+            case BinaryOp.EQ:
+                return self._impossible(difference.shifted(-1)) and self._impossible(
+                    difference.times(-1).shifted(-1)
+                )
+            case _:
+                return self._impossible(difference) or self._impossible(difference.times(-1))
+
+    def _impossible(self, value: Linear) -> bool:
+        """Whether `value >= 0` contradicts what is known."""
+        rows = _reached([value, *self._facts])
+        if len(rows) == 1 and all(isinstance(atom, Var) for atom, _ in value.terms):
+            # Then intervals tell all there is, and the normal form has asked them.
+            return False
+        choices: list[list[Linear]] = []
+        seen: set[Expr] = set()
+        for row in rows:  # which grows
+            for atom, _ in row.terms:
+                if atom not in seen:
+                    seen.add(atom)
+                    rows += self._meaning(atom, choices)
+        return _refuted(rows, choices[:_CASES])
+
+    def _meaning(self, atom: Expr, choices: list[list[Linear]]) -> Iterator[Linear]:
+        """Sums that are 0 or more because an atom is what it is. Of a minimum or maximum also those
+        of which one is 0 or more: they go to `choices`."""
+        sums, itself = self._normal.sums, Linear.atom(atom)
+        found = sums.interval(itself)
+        if found.low is not None:
+            yield itself.shifted(-found.low)
+        if found.high is not None:
+            yield itself.times(-1).shifted(found.high)
+        match atom:
+            case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
+                inner = divided(atom, op)
+                if inner is not None and sums.exact(inner[0]):
+                    under, divisor = inner
+                    quotient = itself if op is BinaryOp.FLOORDIV else sums.quotient(under, divisor)
+                    rest = under.plus(quotient, -divisor)
+                    if op is BinaryOp.MOD:
+                        yield rest - itself
+                        yield itself - rest
+                    else:
+                        yield rest
+                        yield rest.times(-1).shifted(divisor - 1)
+            case Binary(op=BinaryOp.MIN | BinaryOp.MAX as op):
+                sign = 1 if op is BinaryOp.MIN else -1
+                above = [(sums.of(each) - itself).times(sign) for each in chain(op, atom)]
+                yield from above
+                choices.append([each.times(-1) for each in above])
+
+
+def _facts(condition: Expr, normal: Normaliser) -> Iterator[Linear]:
+    """Sums that are 0 or more where a condition holds."""
+    match condition:
+        case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
+            difference = normal.linear(right) - normal.linear(left)
+            match op:
+                case BinaryOp.LT:
+                    yield difference.shifted(-1)
+                case BinaryOp.LE:
+                    yield difference
+                case BinaryOp.EQ:
+                    yield difference
+                    yield difference.times(-1)
+                case _:
+                    found = normal.sums.interval(difference)
+                    if found.low == 0:
+                        yield difference.shifted(-1)
+                    elif found.high == 0:
+                        yield difference.times(-1).shifted(-1)
+
+
+def _reached(rows: list[Linear]) -> list[Linear]:
+    """The first, and those that share variables with it, or with others that do."""
+    kept, rest = rows[:1], rows[1:]
+    names = _names(rows[0])
+    while True:
+        near = [row for row in rest if not names.isdisjoint(_names(row))]
+        if not near:
+            return kept
+        kept += near
+        rest = [row for row in rest if row not in near]
+        names = names.union(*map(_names, near))
+
+
+def _names(row: Linear) -> frozenset[str]:
+    return frozenset().union(*(variables(atom) for atom, _ in row.terms))
+
+
+def _refuted(rows: list[Linear], choices: list[list[Linear]]) -> bool:
+    if contradictory(rows):
+        return True
+    return bool(choices) and all(_refuted([*rows, each], choices[1:]) for each in choices[0])

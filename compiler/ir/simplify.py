@@ -1,0 +1,135 @@
+"""The simplifier: expressions and programs of the same value, with less in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from compiler.ir.comparisons import negated
+from compiler.ir.dtypes import BOOL
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.index_arithmetic import chain
+from compiler.ir.interval import NO_RANGES, Interval, Ranges
+from compiler.ir.normal import Normaliser
+from compiler.ir.ops import all_of
+from compiler.ir.prove import prove
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    Function,
+    If,
+    Invoke,
+    IterKind,
+    Seq,
+    Stmt,
+    Store,
+)
+from compiler.ir.visit import map_expressions, sequence
+
+__all__ = ["simplify", "simplify_function"]
+
+
+def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:
+    """An expression in normal form, equal to `expr` wherever variables are in their ranges.
+
+    It is equal to the last bit in each type: arithmetic of floats, and of integers that wrap, is
+    not reordered. Index arithmetic on variables is taken not to overflow. To simplify again changes
+    nothing.
+    """
+    return Normaliser(ranges).expr(expr)
+
+
+def simplify_function(function: Function) -> Function:
+    """A program with all its expressions simplified, as far as its loops and conditions allow.
+
+    Conditions that always hold disappear, and so does what never runs. Loops and blocks stay, also
+    loops of one turn, unless nothing is left in them: schedules speak of them by name.
+    """
+    body = _Place(NO_RANGES, ()).simplified(function.body)
+    return replace(function, body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is known at a place of a program."""
+
+    ranges: Ranges
+    known: tuple[Expr, ...]
+    """Conditions that hold."""
+
+    def simplified(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case Store() | Invoke():
+                return map_expressions(stmt, Normaliser(self.ranges).expr)
+            case Seq(body=body):
+                return sequence(*(self.simplified(each) for each in body))
+            case Alloc(body=body):
+                return _around(stmt, self.simplified(body))
+            case For():
+                return self._loop(stmt)
+            case If():
+                return self._branch(stmt)
+            case Block():
+                return self._block(stmt)
+            case _:
+                assert_never(stmt)
+
+    def _loop(self, loop: For) -> Stmt:
+        normal = Normaliser(self.ranges)
+        extent = normal.expr(loop.extent)
+        found = normal.sums.interval(normal.linear(loop.extent))
+        last = None if found.high is None else found.high - 1
+        if last is not None and last < 0:
+            # Of a variable without values everything could be proved: leave it as it is.
+            return replace(loop, extent=extent)
+        known = self.known
+        if not isinstance(extent, Const):
+            known = (*known, Binary(BinaryOp.LT, loop.var, extent))
+        inside = _Place({**self.ranges, loop.var.name: Interval(0, last)}, known)
+        return _around(replace(loop, extent=extent), inside.simplified(loop.body))
+
+    def _branch(self, stmt: If) -> Stmt:
+        conditions = self._conditions((stmt.condition,))
+        if conditions == (Const(False, BOOL),):
+            return Seq(())
+        body = _Place(self.ranges, (*self.known, *conditions)).simplified(stmt.body)
+        return _around(replace(stmt, condition=all_of(*conditions)), body) if conditions else body
+
+    def _block(self, block: Block) -> Stmt:
+        normal = Normaliser(self.ranges)
+        axes = {each.var.name: Interval(0, each.extent - 1) for each in block.iters}
+        guard = self._conditions(block.guard)
+        block = replace(
+            block,
+            iters=tuple(replace(each, value=normal.expr(each.value)) for each in block.iters),
+            guard=guard,
+        )
+        if any(each.empty for each in axes.values()) or guard == (Const(False, BOOL),):
+            return block
+        first = {
+            each.var.name: Interval(0, 0) for each in block.iters if each.kind is IterKind.REDUCE
+        }
+        # A block speaks of its axes alone.
+        init = None if block.init is None else _Place(axes | first, ()).simplified(block.init)
+        return replace(block, init=init, body=_Place(axes, ()).simplified(block.body))
+
+    def _conditions(self, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """What is left to be asked if all of them must hold; just False if they never do."""
+        normal = Normaliser(self.ranges)
+        never = (Const(False, BOOL),)
+        asked = [part for each in conditions for part in chain(BinaryOp.AND, normal.expr(each))]
+        for part in list(dict.fromkeys(asked)):
+            others = [each for each in asked if each != part]
+            if prove(part, self.ranges, (*self.known, *others)):
+                asked = others
+                continue
+            opposite = negated(part)
+            if opposite is not None and prove(opposite, self.ranges, (*self.known, *others)):
+                return never
+        return tuple(dict.fromkeys(asked))
+
+
+def _around(stmt: For | If | Alloc, body: Stmt) -> Stmt:
+    """A statement around its simplified body; nothing, around nothing."""
+    return body if body == Seq(()) else replace(stmt, body=body)

@@ -1,0 +1,157 @@
+"""Statements: what a program does, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Expr, Var
+
+__all__ = [
+    "Alloc",
+    "Block",
+    "BlockIter",
+    "For",
+    "Function",
+    "If",
+    "Invoke",
+    "IterKind",
+    "LoopKind",
+    "Region",
+    "Seq",
+    "Stmt",
+    "Store",
+]
+
+
+class LoopKind(Enum):
+    """How a loop's turns run. The result never depends on it."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    """On several threads."""
+    VECTORIZED = "vectorized"
+    """All at once, in the lanes of vectors."""
+    UNROLLED = "unrolled"
+    VIRTUAL_THREAD = "virtual_thread"
+    """Each with its own share of on-chip memory, interleaved in one instruction stream."""
+
+
+class IterKind(Enum):
+    """What an axis of a block is for."""
+
+    SPATIAL = "spatial"
+    """Names an element of the output."""
+    REDUCE = "reduce"
+    """Names a term of an element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write `value` to the element of `buffer` at `indices`."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """One after the other."""
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`body` for each value of `var` from 0 up to, without, `extent`."""
+
+    var: Var
+    extent: Expr
+    kind: LoopKind
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`body`, if the condition holds."""
+
+    condition: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """`buffer` exists within `body`, with undefined content at its beginning."""
+
+    buffer: Buffer
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class BlockIter:
+    """An axis of a block: `var` runs over 0..extent-1; in this turn of the loops it is `value`."""
+
+    var: Var
+    extent: int
+    kind: IterKind
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One turn of a computation that its axes describe, whatever the loops around it.
+
+    `body` and `init` speak of the axes' variables, never of loops; `guard` and the axes' values
+    speak of loops. The turn is left out where a condition of `guard` does not hold. `init` comes
+    before `body` where every axis that reduces is 0. (Blocks: Feng et al., TensorIR, ASPLOS'23.)
+
+    Over all turns of the loops around it, a block runs exactly once for each point of its axes'
+    domain that anybody reads, unless it is computed again for each of several readers, into a
+    buffer of theirs.
+    """
+
+    name: str
+    iters: tuple[BlockIter, ...]
+    guard: tuple[Expr, ...]
+    init: Stmt | None
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A box of a buffer: from `lower`, `shape` elements along each dimension."""
+
+    buffer: Buffer
+    lower: tuple[Expr, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A tensor intrinsic on boxes of buffers.
+
+    `intrinsic` says by a program of its own what it does; its inputs, then its outputs, stand for
+    the operands. An operand's shape is its parameter's with axes of extent 1 anywhere between.
+    """
+
+    intrinsic: Function
+    operands: tuple[Region, ...]
+
+
+Stmt: TypeAlias = Store | Seq | For | If | Alloc | Block | Invoke
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A program: reads `inputs`, writes every element of `outputs`.
+
+    An output that an intrinsic updates is an input of it as well: it then stands in both.
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    body: Stmt

@@ -1,0 +1,188 @@
+"""Whether a program means anything: types, names, scopes, shapes. Bounds are `interpreter`'s."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, INDEX
+from compiler.ir.expr import Const, Load
+from compiler.ir.operands import kept_axes, parameters
+from compiler.ir.place import Place
+from compiler.ir.printer import text
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    Function,
+    If,
+    Invoke,
+    LoopKind,
+    Region,
+    Seq,
+    Stmt,
+    Store,
+)
+from compiler.ir.syntax import MAX_DEPTH
+from compiler.ir.visit import subexpressions
+
+__all__ = ["verify"]
+
+
+def verify(function: Function) -> None:
+    """Accept a legal program in silence. One walk, in time linear in the program's size.
+
+    Raises
+    ------
+    IRError
+        Names the place (function, loops and blocks around), what is there and what is allowed.
+    """
+    _Verifier(function.name).function(function)
+
+
+class _Verifier:
+    """The state of the walk."""
+
+    def __init__(self, name: str) -> None:
+        self._at = Place(name)
+        self._axes: set[str] = set()
+        """Names of all axes of blocks so far: any number of blocks may share one."""
+        self._read_only: set[str] = set()
+        self._lanes: str | None = None
+        """The vectorized loop around."""
+        self._intrinsics: set[int] = set()
+        """Identities of those already found legal."""
+
+    def function(self, function: Function) -> None:
+        """Check a whole program."""
+        self._at.name(function.name, "a function")
+        for buffer in function.inputs:
+            self._at.declare(buffer, "an input")
+        self._read_only = {buffer.name for buffer in function.inputs}
+        for buffer in function.outputs:
+            if buffer.name not in self._read_only:
+                self._at.declare(buffer, "an output")
+            elif buffer not in function.inputs:
+                self._at.fail(f"{buffer.name} is both input and output, and not the same buffer")
+            self._read_only.discard(buffer.name)
+        self._stmt(function.body, 1)
+
+    def _stmt(self, stmt: Stmt, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            self._at.fail(f"nested more than {MAX_DEPTH} deep")
+        match stmt:
+            case Store():
+                self._store(stmt, depth)
+            case Seq(body=body):
+                for each in body:
+                    self._stmt(each, depth + 1)
+            case For():
+                with self._at.inside(f"loop {stmt.var.name}"):
+                    self._for(stmt, depth)
+            case If(condition=condition, body=body):
+                self._at.expr(condition, BOOL, "a condition", depth)
+                self._stmt(body, depth + 1)
+            case Alloc(buffer=buffer, body=body):
+                self._at.declare(buffer, "an allocation")
+                self._stmt(body, depth + 1)
+                del self._at.buffers[buffer.name]
+            case Block():
+                with self._at.inside(f"block {stmt.name}"):
+                    self._block(stmt, depth)
+            case Invoke():
+                with self._at.inside(f"invoke {stmt.intrinsic.name}"):
+                    self._invoke(stmt, depth)
+            case _:
+                assert_never(stmt)
+
+    def _store(self, store: Store, depth: int) -> None:
+        buffer = store.buffer
+        self._at.access(buffer, store.indices, depth)
+        self._at.expr(store.value, buffer.dtype, f"what is stored to {buffer.name}", depth)
+        self._writable(buffer)
+
+    def _writable(self, buffer: Buffer) -> None:
+        if buffer.name in self._read_only:
+            self._at.fail(
+                f"{buffer.name} is an input: nothing is stored to it unless it is an output too"
+            )
+
+    def _for(self, loop: For, depth: int) -> None:
+        name, extent = loop.var.name, loop.extent
+        self._at.variable(loop.var, "a loop")
+        self._at.take(name, "a loop")
+        if name in self._axes:
+            self._at.fail(f"{name} names a loop, and already an axis of a block")
+        self._at.expr(extent, INDEX, "the extent", depth)
+        if isinstance(extent, Const):
+            if extent.value < 0:
+                self._at.fail(f"the extent is {extent.value}: 0 or more is allowed")
+        elif loop.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED):
+            self._at.fail(f"{loop.kind.value} loops have a constant extent, not {text(extent)}")
+        elif any(isinstance(each, Load) for each in subexpressions(extent)):
+            self._at.fail(f"the extent reads a buffer: {text(extent)}")
+        if loop.kind is LoopKind.PARALLEL and self._lanes is not None:
+            self._at.fail(f"a parallel loop inside the vectorized loop {self._lanes}")
+        lanes = self._lanes
+        if loop.kind is LoopKind.VECTORIZED:
+            self._lanes = name
+        self._at.variables.add(name)
+        self._stmt(loop.body, depth + 1)
+        self._at.variables.discard(name)
+        self._lanes = lanes
+
+    def _block(self, block: Block, depth: int) -> None:
+        self._at.name(block.name, "a block")
+        for axis in block.iters:
+            self._at.variable(axis.var, "an axis")
+            if self._at.taken.get(axis.var.name) == "a loop":
+                self._at.fail(f"{axis.var.name} names an axis, and already a loop")
+            if axis.extent < 0:
+                self._at.fail(
+                    f"axis {axis.var.name} has {axis.extent} values: 0 or more is allowed"
+                )
+            self._at.expr(axis.value, INDEX, f"axis {axis.var.name}", depth)
+        for condition in block.guard:
+            self._at.expr(condition, BOOL, "a condition", depth)
+        axes = {axis.var.name for axis in block.iters}
+        if len(axes) < len(block.iters):
+            names = ", ".join(axis.var.name for axis in block.iters)
+            self._at.fail(f"two axes of one name: {names}")
+        self._axes |= axes
+        outside, self._at.variables = self._at.variables, axes
+        if block.init is not None:
+            self._stmt(block.init, depth + 1)
+        self._stmt(block.body, depth + 1)
+        self._at.variables = outside
+
+    def _invoke(self, invoke: Invoke, depth: int) -> None:
+        intrinsic = invoke.intrinsic
+        if id(intrinsic) not in self._intrinsics:
+            verify(intrinsic)
+            self._intrinsics.add(id(intrinsic))
+        expected = parameters(intrinsic)
+        if len(invoke.operands) != len(expected):
+            names = ", ".join(each.name for each in expected)
+            self._at.fail(f"{len(expected)} operands ({names}), not {len(invoke.operands)}")
+        for parameter, region in zip(expected, invoke.operands, strict=True):
+            self._region(region, parameter, depth)
+            if parameter in intrinsic.outputs:
+                self._writable(region.buffer)
+
+    def _region(self, region: Region, parameter: Buffer, depth: int) -> None:
+        buffer = region.buffer
+        self._at.access(buffer, region.lower, depth)
+        if len(region.shape) != len(buffer.shape) or not all(
+            0 <= extent <= whole for extent, whole in zip(region.shape, buffer.shape, strict=True)
+        ):
+            self._at.fail(f"{region.shape} is no box of {buffer.name} {buffer.shape}")
+        if kept_axes(region.shape, parameter.shape) is None:
+            self._at.fail(
+                f"{buffer.name} {region.shape} stands for {parameter.name} {parameter.shape}: "
+                "only axes of extent 1 may come between"
+            )
+        if buffer.dtype != parameter.dtype:
+            self._at.fail(
+                f"{buffer.name} is {buffer.dtype} and stands for {parameter.name}, which is "
+                f"{parameter.dtype}"
+            )

@@ -1,0 +1,241 @@
+"""Walks over programs. A new node makes the type checker list these places first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Region, Seq, Stmt, Store
+
+__all__ = [
+    "blocks",
+    "buffers_in",
+    "children",
+    "expressions",
+    "loops",
+    "map_children",
+    "map_expressions",
+    "map_operands",
+    "operands",
+    "reads",
+    "rewrite",
+    "rewrite_expr",
+    "sequence",
+    "statements",
+    "subexpressions",
+    "substitute",
+    "substitute_in",
+    "variables",
+    "writes",
+]
+
+
+def operands(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly under one."""
+    match expr:
+        case Const() | Var():
+            return ()
+        case Load(indices=indices):
+            return indices
+        case Unary(operand=operand) | Cast(operand=operand):
+            return (operand,)
+        case Binary(left=left, right=right):
+            return (left, right)
+        case Select():
+            return (expr.condition, expr.then, expr.otherwise)
+        case _:
+            assert_never(expr)
+
+
+def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The same node over changed operands; the very same where none changed."""
+    old = operands(expr)
+    new = tuple(change(each) for each in old)
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return expr
+    match expr:
+        case Const() | Var():
+            return expr
+        case Load(buffer=buffer):
+            return Load(buffer, new)
+        case Unary(op=op):
+            return Unary(op, new[0])
+        case Cast(dtype=dtype):
+            return Cast(new[0], dtype)
+        case Binary(op=op):
+            return Binary(op, new[0], new[1])
+        case Select():
+            return Select(new[0], new[1], new[2])
+        case _:
+            assert_never(expr)
+
+
+def subexpressions(expr: Expr) -> Iterator[Expr]:
+    """Itself and everything under it, outermost first."""
+    yield expr
+    for each in operands(expr):
+        yield from subexpressions(each)
+
+
+def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Every node through `change`, innermost first."""
+    return change(map_operands(expr, lambda each: rewrite_expr(each, change)))
+
+
+def variables(expr: Expr) -> frozenset[str]:
+    """Names of the variables in an expression."""
+    return frozenset(each.name for each in subexpressions(expr) if isinstance(each, Var))
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Variables replaced, by name, all at once."""
+
+    def change(each: Expr) -> Expr:
+        return values.get(each.name, each) if isinstance(each, Var) else each
+
+    return rewrite_expr(expr, change)
+
+
+def children(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly under one; a block's `init` before its body."""
+    match stmt:
+        case Store() | Invoke():
+            return ()
+        case Seq(body=body):
+            return body
+        case For(body=body) | If(body=body) | Alloc(body=body):
+            return (body,)
+        case Block(init=None, body=body):
+            return (body,)
+        case Block(init=init, body=body):
+            assert init is not None
+            return (init, body)
+        case _:
+            assert_never(stmt)
+
+
+def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
+    """The same node over changed statements; the very same where none changed."""
+    old = children(stmt)
+    new = tuple(change(each) for each in old)
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return stmt
+    match stmt:
+        case Store() | Invoke():
+            return stmt
+        case Seq():
+            return sequence(*new)
+        case For() | If() | Alloc():
+            return replace(stmt, body=new[0])
+        case Block(init=None):
+            return replace(stmt, body=new[0])
+        case Block():
+            return replace(stmt, init=new[0], body=new[1])
+        case _:
+            assert_never(stmt)
+
+
+def sequence(*parts: Stmt) -> Stmt:
+    """One after the other, in the normal form: no sequence in a sequence, none of a single part,
+    and an allocation lasts to the end of its sequence."""
+    flat: list[Stmt] = []
+    for part in parts:
+        flat += part.body if isinstance(part, Seq) else [part]
+    for at, part in enumerate(flat[:-1]):
+        if isinstance(part, Alloc):
+            flat[at:] = [replace(part, body=sequence(part.body, *flat[at + 1 :]))]
+            break
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def statements(stmt: Stmt) -> Iterator[Stmt]:
+    """Itself and everything under it, in the order of the text."""
+    yield stmt
+    for each in children(stmt):
+        yield from statements(each)
+
+
+def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
+    """Every statement through `change`, innermost first."""
+    return change(map_children(stmt, lambda each: rewrite(each, change)))
+
+
+def blocks(stmt: Stmt) -> Iterator[Block]:
+    """Every block, in the order of the text."""
+    return (each for each in statements(stmt) if isinstance(each, Block))
+
+
+def loops(stmt: Stmt) -> Iterator[For]:
+    """Every loop, in the order of the text."""
+    return (each for each in statements(stmt) if isinstance(each, For))
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that a statement itself holds, without those of statements under it."""
+    match stmt:
+        case Store(indices=indices, value=value):
+            return (*indices, value)
+        case For(extent=extent):
+            return (extent,)
+        case If(condition=condition):
+            return (condition,)
+        case Block(iters=iters, guard=guard):
+            return (*(each.value for each in iters), *guard)
+        case Invoke(operands=regions):
+            return tuple(lower for region in regions for lower in region.lower)
+        case Seq() | Alloc():
+            return ()
+        case _:
+            assert_never(stmt)
+
+
+def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """A statement over its own expressions, changed; those of statements under it stay."""
+    match stmt:
+        case Store(buffer=buffer, indices=indices, value=value):
+            return Store(buffer, tuple(change(each) for each in indices), change(value))
+        case For():
+            return replace(stmt, extent=change(stmt.extent))
+        case If():
+            return replace(stmt, condition=change(stmt.condition))
+        case Block(iters=iters, guard=guard):
+            bound = tuple(replace(each, value=change(each.value)) for each in iters)
+            return replace(stmt, iters=bound, guard=tuple(change(each) for each in guard))
+        case Invoke(operands=regions):
+            return replace(
+                stmt,
+                operands=tuple(
+                    Region(each.buffer, tuple(change(low) for low in each.lower), each.shape)
+                    for each in regions
+                ),
+            )
+        case Seq() | Alloc():
+            return stmt
+        case _:
+            assert_never(stmt)
+
+
+def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
+    """Variables replaced everywhere in a statement (names are unique: nothing is captured)."""
+    return rewrite(stmt, lambda each: map_expressions(each, lambda expr: substitute(expr, values)))
+
+
+def reads(stmt: Stmt) -> Iterator[Load]:
+    """Every load in a statement and under it."""
+    for each in statements(stmt):
+        for expr in expressions(each):
+            yield from (load for load in subexpressions(expr) if isinstance(load, Load))
+
+
+def writes(stmt: Stmt) -> Iterator[Store]:
+    """Every store in a statement and under it."""
+    return (each for each in statements(stmt) if isinstance(each, Store))
+
+
+def buffers_in(function: Function) -> tuple[Buffer, ...]:
+    """Inputs, outputs and everything allocated, each once."""
+    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
+    return tuple(dict.fromkeys((*function.inputs, *function.outputs, *allocated)))
