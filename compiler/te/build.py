@@ -1,0 +1,144 @@
+"""From tensor expressions to the program that a schedule begins with: a loop nest a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.errors import TensorError
+from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Expr, Load, Var, binary
+from compiler.ir.ops import index
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    BlockIter,
+    For,
+    Function,
+    IterKind,
+    LoopKind,
+    Stmt,
+    Store,
+)
+from compiler.ir.visit import rewrite_expr, sequence, subexpressions
+from compiler.te.tensor import Compute, ReduceAxis, Tensor
+
+__all__ = ["loop_name", "nest", "program_of", "stages"]
+
+
+def loop_name(stage: str, axis: str) -> str:
+    """A loop's name in a program."""
+    return f"{stage}.{axis}"
+
+
+def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The outputs and all they are computed from, each after what it reads."""
+    found: dict[str, Tensor] = {}
+
+    def visit(tensor: Tensor) -> None:
+        known = found.get(tensor.name)
+        if known is tensor:
+            return
+        if known is not None:
+            raise TensorError(f"two tensors are called {tensor.name}")
+        for read in _tensors_in(tensor):
+            visit(read)
+        if found.setdefault(tensor.name, tensor) is not tensor:
+            raise TensorError(f"two tensors are called {tensor.name}")
+
+    for output in outputs:
+        visit(output)
+    return tuple(found.values())
+
+
+def program_of(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor] = (), name: str | None = None
+) -> Function:
+    """Each stage after the other, each over all of its axes, in their order.
+
+    Parameters
+    ----------
+    inputs
+        The order of the program's inputs; those not named follow in the order of their use.
+    """
+    if not outputs:
+        raise TensorError("a program needs an output")
+    order = stages(outputs)
+    placeholders = [each for each in order if each.source is None]
+    named = dict.fromkeys(each.name for each in (*inputs, *placeholders))
+    known = {each.name: each for each in placeholders}
+    for given in outputs:
+        if given.source is None:
+            raise TensorError(f"output {given.name} is not computed")
+    for given in inputs:
+        if given.source is not None:
+            raise TensorError(f"input {given.name} is computed")
+        known.setdefault(given.name, given)
+    results = {each.name for each in outputs}
+    body = sequence(*(_stage(each) for each in order if each.source is not None))
+    for tensor in reversed(order):
+        if tensor.source is not None and tensor.name not in results:
+            body = Alloc(tensor.buffer(), body)
+    return Function(
+        name or outputs[-1].name,
+        tuple(known[each].buffer() for each in named),
+        tuple(each.buffer() for each in outputs),
+        body,
+    )
+
+
+def nest(stage: str, axes: Sequence[tuple[str, int]], body: Stmt) -> Stmt:
+    """Serial loops around `body`, the first one outermost."""
+    for axis, extent in reversed(axes):
+        body = For(Var(loop_name(stage, axis)), index(extent), LoopKind.SERIAL, body)
+    return body
+
+
+def _stage(tensor: Tensor) -> Stmt:
+    source = tensor.source
+    assert source is not None
+    spatial = list(zip((each.name for each in source.axes), tensor.shape, strict=True))
+    reduced = [(each.name, each.extent) for each in source.reduce_axes]
+    iters = [
+        BlockIter(Var(axis), extent, kind, Var(loop_name(tensor.name, axis)))
+        for kind, axes in ((IterKind.SPATIAL, spatial), (IterKind.REDUCE, reduced))
+        for axis, extent in axes
+    ]
+    init, body = _stores(tensor.buffer(), source)
+    block = Block(tensor.name, tuple(iters), (), init, body)
+    return nest(tensor.name, spatial + reduced, block)
+
+
+def _stores(buffer: Buffer, source: Compute) -> tuple[Store | None, Store]:
+    indices: tuple[Expr, ...] = tuple(Var(each.name) for each in source.axes)
+    value = _plain(source.value)
+    if source.combiner is None:
+        return None, Store(buffer, indices, value)
+    joined = binary(source.combiner.value, Load(buffer, indices), value)
+    return (
+        Store(buffer, indices, source.combiner.identity(buffer.dtype)),
+        Store(buffer, indices, joined),
+    )
+
+
+def _plain(expr: Expr) -> Expr:
+    """Without tensors and reduce axes: with plain buffers and variables."""
+
+    def change(each: Expr) -> Expr:
+        match each:
+            case ReduceAxis(name=name):
+                return Var(name)
+            case Load(buffer=Tensor() as tensor, indices=indices):
+                return Load(tensor.buffer(), indices)
+            case _:
+                return each
+
+    return rewrite_expr(expr, change)
+
+
+def _tensors_in(tensor: Tensor) -> Iterator[Tensor]:
+    if tensor.source is None:
+        return
+    for expr in subexpressions(tensor.source.value):
+        if isinstance(expr, Load):
+            assert isinstance(expr.buffer, Tensor), "te expressions only load from tensors"
+            yield expr.buffer

@@ -1,0 +1,61 @@
+"""The primitives of schedules: each a step from a program to one that computes the same."""
+
+from compiler.te.primitives.annotate import Parallel, Unroll, Vectorize, VirtualThread
+from compiler.te.primitives.base import Hole, Primitive
+from compiler.te.primitives.cache_read import CacheRead
+from compiler.te.primitives.cache_write import CacheWrite
+from compiler.te.primitives.compute_at import ComputeAt
+from compiler.te.primitives.compute_inline import ComputeInline
+from compiler.te.primitives.decompose import DecomposeReduction
+from compiler.te.primitives.fuse import Fuse
+from compiler.te.primitives.partition import Partition
+from compiler.te.primitives.reorder import Reorder
+from compiler.te.primitives.set_layout import SetLayout
+from compiler.te.primitives.set_scope import SetScope
+from compiler.te.primitives.split import Split
+from compiler.te.primitives.tensorize import Tensorize
+
+__all__ = [
+    "PRIMITIVES",
+    "CacheRead",
+    "CacheWrite",
+    "ComputeAt",
+    "ComputeInline",
+    "DecomposeReduction",
+    "Fuse",
+    "Hole",
+    "Parallel",
+    "Partition",
+    "Primitive",
+    "Reorder",
+    "SetLayout",
+    "SetScope",
+    "Split",
+    "Tensorize",
+    "Unroll",
+    "Vectorize",
+    "VirtualThread",
+]
+
+PRIMITIVES: dict[str, type[Primitive]] = {
+    kind.name: kind
+    for kind in (
+        Split,
+        Fuse,
+        Reorder,
+        ComputeAt,
+        ComputeInline,
+        CacheRead,
+        CacheWrite,
+        SetScope,
+        SetLayout,
+        DecomposeReduction,
+        Partition,
+        Tensorize,
+        VirtualThread,
+        Vectorize,
+        Unroll,
+        Parallel,
+    )
+}
+"""By the name that traces use."""

@@ -1,0 +1,133 @@
+"""Whether what a stage reads has been computed: a stage inside a loop computes only a box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.boxes import Box, box
+from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.interval import Interval
+from compiler.ir.linear import linear
+from compiler.ir.ops import index
+from compiler.ir.prove import prove
+from compiler.ir.stmt import Alloc, Block, For, Stmt, Store
+from compiler.ir.visit import (
+    blocks,
+    expressions,
+    statements,
+    subexpressions,
+    substitute,
+    variables,
+)
+from compiler.te.tree import block_called, loops_among, path_to, ranges_of, written_by
+
+__all__ = ["common_guard", "loads_of", "not_covered"]
+
+
+def common_guard(readers: Sequence[Block], around: Sequence[For]) -> tuple[Expr, ...]:
+    """The conditions on loops around that all readers share."""
+    names = {each.var.name for each in around}
+    first, *others = readers
+    return tuple(
+        test
+        for test in first.guard
+        if variables(test) <= names and all(test in each.guard for each in others)
+    )
+
+
+def not_covered(body: Stmt, stage: str) -> str | None:
+    """What a stage reads of another's box and may not find there; None if all is there."""
+    block = block_called(body, stage)
+    assert block is not None
+    for alloc in statements(body):
+        if not isinstance(alloc, Alloc) or alloc.buffer.name in written_by(block):
+            continue
+        outer = loops_among(path_to(body, alloc))
+        loads = loads_of(block, alloc.buffer.name)
+        path = path_to(alloc, block)
+        if not outer or not loads or not path:
+            continue
+        read = _boxes(block, [each.indices for each in loads], path, outer, alloc)
+        name = alloc.buffer.name
+        writers = [each for each in blocks(alloc) if name in written_by(each) and each is not block]
+        if not any(_covers(each, read, block, alloc, outer) for each in writers):
+            return (
+                f"{stage} would read more of {name} than is computed of it in {outer[-1].var.name}"
+            )
+    return None
+
+
+def loads_of(block: Block, buffer: str) -> list[Load]:
+    """A block's loads of a buffer."""
+    return [
+        load
+        for each in statements(block)
+        for expr in expressions(each)
+        for load in subexpressions(expr)
+        if isinstance(load, Load) and load.buffer.name == buffer
+    ]
+
+
+def _boxes(
+    block: Block,
+    accesses: Sequence[tuple[Expr, ...]],
+    path: tuple[Stmt, ...],
+    outer: tuple[For, ...],
+    alloc: Alloc,
+) -> list[Box]:
+    values = {each.var.name: each.value for each in block.iters}
+    inner = ranges_of(loops_among(path))
+    return [
+        box(
+            [substitute(each, values) for each in indices],
+            inner,
+            ranges_of(outer),
+            alloc.buffer.shape,
+        )
+        for indices in accesses
+    ]
+
+
+def _covers(
+    writer: Block, read: list[Box], reader: Block, alloc: Alloc, outer: tuple[For, ...]
+) -> bool:
+    """Whether a block writes all of the boxes, in every turn that the reader has."""
+    path = path_to(alloc, writer)
+    inner = {each.var.name for each in loops_among(path)}
+    shape_tests = {
+        _canonical(test)
+        for each in writer.iters
+        for test in (index(0) <= each.value, each.value < each.extent)
+    }
+    for test in writer.guard:
+        own = variables(test) & inner
+        if own and _canonical(test) not in shape_tests:
+            return False
+        if not own and test not in reader.guard and _canonical(test) not in shape_tests:
+            return False
+    stores = [each.indices for each in statements(writer) if isinstance(each, Store)]
+    if not stores:
+        return False
+    written = _boxes(writer, stores[-1:], path, outer, alloc)[0]
+    ranges = ranges_of(outer)
+    return all(_within(each, written, alloc, ranges) for each in read)
+
+
+def _canonical(test: Expr) -> object:
+    """A comparison of sums, whatever its form."""
+    match test:
+        case Binary(op=BinaryOp.LT | BinaryOp.LE as op, left=left, right=right):
+            return op, linear(left - right)
+        case _:
+            return test
+
+
+def _within(read: Box, written: Box, alloc: Alloc, ranges: dict[str, Interval]) -> bool:
+    for low, size, begin, length, extent in zip(
+        read.lower, read.shape, written.lower, written.shape, alloc.buffer.shape, strict=True
+    ):
+        if length >= extent:
+            continue
+        if not prove(begin <= low, ranges) or not prove(low + size <= begin + length, ranges):
+            return False
+    return True

@@ -1,0 +1,68 @@
+"""fuse: two loops become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from compiler.ir.expr import Var
+from compiler.ir.ops import index
+from compiler.ir.stmt import For, Function, LoopKind
+from compiler.ir.visit import blocks, substitute_in
+from compiler.te.build import loop_name
+from compiler.te.primitives.base import Primitive
+from compiler.te.roles import feeds
+from compiler.te.tree import extent_of, replace_loop
+
+__all__ = ["Fuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse(Primitive):
+    """Fuse a loop with the one directly inside it.
+
+        for C.i in 4:                      for C.i_j in 32:
+          for C.j in 8:            ->        block C(i = C.i_j // 8, j = C.i_j % 8)
+            block C(i = C.i, j = C.j)
+
+    (Halide, TVM: `fuse`; Exo: `mult_loops`.) Turns keep their order. Refused if one of the two
+    names elements and the other joins terms: their order could never be changed again.
+
+    Parameters
+    ----------
+    fused
+        Name of the new loop; by default `i_j`.
+    """
+
+    stage: str
+    outer: str
+    inner: str
+    fused: str = ""
+
+    name: ClassVar[str] = "fuse"
+
+    def apply(self, program: Function) -> Function:
+        """See the class."""
+        outer = self.serial(self.loop(program.body, self.stage, self.outer))
+        inner = self.serial(self.loop(program.body, self.stage, self.inner))
+        if outer.body is not inner:
+            self.refuse(
+                f"{inner.var.name} is not the one statement inside {outer.var.name}: "
+                f"bring them together with reorder"
+            )
+        for block in blocks(inner):
+            kinds = feeds(outer.var.name, block) | feeds(inner.var.name, block)
+            if len(kinds) > 1:
+                self.refuse(
+                    f"of {outer.var.name} and {inner.var.name}, one names elements of {block.name} "
+                    f"and the other joins terms"
+                )
+        axis = self.fused or f"{self.outer}_{self.inner}"
+        name = loop_name(self.stage, axis)
+        if axis not in (self.outer, self.inner):
+            name = self.new_loop(program.body, self.stage, axis)
+        fused, turns = Var(name), extent_of(inner)
+        values = {outer.var.name: fused // max(turns, 1), inner.var.name: fused % max(turns, 1)}
+        body = substitute_in(inner.body, values)
+        loop = For(fused, index(extent_of(outer) * turns), LoopKind.SERIAL, body)
+        return replace(program, body=replace_loop(program.body, outer.var.name, lambda _: loop))

@@ -1,0 +1,80 @@
+"""reorder: loops change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from compiler.ir.stmt import For, Function, IterKind, Stmt
+from compiler.ir.visit import blocks
+from compiler.te.primitives.base import Primitive
+from compiler.te.roles import any_order, feeds
+from compiler.te.tree import loops_among, path_to, replace_loop
+
+__all__ = ["Reorder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder(Primitive):
+    """Bring loops that lie directly in one another into the order given, outermost first.
+
+        for C.i in 64:                     for C.k in 64:
+          for C.k in 64:           ->        for C.i in 64:
+            block C(i = C.i, k = C.k)          block C(i = C.i, k = C.k)
+
+    Loops between them that are not named keep their places. (Halide, TVM: `reorder`.) Elements may
+    come in any order. The terms of one element may where that leaves the result the same bit for
+    bit, or where `reassociate` permits another rounding of floats.
+    """
+
+    stage: str
+    axes: tuple[str, ...]
+    reassociate: bool = field(default=False, kw_only=True)
+
+    name: ClassVar[str] = "reorder"
+
+    def apply(self, program: Function) -> Function:
+        """See the class."""
+        if len(set(self.axes)) != len(self.axes) or len(self.axes) < 2:
+            self.refuse("two or more different axes are needed")
+        wanted = [self.loop(program.body, self.stage, axis) for axis in self.axes]
+        before = self._nest(program.body, wanted)
+        order = iter(wanted)
+        after = [next(order) if each in wanted else each for each in before]
+        self._check_terms(before, after)
+        body: Stmt = before[-1].body
+        for loop in reversed(after):
+            body = replace(loop, body=body)
+        changed = replace_loop(program.body, before[0].var.name, lambda _: body)
+        return replace(program, body=changed)
+
+    def _nest(self, body: Stmt, wanted: list[For]) -> list[For]:
+        """From the outermost of the loops to the innermost, with nothing but loops between."""
+        paths = {each.var.name: path_to(body, each) for each in wanted}
+        innermost = max(wanted, key=lambda each: len(paths[each.var.name]))
+        path = paths[innermost.var.name]
+        outermost = min(wanted, key=lambda each: len(paths[each.var.name]))
+        for each in wanted:
+            if each not in loops_among(path):
+                self.refuse(f"{innermost.var.name} does not lie inside {each.var.name}")
+        nest = path[next(at for at, each in enumerate(path) if each is outermost) :]
+        for part in nest:
+            if not isinstance(part, For):
+                what = type(part).__name__.lower()
+                self.refuse(
+                    f"between {outermost.var.name} and {innermost.var.name} lies more than loops: "
+                    f"{what}"
+                )
+        return list(loops_among(nest))
+
+    def _check_terms(self, before: list[For], after: list[For]) -> None:
+        for block in blocks(before[-1].body):
+            sums = [
+                [each.var.name for each in order if IterKind.REDUCE in feeds(each.var.name, block)]
+                for order in (before, after)
+            ]
+            if sums[0] != sums[1] and not any_order(block) and not self.reassociate:
+                self.refuse(
+                    f"{block.name} would join floats along {', '.join(sums[1])}, no longer along "
+                    f"{', '.join(sums[0])}, which changes roundings: ask for it with reassociate"
+                )

@@ -1,0 +1,71 @@
+"""split: one loop becomes two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from compiler.ir.expr import Var
+from compiler.ir.ops import index
+from compiler.ir.stmt import For, Function, LoopKind, Stmt
+from compiler.ir.visit import substitute_in
+from compiler.te.primitives.base import Hole, Primitive, guarded
+from compiler.te.tree import extent_of, map_blocks, replace_loop
+
+__all__ = ["Split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Primitive):
+    """Split a loop into an outer one and an inner one of `factor` turns.
+
+        for C.i in 50:                     for C.i_o in 4:
+          block C(i = C.i)         ->        for C.i_i in 16:
+                                               block C(i = C.i_o * 16 + C.i_i):
+                                                 where C.i_o * 16 + C.i_i < 50
+
+    The guard is there only if the factor does not divide. (Halide, TVM: `split`; Exo:
+    `divide_loop`.) Turns keep their order: always legal.
+
+    Parameters
+    ----------
+    axes
+        Names of the outer and the inner loop; by default `i_o` and `i_i`.
+    """
+
+    stage: str
+    axis: str
+    factor: int | Hole
+    axes: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "split"
+
+    def apply(self, program: Function) -> Function:
+        """See the class."""
+        factor = self.number(self.factor, "factor")
+        loop = self.serial(self.loop(program.body, self.stage, self.axis))
+        axes = self.axes or (f"{self.axis}_o", f"{self.axis}_i")
+        if len(axes) != 2 or axes[0] == axes[1]:
+            self.refuse(f"two different names are needed, not {axes}")
+        # The split loop's own name is free again.
+        outer, inner = (
+            Var(
+                loop.var.name
+                if axis == self.axis
+                else self.new_loop(program.body, self.stage, axis)
+            )
+            for axis in axes
+        )
+        extent = extent_of(loop)
+        value = outer * factor + inner
+        body = substitute_in(loop.body, {loop.var.name: value})
+        if extent % factor:
+            body = map_blocks(body, lambda each: guarded(each, value < extent))
+        turns = index(-(-extent // factor))
+
+        def change(_: For) -> Stmt:
+            return For(
+                outer, turns, LoopKind.SERIAL, For(inner, index(factor), LoopKind.SERIAL, body)
+            )
+
+        return replace(program, body=replace_loop(program.body, loop.var.name, change))

@@ -1,0 +1,185 @@
+"""Tensor expressions: what is computed, as pure functions of indices.
+
+The vocabulary is that of TVM (Chen et al., OSDI'18, section 4.1) and Halide.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import cast
+
+from compiler.errors import IRError, TensorError
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, INDEX, DType
+from compiler.ir.expr import BinaryOp, Const, Expr, Load, Operand, Operators, Var, operand
+from compiler.ir.visit import subexpressions
+
+__all__ = [
+    "Combiner",
+    "Compute",
+    "ReduceAxis",
+    "Reduction",
+    "Tensor",
+    "compute",
+    "placeholder",
+    "reduce_axis",
+]
+
+
+class Combiner(Enum):
+    """How a reduction joins its terms."""
+
+    SUM = BinaryOp.ADD
+    PRODUCT = BinaryOp.MUL
+    MAX = BinaryOp.MAX
+    MIN = BinaryOp.MIN
+    ALL = BinaryOp.AND
+    ANY = BinaryOp.OR
+
+    def identity(self, dtype: DType) -> Const:
+        """What the reduction of nothing gives."""
+        match self:
+            case Combiner.SUM:
+                return Const(0.0 if dtype.is_float else 0, dtype)
+            case Combiner.PRODUCT:
+                return Const(1.0 if dtype.is_float else 1, dtype)
+            case Combiner.MAX:
+                return Const(float("-inf") if dtype.is_float else dtype.low, dtype)
+            case Combiner.MIN:
+                return Const(float("inf") if dtype.is_float else dtype.high, dtype)
+            case Combiner.ALL:
+                return Const(True, BOOL)
+            case Combiner.ANY:
+                return Const(False, BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceAxis(Var):
+    """An axis along which terms are joined. Use it as an index."""
+
+    extent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Terms joined along axes; only ever the whole of what a `compute` gives."""
+
+    combiner: Combiner
+    term: Expr
+    axes: tuple[ReduceAxis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """How a tensor's elements come about: `value` at `axes`, joined along `reduce_axes`."""
+
+    axes: tuple[Var, ...]
+    value: Expr
+    combiner: Combiner | None = None
+    reduce_axes: tuple[ReduceAxis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor(Buffer):
+    """A buffer that knows how its elements come about; without, a placeholder.
+
+    Indexing gives an expression: `A[i, k + 1]`.
+    """
+
+    source: Compute | None = field(default=None, repr=False)
+
+    def __getitem__(self, indices: Operand | tuple[Operand, ...]) -> Expr:
+        given = indices if isinstance(indices, tuple) else (indices,)
+        if len(given) != len(self.shape):
+            raise TensorError(
+                f"{self.name} has {len(self.shape)} dimensions {list(self.shape)}, "
+                f"and is indexed with {len(given)}"
+            )
+        try:
+            return Load(self, tuple(operand(each, INDEX) for each in given))
+        except IRError as error:
+            raise TensorError(f"an index of {self.name}: {error}") from None
+
+    def buffer(self) -> Buffer:
+        """The plain buffer."""
+        return Buffer(self.name, self.shape, self.dtype, self.scope)
+
+
+def placeholder(shape: Sequence[int], dtype: DType, name: str) -> Tensor:
+    """A tensor that is given."""
+    return Tensor(_checked(name, "tensor"), tuple(shape), dtype)
+
+
+def reduce_axis(extent: int, name: str) -> ReduceAxis:
+    """An axis to reduce along, of at least one turn."""
+    if extent < 1:
+        raise TensorError(f"reduce axis {name} has {extent} turns: there is nothing to reduce")
+    return ReduceAxis(_checked(name, "axis"), INDEX, extent)
+
+
+def compute(
+    shape: Sequence[int],
+    function: Callable[..., Operators | Reduction],
+    name: str,
+    axes: Sequence[str] | None = None,
+) -> Tensor:
+    """A tensor whose element at `i, j, ...` is `function(i, j, ...)`.
+
+    Parameters
+    ----------
+    shape
+        Extents; 0 is allowed.
+    function
+        From index variables to an expression, or to a reduction of one (`sum`, `max_of`, ...).
+    name
+        The stage's name in schedules.
+    axes
+        The axes' names in schedules; by default those of the function's parameters.
+
+    Raises
+    ------
+    TensorError
+        Names that are no names or come twice; a reduction inside an expression; an unknown axis.
+    """
+    names = tuple(axes) if axes is not None else _parameter_names(function, len(shape), name)
+    if len(names) != len(shape):
+        raise TensorError(f"{name} has {len(shape)} dimensions {list(shape)}, and axes {names}")
+    variables = tuple(Var(_checked(each, "axis")) for each in names)
+    result = function(*variables)
+    if isinstance(result, Reduction):
+        source = Compute(variables, result.term, result.combiner, result.axes)
+    elif isinstance(result, Operators):
+        source = Compute(variables, cast(Expr, result))
+    else:
+        raise TensorError(f"{name} is computed as {result!r}, which is no expression")
+    _check_axes(name, source)
+    return Tensor(_checked(name, "tensor"), tuple(shape), source.value.dtype, source=source)
+
+
+def _parameter_names(function: Callable[..., object], rank: int, name: str) -> tuple[str, ...]:
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return tuple(f"i{number}" for number in range(rank))
+    names = tuple(each.name for each in parameters)
+    if len(names) != rank:
+        raise TensorError(f"{name} has {rank} dimensions; its function takes {len(names)} indices")
+    return names
+
+
+def _check_axes(name: str, source: Compute) -> None:
+    known = [each.name for each in (*source.axes, *source.reduce_axes)]
+    twice = sorted({each for each in known if known.count(each) > 1})
+    if twice:
+        raise TensorError(f"{name} has two axes called {', '.join(twice)}")
+    for expr in subexpressions(source.value):
+        if isinstance(expr, Var) and expr.name not in known:
+            raise TensorError(f"{name} speaks of {expr.name}, which is none of its axes {known}")
+
+
+def _checked(name: str, what: str) -> str:
+    if not name.isidentifier():
+        raise TensorError(f"{name!r} is no name for a {what}: letters, digits and _")
+    return name

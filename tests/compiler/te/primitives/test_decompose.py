@@ -1,0 +1,45 @@
+"""decompose_reduction: before and after, results, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from compiler.errors import ScheduleError
+from compiler.te.schedule import Schedule
+from tests.support.schedules import agree, blur, matmul
+
+
+def test_golden(golden: Callable[[str, str], None]) -> None:
+    start = Schedule.of(matmul()).split("C", "j", 3).reorder("C", "i", "j_o", "k", "j_i")
+    golden("schedules/decompose_reduction.txt", str(start.decompose_reduction("C", "k")))
+
+
+@pytest.mark.parametrize("axis", ["i", "j", "k"])
+def test_at_every_loop(axis: str) -> None:
+    start = Schedule.of(matmul())
+    agree(start.decompose_reduction("C", axis), start)
+
+
+def test_guards_of_terms_do_not_count() -> None:
+    start = Schedule.of(matmul())
+    split = (
+        start.split("C", "k", 3).split("C", "i", 4).reorder("C", "i_o", "k_o", "i_i", "j", "k_i")
+    )
+    agree(split.decompose_reduction("C", "k_o"), start)
+
+
+def test_the_new_stage_can_be_scheduled() -> None:
+    start = Schedule.of(matmul()).reorder("C", "i", "k", "j")
+    agree(start.decompose_reduction("C", "k").vectorize("C_init", "j").vectorize("C", "j"), start)
+
+
+def test_refuses() -> None:
+    start = Schedule.of(matmul())
+    with pytest.raises(ScheduleError, match=r"C\.k, around C\.j, joins terms of C"):
+        start.reorder("C", "i", "k", "j").decompose_reduction("C", "j")
+    with pytest.raises(ScheduleError, match="C starts no sums, or does so elsewhere already"):
+        start.decompose_reduction("C", "k").decompose_reduction("C", "k")
+    with pytest.raises(ScheduleError, match="blury starts no sums"):
+        Schedule.of(blur()).decompose_reduction("blury", "y")

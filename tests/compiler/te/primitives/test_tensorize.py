@@ -1,0 +1,84 @@
+"""tensorize: before and after, results, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from compiler.errors import ScheduleError
+from compiler.ir.dtypes import INT8, INT32, UINT8
+from compiler.ir.parser import parse
+from compiler.te import Tensor, cast, compute, placeholder, reduce_axis, sum
+from compiler.te.schedule import Schedule
+from tests.support.schedules import agree
+
+DOT = parse(
+    """\
+func dot_4x2(C: int32[4], A: uint8[2], B: int8[4, 2]) -> (C: int32[4]):
+  for i in 4:
+    for k in 2:
+      C[i] = C[i] + int32(A[k]) * int32(B[i, k])
+"""
+)
+
+
+def product(n: int = 3, m: int = 8, depth: int = 6, b_type: object = INT8) -> Tensor:
+    a, b = placeholder((n, depth), UINT8, "A"), placeholder((m, depth), b_type, "B")  # type: ignore[arg-type]
+    k = reduce_axis(depth, "k")
+    return compute(
+        (n, m), lambda i, j: sum(cast(b[j, k], INT32) * cast(a[i, k], INT32), axis=k), "C"
+    )
+
+
+def ready(tensor: Tensor) -> Schedule:
+    split = Schedule.of(tensor).split("C", "j", 4).split("C", "k", 2)
+    return split.reorder("C", "i", "j_o", "k_o", "j_i", "k_i").decompose_reduction("C", "k_o")
+
+
+def test_golden(golden: Callable[[str, str], None]) -> None:
+    golden("schedules/tensorize.txt", str(ready(product()).tensorize("C", "j_i", DOT)))
+
+
+def test_agrees() -> None:
+    """Factors stand in another order than in the intrinsic."""
+    agree(ready(product()).tensorize("C", "j_i", DOT), Schedule.of(product()))
+
+
+def test_loops_around_it_can_still_be_moved() -> None:
+    done = ready(product()).tensorize("C", "j_i", DOT)
+    agree(done.unroll("C", "k_o").parallel("C", "i"), Schedule.of(product()))
+
+
+def test_refuses() -> None:
+    schedule = ready(product())
+    with pytest.raises(ScheduleError, match=r"C\.k_i have \[2\] turns; those of dot_4x2 have"):
+        schedule.tensorize("C", "k_i", DOT)
+    start = Schedule.of(product()).split("C", "j", 4).split("C", "k", 2)
+    tile = start.reorder("C", "i", "j_o", "k_o", "j_i", "k_i")
+    with pytest.raises(ScheduleError, match="starts its sums in the tile: decompose_reduction"):
+        tile.tensorize("C", "j_i", DOT)
+    with pytest.raises(ScheduleError, match="dot_4x2 does something else: B for its"):
+        ready(product(b_type=UINT8)).tensorize("C", "j_i", DOT)
+    with pytest.raises(ScheduleError, match="the tile is not always whole"):
+        ready(product(m=7)).tensorize("C", "j_i", DOT)
+    swapped = ready(product(m=4, depth=8))
+    with pytest.raises(ScheduleError, match="is unrolled"):
+        swapped.unroll("C", "j_i").tensorize("C", "j_i", DOT)
+
+
+def test_refuses_another_statement() -> None:
+    a, b = placeholder((3, 6), UINT8, "A"), placeholder((8, 6), INT8, "B")
+    k = reduce_axis(6, "k")
+    other = compute(
+        (3, 8), lambda i, j: sum(cast(b[j, k], INT32) + cast(a[i, k], INT32), axis=k), "C"
+    )
+    with pytest.raises(ScheduleError, match=r"dot_4x2 does something else: \+ of int32 where"):
+        ready(other).tensorize("C", "j_i", DOT)
+    turned = compute(
+        (8, 3), lambda j, i: sum(cast(b[j, k], INT32) * cast(a[i, k], INT32), axis=k), "C"
+    )
+    split = Schedule.of(turned).split("C", "j", 4).split("C", "k", 2)
+    tile = split.reorder("C", "i", "j_o", "k_o", "k_i", "j_i").decompose_reduction("C", "k_o")
+    with pytest.raises(ScheduleError, match=r"have \[2, 4\] turns"):
+        tile.tensorize("C", "k_i", DOT)
