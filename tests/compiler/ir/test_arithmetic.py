@@ -165,6 +165,26 @@ def test_casts_to_integers(data: st.DataObject, source: DType, target: DType) ->
         assert result == max(target.low, min(target.high, math.trunc(Fraction(float(value)))))
 
 
+@pytest.mark.parametrize(
+    ("value", "target", "expected"),
+    [
+        (math.nan, INT8, 0),
+        (math.inf, INT8, 127),
+        (-math.inf, INT8, -128),
+        (127.99, INT8, 127),
+        (-128.99, INT8, -128),
+        (-1e30, INT64, -(2**63)),
+        (2.0**63, INT64, 2**63 - 1),
+        (-0.99, UINT8, 0),
+        (-1.0, UINT8, 0),
+        (-2.7, INT32, -2),
+    ],
+)
+def test_floats_that_no_integer_is(value: float, target: DType, expected: int) -> None:
+    assert cast_function(FLOAT64, target)(np.float64(value)) == expected
+    assert cast_function(FLOAT32, target)(np.float32(value)) == expected
+
+
 @given(st.data(), st.sampled_from(TYPES))
 def test_casts_to_bool(data: st.DataObject, source: DType) -> None:
     value = value_of(data.draw(constants(source)))

@@ -14,16 +14,20 @@ from compiler.ir import (
     FLOAT32,
     FLOAT64,
     INT8,
+    INT16,
     Alloc,
     Binary,
     BinaryOp,
     Buffer,
+    Cast,
     Const,
     DType,
     Expr,
     For,
     Function,
+    Load,
     LoopKind,
+    Select,
     Seq,
     Store,
     Unary,
@@ -122,6 +126,9 @@ def test_numbers_take_the_type_of_their_place() -> None:
     assert value("int8((-3))") == Const(-3, INT8)
     assert value("1 < 2", "bool") == Binary(BinaryOp.LT, Const(1), Const(2))
     assert value("2 < A[0]", "bool").left.dtype == INT8  # type: ignore[union-attr]
+    assert value("int16(select(True, 1, A[0]))", "int16") == Cast(
+        Select(Const(True, BOOL), Const(1, INT8), Load(Buffer("A", (4,), INT8), (index(0),))), INT16
+    )
     infinite = value("-inf", "float64")
     assert infinite == Const(-math.inf, FLOAT64)
 

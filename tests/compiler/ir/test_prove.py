@@ -64,6 +64,9 @@ def test_one_inequality_of_variables_is_decided(
         pytest.param(i < n, (i < j, j <= n), id="transitive"),
         pytest.param((i * 7 + j) // 5 < 11, (i * 7 + j < 55,), id="quotient, from its operand"),
         pytest.param(i * 7 + j < 55, ((i * 7 + j) // 5 < 11,), id="operand, from its quotient"),
+        pytest.param(
+            i * 7 + j + k * 5 < n * 5, ((i * 7 + j) // 5 + k < n,), id="operand, from a sum"
+        ),
         pytest.param((i * 7 + j) // 5 * 5 <= i * 7 + j, (), id="rounded down"),
         pytest.param(i * 7 + j < (i * 7 + j) // 5 * 5 + 5, (), id="by less than the divisor"),
         pytest.param(i % 4 <= i, (), id="remainder of what is not negative"),
@@ -102,6 +105,12 @@ def test_proved(condition: Expr, assuming: tuple[Expr, ...]) -> None:
         pytest.param(
             ~(Var("x", FLOAT32) < 1.0), (Const(1.0, FLOAT32) <= Var("x", FLOAT32),), id="NaN"
         ),
+        pytest.param(WIDE < n * 3, ((WIDE + 1) // 3 + k < n,), id="quotient of an overflow"),
+        pytest.param(
+            i * 7 + j + k * 5 < n * 5 - 4, ((i * 7 + j) // 5 + k < n,), id="not rounded down"
+        ),
+        pytest.param(6 <= n, (not_equal(n, 5),), id="different, but below"),
+        pytest.param(n <= 4, (not_equal(n, 5),), id="different, but above"),
         pytest.param((i < 5) | (5 < i), (), id="a gap"),
         pytest.param(not_equal(i, j), (not_equal(i, k),), id="unrelated"),
     ],

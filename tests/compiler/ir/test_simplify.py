@@ -136,6 +136,7 @@ def test_index_arithmetic_on_data_keeps_its_value_even_if_it_overflows(
         pytest.param((n // 4 + 1) // 3, "(n + 4) // 12", id="with a constant"),
         pytest.param(n % 12 % 4, "n % 4", id="remainder of a remainder"),
         pytest.param(n % 12 // 4, "n // 4 % 3", id="quotient of a remainder"),
+        pytest.param((n % 12 + 3) // 4, "(n % 12 + 3) // 4", id="not of a remainder and more"),
         pytest.param((n % 12 + j * 4) % 4, "n % 4", id="needless remainder in a sum"),
         pytest.param(n // 4 * 4 + n % 4, "n", id="put together"),
         pytest.param(n // 4 % 3 * 4 + n % 4, "n % 12", id="remainders put together"),
@@ -286,6 +287,27 @@ def test_ranges_may_be_unknown() -> None:
                     C[i, k] = C[i, k] + 1.0
             """,
             id="loops of one turn stay",
+        ),
+        pytest.param(
+            """
+            func f() -> (C: float32[8]):
+              for C.i in 4:
+                for C.k in 3:
+                  block C(spatial i < 4 = C.i, reduce k < 3 = C.k):
+                    init:
+                      C[i + min(k, i)] = 0.0
+                    C[i + min(k, i)] = 1.0
+            """,
+            """
+            func f() -> (C: float32[8]):
+              for C.i in 4:
+                for C.k in 3:
+                  block C(spatial i < 4 = C.i, reduce k < 3 = C.k):
+                    init:
+                      C[i + k] = 0.0
+                    C[i + min(i, k)] = 1.0
+            """,
+            id="init runs where what reduces is 0",
         ),
         pytest.param(
             """

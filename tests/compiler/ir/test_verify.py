@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -45,7 +46,7 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.ops import index
+from compiler.ir.ops import index, select
 from compiler.ir.parser import parse
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
@@ -263,18 +264,33 @@ def test_an_output_that_is_an_input_is_stored_to() -> None:
     verify(Function("f", (A, C), (C,), GOOD))
 
 
-def test_depth() -> None:
+@pytest.mark.parametrize(
+    "over",
+    [
+        lambda expr: -expr,
+        lambda expr: expr + 1.0,
+        lambda expr: 1.0 + expr,
+        lambda expr: Cast(expr, FLOAT32),
+        lambda expr: select(Const(True, BOOL), expr, 1.0),
+        lambda expr: select(Const(True, BOOL), 1.0, expr),
+    ],
+)
+def test_depth_of_expressions(over: Callable[[Expr], Expr]) -> None:
     deep: Expr = ONE
     for _ in range(MAX_DEPTH - 2):
-        deep = Unary(UnaryOp.NEG, deep)
+        deep = over(deep)
     verify(program(store(deep, ZERO)))
     with pytest.raises(IRError, match=f"an expression is nested more than {MAX_DEPTH} deep"):
-        verify(program(store(-deep, ZERO)))
+        verify(program(store(over(deep), ZERO)))
+
+
+def test_depth_of_statements() -> None:
     nest: Stmt = Seq(())
-    for number in range(MAX_DEPTH):
+    for number in range(MAX_DEPTH - 1):
         nest = loop(nest, Var(f"l{number}"))
+    verify(program(nest))
     with pytest.raises(IRError, match=f"nested more than {MAX_DEPTH} deep"):
-        verify(program(nest))
+        verify(program(loop(nest)))
 
 
 INVOKING = """

@@ -27,7 +27,7 @@ from compiler.ir import (
     Store,
     Var,
 )
-from compiler.ir.ops import index
+from compiler.ir.ops import index, select
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.visit import (
@@ -120,6 +120,15 @@ def test_substitution_is_simultaneous() -> None:
     assert substitute(X + Y * 2, {"x": Y, "y": X}) == Y + X * 2
     load = Load(Buffer("A", (4,), INDEX), (X,))
     assert substitute(load, {"x": X + 1}) == Load(load.buffer, (X + 1,))
+
+
+def test_substitution_keeps_the_order_of_operands() -> None:
+    a, b, c = Var("a"), Var("b"), Var("c")
+    values: dict[str, Expr] = {"x": a, "y": b, "z": c}
+    z = Var("z")
+    assert substitute(select(X < Y, Y - X, z), values) == select(a < b, b - a, c)
+    load = Load(Buffer("A", (4, 4, 4), INDEX), (X, Y, z))
+    assert substitute(load, values) == Load(load.buffer, (a, b, c))
 
 
 def test_substitution_in_statements_reaches_everything() -> None:

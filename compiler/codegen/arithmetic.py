@@ -1,0 +1,234 @@
+"""Operations on integers and floats, a lane or many at once. Nothing here can trap.
+
+LLVM leaves division by zero, the overflow of a division and shifts by too much undefined; the loop
+language does not (`BinaryOp`, `Cast`), so that operands are made harmless first. Where they are
+constants, LLVM removes all of that again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from compiler.codegen.lanes import (
+    call_intrinsic,
+    constant,
+    in_lanes,
+    register_type,
+    suffix,
+)
+from compiler.ir.dtypes import BOOL, DType, Kind
+from compiler.ir.expr import BinaryOp
+
+__all__ = ["absolute", "binary", "cast", "fused", "negative"]
+
+_COMPARISONS = {
+    BinaryOp.LT: "<",
+    BinaryOp.LE: "<=",
+    BinaryOp.EQ: "==",
+    BinaryOp.NE: "!=",
+}
+
+
+def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
+    """`op` of two values of `dtype`, of as many lanes each. POW is none of these."""
+    if op.compares:
+        return _compare(builder, op, dtype, a, b)
+    match dtype.kind:
+        case Kind.FLOAT:
+            return _float(builder, op, a, b)
+        case Kind.INT | Kind.UINT | Kind.BOOL:
+            return _integer(builder, op, dtype, a, b)
+        case _:
+            assert_never(dtype.kind)
+
+
+def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c of floats, rounded once."""
+    return call_intrinsic(builder, f"llvm.fma.{suffix(a.type)}", a.type, [a, b, c])
+
+
+def _compare(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
+    sign = _COMPARISONS[op]
+    if dtype.is_float:
+        if op is BinaryOp.NE:
+            return builder.fcmp_unordered(sign, a, b)
+        return builder.fcmp_ordered(sign, a, b)
+    if dtype.kind is Kind.INT:
+        return builder.icmp_signed(sign, a, b)
+    return builder.icmp_unsigned(sign, a, b)
+
+
+def _float(builder: Any, op: BinaryOp, a: Any, b: Any) -> Any:
+    match op:
+        case BinaryOp.ADD:
+            return builder.fadd(a, b)
+        case BinaryOp.SUB:
+            return builder.fsub(a, b)
+        case BinaryOp.MUL:
+            return builder.fmul(a, b)
+        case BinaryOp.DIV:
+            return builder.fdiv(a, b)
+        case BinaryOp.MIN | BinaryOp.MAX:
+            return _extreme(builder, "<" if op is BinaryOp.MIN else ">", a, b)
+        case _:
+            raise AssertionError(op)
+
+
+def _extreme(builder: Any, sign: str, a: Any, b: Any) -> Any:
+    """a if it is less (or greater) or NaN, else b: of equals, as of zeros, the second."""
+    if _is_number(b):
+        return builder.select(builder.fcmp_unordered(sign, a, b), a, b)
+    # Processors have an instruction for this part, but with the NaN of b alone.
+    result = builder.select(builder.fcmp_ordered(sign, a, b), a, b)
+    return builder.select(builder.fcmp_unordered("uno", a, a), a, result)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a constant, and no NaN."""
+    if not isinstance(value, ir.Constant):
+        return False
+    if value.constant is None:  # zeros
+        return True
+    if isinstance(value.constant, list | tuple):
+        return all(_is_number(each) for each in value.constant)
+    return isinstance(value.constant, float) and value.constant == value.constant
+
+
+def _integer(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
+    signed = dtype.kind is Kind.INT
+    match op:
+        case BinaryOp.ADD:
+            return builder.add(a, b)
+        case BinaryOp.SUB:
+            return builder.sub(a, b)
+        case BinaryOp.MUL:
+            return builder.mul(a, b)
+        case BinaryOp.FLOORDIV | BinaryOp.MOD:
+            return _divide(builder, op, signed, a, b)
+        case BinaryOp.MIN | BinaryOp.MAX:
+            least = op is BinaryOp.MIN
+            if dtype == BOOL:
+                return builder.and_(a, b) if least else builder.or_(a, b)
+            name = f"llvm.{'s' if signed else 'u'}{'min' if least else 'max'}.{suffix(a.type)}"
+            return call_intrinsic(builder, name, a.type, [a, b])
+        case BinaryOp.AND:
+            return builder.and_(a, b)
+        case BinaryOp.OR:
+            return builder.or_(a, b)
+        case BinaryOp.XOR:
+            return builder.xor(a, b)
+        case BinaryOp.SHL | BinaryOp.SHR:
+            return _shift(builder, op, dtype, a, b)
+        case _:
+            raise AssertionError(op)
+
+
+def _divide(builder: Any, op: BinaryOp, signed: bool, a: Any, b: Any) -> Any:
+    kind = a.type
+    element = kind.element if isinstance(kind, ir.VectorType) else kind
+    zero, one = constant(kind, 0), constant(kind, 1)
+    by_zero = builder.icmp_unsigned("==", b, zero)
+    if not signed:
+        divisor = builder.select(by_zero, one, b)
+        if op is BinaryOp.MOD:
+            return builder.urem(a, divisor)  # modulo 1 is 0 already
+        return builder.select(by_zero, zero, builder.udiv(a, divisor))
+    if element.width == 1:  # no 1 to divide by; 0 // x and x // 0 are 0, and -1 // -1 wraps to -1
+        return builder.and_(a, b) if op is BinaryOp.FLOORDIV else zero
+    # -1 is taken apart as well: the least number has no opposite to be the quotient.
+    by_minus_one = builder.icmp_signed("==", b, constant(kind, -1))
+    divisor = builder.select(builder.or_(by_zero, by_minus_one), one, b)
+    rest = builder.srem(a, divisor)
+    # Division truncates, ours goes down: they differ where rest and divisor have other signs.
+    inexact = builder.icmp_signed("!=", rest, zero)
+    down = builder.and_(inexact, builder.icmp_signed("<", builder.xor(rest, divisor), zero))
+    if op is BinaryOp.MOD:
+        return builder.add(rest, builder.select(down, divisor, zero))
+    quotient = builder.sub(builder.sdiv(a, divisor), builder.select(down, one, zero))
+    quotient = builder.select(by_minus_one, builder.sub(zero, a), quotient)
+    return builder.select(by_zero, zero, quotient)
+
+
+def _shift(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
+    kind = a.type
+    if op is BinaryOp.SHR and dtype.kind is Kind.INT:
+        most = constant(kind, dtype.bits - 1)
+        amount = call_intrinsic(builder, f"llvm.umin.{suffix(kind)}", kind, [b, most])
+        return builder.ashr(a, amount)
+    zero = constant(kind, 0)
+    inside = builder.icmp_unsigned("<", b, constant(kind, dtype.bits))
+    amount = builder.select(inside, b, zero)
+    shifted = builder.shl(a, amount) if op is BinaryOp.SHL else builder.lshr(a, amount)
+    return builder.select(inside, shifted, zero)
+
+
+def negative(builder: Any, dtype: DType, a: Any) -> Any:
+    """-a; the least of an integer type stays."""
+    return builder.fneg(a) if dtype.is_float else builder.sub(constant(a.type, 0), a)
+
+
+def absolute(builder: Any, dtype: DType, a: Any) -> Any:
+    """|a|; the least of an integer type stays."""
+    match dtype.kind:
+        case Kind.FLOAT:
+            return call_intrinsic(builder, f"llvm.fabs.{suffix(a.type)}", a.type, [a])
+        case Kind.INT:
+            keep = ir.Constant(ir.IntType(1), 0)
+            return call_intrinsic(builder, f"llvm.abs.{suffix(a.type)}", a.type, [a, keep])
+        case Kind.UINT | Kind.BOOL:
+            return a
+        case _:
+            assert_never(dtype.kind)
+
+
+def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
+    """A value in another type, as `Cast` says."""
+    kind = in_lanes(register_type(new), value)
+    if old == new:
+        return value
+    if new == BOOL:
+        zero = constant(value.type, 0)
+        compare = builder.fcmp_unordered if old.is_float else builder.icmp_unsigned
+        return compare("!=", value, zero)
+    match old.is_float, new.is_float:
+        case True, True:
+            return (
+                builder.fpext(value, kind) if new.bits > old.bits else builder.fptrunc(value, kind)
+            )
+        case True, False:
+            return _whole(builder, value, new, kind)
+        case False, True:
+            make = builder.sitofp if old.kind is Kind.INT else builder.uitofp
+            return make(value, kind)
+        case _:
+            if new.bits < old.bits:
+                return builder.trunc(value, kind)
+            if new.bits == old.bits:
+                return value
+            widen = builder.sext if old.kind is Kind.INT else builder.zext
+            return widen(value, kind)
+
+
+def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
+    """A float towards zero, or the nearest integer that there is; 0 for NaN.
+
+    LLVM has an intrinsic for this, which it does lane after lane on x86. What the plain conversion
+    makes of numbers out of range is never looked at.
+    """
+    signed = new.kind is Kind.INT
+    # Processors convert to 32 bits at least.
+    wide = kind if new.bits >= 32 else in_lanes(ir.IntType(32), value)
+    convert = builder.fptosi if signed or new.bits < 32 else builder.fptoui
+    result = convert(value, wide)
+    if wide != kind:
+        result = builder.trunc(result, kind)
+    above = builder.fcmp_unordered(">=", value, constant(value.type, float(new.high + 1)))
+    below = builder.fcmp_unordered("<=", value, constant(value.type, float(new.low)))
+    result = builder.select(above, constant(kind, new.high), result)
+    result = builder.select(below, constant(kind, new.low), result)
+    if not signed:
+        return result  # NaN is below everything
+    number = builder.fcmp_ordered("ord", value, value)
+    return builder.select(number, result, constant(kind, 0))

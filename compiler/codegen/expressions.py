@@ -1,0 +1,167 @@
+"""From expressions to LLVM values.
+
+A value is a scalar as long as no variable of a vectorized loop is in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from compiler.codegen import arithmetic, memory
+from compiler.codegen.frame import Frame, LaneVar
+from compiler.codegen.functions import call_function, power
+from compiler.codegen.lanes import (
+    I64,
+    constant,
+    lanes_of,
+    register_type,
+    splat,
+    together,
+)
+from compiler.codegen.masks import lane_test
+from compiler.codegen.offset import known_number
+from compiler.ir.dtypes import INDEX, UINT64
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
+from compiler.ir.interval import interval
+from compiler.ir.visit import subexpressions
+
+__all__ = ["evaluate"]
+
+
+def evaluate(frame: Frame, expr: Expr) -> Any:
+    """The value of an expression: a scalar, or a vector if lanes may differ in it."""
+    match expr:
+        case Const(value=value, dtype=dtype):
+            return constant(register_type(dtype), value)
+        case Var():
+            return _variable(frame, expr)
+        case Load():
+            return memory.load(frame, expr, lambda each: evaluate(frame, each))
+        case Unary():
+            return _unary(frame, expr)
+        case Binary():
+            return _binary(frame, expr)
+        case Cast(operand=operand, dtype=dtype):
+            value = evaluate(frame, operand)
+            return arithmetic.cast(frame.builder, value, operand.dtype, dtype)
+        case Select():
+            return _select(frame, expr)
+        case _:
+            assert_never(expr)
+
+
+def _variable(frame: Frame, expr: Var) -> Any:
+    binding = frame.bindings.get(expr.name)
+    if binding is None:
+        raise frame.error(f"{expr.name} is no variable of a loop around here")
+    if not isinstance(binding, LaneVar):
+        return frame.number(binding)
+    known = frame.recall(("lanes", expr.name))
+    if known is not None:
+        return known
+    numbers = constant(ir.VectorType(I64, binding.count), list(range(binding.count)))
+    if binding.base != 0:
+        base = splat(frame.builder, frame.number(binding.base), binding.count)
+        numbers = frame.builder.add(base, numbers, flags=("nsw",))
+    return frame.keep(("lanes", expr.name), numbers)
+
+
+def _unary(frame: Frame, expr: Unary) -> Any:
+    value, dtype = evaluate(frame, expr.operand), expr.dtype
+    match expr.op:
+        case UnaryOp.NEG:
+            return arithmetic.negative(frame.builder, dtype, value)
+        case UnaryOp.NOT:
+            return frame.builder.not_(value)
+        case UnaryOp.ABS:
+            return arithmetic.absolute(frame.builder, dtype, value)
+        case _:
+            return call_function(frame.builder, expr.op, dtype, value, frame.contract)
+
+
+def _binary(frame: Frame, expr: Binary) -> Any:
+    dtype = expr.left.dtype
+    if dtype == INDEX:
+        number = known_number(expr, frame)
+        if number is not None:
+            return constant(I64, INDEX.wrap(number))
+    test = lane_test(frame, expr, lambda each: evaluate(frame, each))
+    if test is not None:
+        return test
+    if expr.op is BinaryOp.ADD and dtype.is_float and frame.contract:
+        for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
+            if isinstance(product, Binary) and product.op is BinaryOp.MUL:
+                parts = (evaluate(frame, each) for each in (product.left, product.right, other))
+                return arithmetic.fused(frame.builder, *together(frame.builder, *parts))
+    left, right = evaluate(frame, expr.left), evaluate(frame, expr.right)
+    left, right = together(frame.builder, left, right)
+    if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:
+        if _natural(frame, expr.left) and _natural(frame, expr.right, least=1):
+            dtype = UINT64  # the same result, for less
+    if expr.op is BinaryOp.POW:
+        return power(frame.builder, dtype, left, right)
+    return arithmetic.binary(frame.builder, expr.op, dtype, left, right)
+
+
+def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
+    """Whether an index is surely no less than that."""
+    low = interval(expr, frame.ranges).low
+    return low is not None and low >= least
+
+
+def _select(frame: Frame, expr: Select) -> Any:
+    builder = frame.builder
+    condition = evaluate(frame, expr.condition)
+    sides = (expr.then, expr.otherwise)
+    if lanes_of(condition) is not None:
+        values = []
+        for side, chosen in zip(sides, (condition, builder.not_(condition)), strict=True):
+            with frame.masked(chosen):
+                values.append(evaluate(frame, side))
+        return builder.select(condition, *(splat(builder, each, frame.lanes) for each in values))
+    if all(_harmless(frame, side) for side in sides):
+        values = [evaluate(frame, side) for side in sides]
+        return builder.select(condition, *together(builder, *values))
+    return _branch(frame, condition, sides)
+
+
+def _harmless(frame: Frame, expr: Expr) -> bool:
+    """Whether evaluating it where it is not asked for can do nothing."""
+    loads = (each for each in subexpressions(expr) if isinstance(each, Load))
+    return all(memory.safe(frame, each) for each in loads)
+
+
+def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:
+    builder = frame.builder
+    blocks = [builder.append_basic_block(name) for name in ("then", "otherwise", "chosen")]
+    builder.cbranch(condition, blocks[0], blocks[1])
+    values, ends = [], []
+    for side, block in zip(sides, blocks, strict=False):
+        builder.position_at_end(block)
+        with frame.region():
+            # Both must come out alike: a scalar on one side is spread where the other's a vector.
+            values.append(evaluate(frame, side))
+        ends.append(builder.block)
+    lanes = next((n for n in map(lanes_of, values) if n is not None), None)
+    for number, end in enumerate(ends):
+        builder.position_at_end(end)
+        values[number] = splat(builder, values[number], lanes)
+        builder.branch(blocks[2])
+    builder.position_at_end(blocks[2])
+    result = builder.phi(values[0].type)
+    for value, end in zip(values, ends, strict=True):
+        result.add_incoming(value, end)
+    return result

@@ -1,0 +1,83 @@
+"""Tensor intrinsics: operands into vectors, the instruction, the sums back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.codegen import memory
+from compiler.codegen.dot import EMITTERS
+from compiler.codegen.expressions import evaluate
+from compiler.codegen.frame import Frame
+from compiler.intrinsics.cpu import CPU_INTRINSICS
+from compiler.ir.buffer import Buffer
+from compiler.ir.operands import kept_axes, parameters
+from compiler.ir.stmt import Invoke, Region
+
+__all__ = ["emit_invoke"]
+
+_I32 = ir.IntType(32)
+
+
+def emit_invoke(frame: Frame, stmt: Invoke) -> None:
+    """Write the code of a tensor intrinsic.
+
+    Its operands must be dense; refused if they are not, if the processor lacks the instruction, or
+    inside a vectorized loop.
+    """
+    name = stmt.intrinsic.name
+    known = CPU_INTRINSICS.get(name)
+    if known is None or known.function != stmt.intrinsic:
+        raise frame.error(f"{name} is no tensor intrinsic of a CPU: {', '.join(CPU_INTRINSICS)}")
+    missing = sorted(known.features - frame.features)
+    if missing:
+        raise frame.error(f"{name} needs {', '.join(missing)}, which the target lacks")
+    if frame.lanes is not None:
+        raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
+    operands = {
+        each.name: region
+        for each, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
+    }
+    pointers = {
+        each.name: _dense(frame, name, each, operands[each.name])
+        for each in parameters(stmt.intrinsic)
+    }
+    (lanes,) = stmt.intrinsic.outputs[0].shape
+    vector = ir.VectorType(_I32, lanes)
+    values = [
+        frame.tag(
+            frame.builder.load(
+                pointers[each],
+                typ=_I32 if each == "A" else vector,
+                align=_alignment(operands[each]),
+            ),
+            operands[each].buffer,
+        )
+        for each in ("C", "A", "B")
+    ]
+    sums = EMITTERS[name](frame.builder, *values)
+    stored = frame.builder.store(sums, pointers["C"], align=_alignment(operands["C"]))
+    frame.tag(stored, operands["C"].buffer)
+
+
+def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
+    """The pointer to an operand's first element."""
+    axes = kept_axes(region.shape, parameter.shape)
+    if axes is None or region.buffer.dtype != parameter.dtype:
+        raise frame.error(
+            f"{name}: {parameter.name} is {parameter.dtype} {parameter.shape}, "
+            f"not {region.buffer.dtype} {region.shape} of {region.buffer.name}"
+        )
+    strides = tuple(region.buffer.strides[axis] for axis in axes)
+    if strides != parameter.strides:
+        raise frame.error(
+            f"{name}: {parameter.name} lies in {region.buffer.name} with strides {strides}; "
+            f"the instruction takes {parameter.strides}"
+        )
+    return memory.address(frame, region.buffer, region.lower, lambda expr: evaluate(frame, expr))
+
+
+def _alignment(region: Region) -> int:
+    size: int = region.buffer.dtype.numpy.itemsize
+    return size

@@ -1,0 +1,111 @@
+"""LLVM's types for ours, and small helpers on vectors.
+
+A value is a scalar or a vector of lanes; a scalar beside a vector means the same in every lane.
+A bool is an `i1` in a register and a byte in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir.dtypes import DType
+
+__all__ = [
+    "BYTE",
+    "I64",
+    "MASK",
+    "POINTER",
+    "call_intrinsic",
+    "constant",
+    "in_lanes",
+    "lanes_of",
+    "memory_type",
+    "register_type",
+    "shaped",
+    "splat",
+    "suffix",
+    "together",
+]
+
+BYTE, I64, MASK = ir.IntType(8), ir.IntType(64), ir.IntType(1)
+POINTER = ir.PointerType()
+_I32 = ir.IntType(32)
+_FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
+
+
+def register_type(dtype: DType) -> Any:
+    """The type of one value of `dtype` in a register."""
+    return _FLOATS[dtype.bits] if dtype.is_float else ir.IntType(dtype.bits)
+
+
+def memory_type(dtype: DType) -> Any:
+    """The type of one element of a buffer; types that no array can have are refused."""
+    bits = 8 * dtype.numpy.itemsize
+    return _FLOATS[bits] if dtype.is_float else ir.IntType(bits)
+
+
+def lanes_of(value: Any) -> int | None:
+    """How many lanes a value has; None for a scalar."""
+    return value.type.count if isinstance(value.type, ir.VectorType) else None
+
+
+def shaped(kind: Any, lanes: int | None) -> Any:
+    """`kind`, or a vector of it."""
+    return kind if lanes is None else ir.VectorType(kind, lanes)
+
+
+def in_lanes(kind: Any, like: Any) -> Any:
+    """`kind`, with as many lanes as the value `like` has."""
+    return shaped(kind, lanes_of(like))
+
+
+def constant(kind: Any, value: Any) -> Any:
+    """A number of that type, in every lane if it is a vector."""
+    if isinstance(kind, ir.VectorType) and not isinstance(value, Sequence):
+        # Text that is written and read in a moment; -0.0 is no zero.
+        zero = value == 0 and str(value)[0] != "-"
+        value = None if zero else [value] * kind.count
+    return ir.Constant(kind, value)
+
+
+def splat(builder: Any, value: Any, lanes: int | None) -> Any:
+    """A scalar in every lane; a vector as it is."""
+    if lanes is None or lanes_of(value) is not None:
+        return value
+    kind = ir.VectorType(value.type, lanes)
+    if isinstance(value, ir.Constant):
+        return ir.Constant(kind, [value] * lanes)
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+    return builder.shuffle_vector(first, undefined, constant(ir.VectorType(_I32, lanes), 0))
+
+
+def together(builder: Any, *values: Any) -> list[Any]:
+    """All of the same number of lanes: scalars are spread where any is a vector."""
+    lanes = next((n for n in map(lanes_of, values) if n is not None), None)
+    return [splat(builder, each, lanes) for each in values]
+
+
+def suffix(kind: Any) -> str:
+    """How the name of an overloaded intrinsic spells a type: `v16f32`."""
+    if isinstance(kind, ir.VectorType):
+        return f"v{kind.count}{suffix(kind.element)}"
+    if isinstance(kind, ir.PointerType):
+        return "p0"
+    if isinstance(kind, ir.IntType):
+        return f"i{kind.width}"
+    return "f32" if isinstance(kind, ir.FloatType) else "f64"
+
+
+def call_intrinsic(
+    builder: Any, name: str, result: Any, arguments: Sequence[Any], fastmath: Sequence[str] = ()
+) -> Any:
+    """Call a function of that full name, declared by the types of its arguments."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [each.type for each in arguments])
+        function = ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments, fastmath=fastmath)

@@ -1,0 +1,153 @@
+"""Loads and stores, by how far apart the lanes' elements lie.
+
+One element for all lanes is read once; neighbours are one vector; anything else is gathered.
+Where lanes are masked out, their elements are touched only if they surely exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.codegen import access
+from compiler.codegen.frame import Frame, Place
+from compiler.codegen.lanes import (
+    BYTE,
+    I64,
+    MASK,
+    call_intrinsic,
+    constant,
+    lanes_of,
+    memory_type,
+    shaped,
+    splat,
+    suffix,
+)
+from compiler.codegen.offset import Offset, offset_of
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import BOOL, DType
+from compiler.ir.expr import Expr, Load
+
+__all__ = ["address", "any_lane", "is_uniform", "load", "safe", "store"]
+
+Evaluate = Callable[[Expr], Any]
+
+SHUFFLED = 4
+"""Elements up to this far apart are picked out of vectors; gathering them takes longer."""
+
+
+def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
+    """The element, or each lane's element."""
+    place = frame.place(expr.buffer)
+    offset = offset_of(place, expr.indices, frame)
+    elements = _pointers(frame, place, offset, evaluate)
+    element = memory_type(expr.dtype)
+    mask = frame.mask
+    if mask is not None and offset.within(place.size, frame):
+        mask = None
+    if 2 <= offset.lane <= SHUFFLED and mask is None and not access.scattered(elements):
+        value = access.strided(frame, expr.buffer, element, elements, offset.lane)
+    elif access.scattered(elements) or offset.lane not in (0, 1):
+        value = access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
+    elif offset.lane == 1:
+        value = access.vector(frame, place, element, elements, mask)
+    elif mask is None:
+        value = frame.builder.load(elements, typ=element, align=access.alignment(expr.dtype))
+        frame.tag(value, expr.buffer)
+    else:
+        # One lane that runs is reason enough to read; none is not.
+        one = splat(frame.builder, any_lane(frame, mask), 1)
+        value = access.masked(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
+        value = frame.builder.extract_element(value, constant(I64, 0))
+    return _to_register(frame, value, expr.dtype)
+
+
+def store(
+    frame: Frame, buffer: Buffer, indices: Sequence[Expr], value: Any, evaluate: Evaluate
+) -> None:
+    """Write an element, or each lane's element.
+
+    Lanes that all write one element are refused, unless they write the same.
+    """
+    place = frame.place(buffer)
+    offset = offset_of(place, indices, frame)
+    elements = _pointers(frame, place, offset, evaluate)
+    value = _to_memory(frame, value, buffer.dtype)
+    builder, mask = frame.builder, frame.mask
+    if not access.scattered(elements) and offset.lane == 0:
+        if frame.lanes is not None and lanes_of(value) is not None:
+            if mask is not None:
+                raise frame.error(
+                    f"lanes write different values to one element of {buffer.name}, "
+                    "and which of them run is not known"
+                )
+            value = builder.extract_element(value, constant(I64, frame.lanes - 1))
+        if mask is None:
+            frame.tag(builder.store(value, elements, align=access.alignment(buffer.dtype)), buffer)
+            return
+        with builder.if_then(any_lane(frame, mask)):
+            frame.tag(builder.store(value, elements, align=access.alignment(buffer.dtype)), buffer)
+        return
+    value = splat(builder, value, frame.lanes)
+    if access.scattered(elements) or offset.lane != 1:
+        access.scatter(frame, buffer, value, elements, offset.lane, mask)
+        return
+    if mask is not None and place.stack and offset.within(place.size, frame):
+        # LLVM makes no registers of what is stored through a mask.
+        old = access.vector(frame, place, value.type.element, elements, None)
+        value, mask = builder.select(mask, value, old), None
+    access.store_vector(frame, place, value, elements, mask)
+
+
+def safe(frame: Frame, expr: Load) -> bool:
+    """Whether an element surely exists, in whatever turn and lane."""
+    place = frame.place(expr.buffer)
+    return offset_of(place, expr.indices, frame).within(place.size, frame)
+
+
+def is_uniform(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> bool:
+    """Whether all lanes mean one element."""
+    offset = offset_of(frame.place(buffer), indices, frame)
+    total = offset.value(frame, evaluate)
+    return offset.lane == 0 and (total is None or lanes_of(total) is None)
+
+
+def address(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> Any:
+    """The pointer to an element that all lanes share."""
+    place = frame.place(buffer)
+    return _pointers(frame, place, offset_of(place, indices, frame), evaluate)
+
+
+def any_lane(frame: Frame, mask: Any) -> Any:
+    """Whether one lane runs."""
+    name = f"llvm.vector.reduce.or.{suffix(mask.type)}"
+    return call_intrinsic(frame.builder, name, MASK, [mask])
+
+
+def _pointers(frame: Frame, place: Place, offset: Offset, evaluate: Evaluate) -> Any:
+    """Lane 0's element; or each lane's, without what `offset.lane` adds, if they lie anywhere."""
+    element = memory_type(place.buffer.dtype)
+    total = offset.value(frame, evaluate)
+    pointer = place.pointer
+    if total is not None:
+        key = ("pointer", place.buffer.name, id(total))
+        pointer = frame.recall(key)
+        if pointer is None:
+            pointer = frame.keep(key, access.step(frame, place.pointer, total, element))
+    if offset.constant:
+        pointer = access.step(frame, pointer, constant(I64, offset.constant), element)
+    return pointer
+
+
+def _to_register(frame: Frame, value: Any, dtype: DType) -> Any:
+    if dtype != BOOL:
+        return value
+    return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
+
+
+def _to_memory(frame: Frame, value: Any, dtype: DType) -> Any:
+    if dtype != BOOL:
+        return value
+    return frame.builder.zext(value, shaped(BYTE, lanes_of(value)))

@@ -1,0 +1,87 @@
+"""The LLVM module of a whole function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.codegen.frame import Place
+from compiler.codegen.lanes import POINTER
+from compiler.codegen.size import check_size
+from compiler.codegen.statements import emit
+from compiler.codegen.storage import StoragePlan, plan_storage
+from compiler.codegen.target import CpuTarget
+from compiler.codegen.tasks import LAUNCHER, Tasks, close_frame, open_frame
+from compiler.errors import CodegenError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.stmt import Function
+from compiler.ir.visit import buffers_in
+
+__all__ = ["build_module", "entry_name", "parameters_of"]
+
+
+def parameters_of(function: Function) -> tuple[Buffer, ...]:
+    """What a caller passes: inputs, then outputs that are no inputs."""
+    return tuple(dict.fromkeys((*function.inputs, *function.outputs)))
+
+
+def entry_name(name: str) -> str:
+    """The symbol of a function: none that a library has, whatever the function is called."""
+    return f"compiled.{name}"
+
+
+def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePlan]:
+    """LLVM's text of a function of plain loops, and its storage.
+
+    The function takes a pointer for each of `parameters_of`, the workspace, and the launcher of
+    parallel loops or NULL (`compiler.codegen.tasks`).
+    """
+    parameters = parameters_of(function)
+    for buffer in parameters:
+        if buffer.scope is not Scope.GLOBAL:
+            raise CodegenError(
+                f"{function.name}: parameter {buffer.name} lies in {buffer.scope.value}, "
+                "where no caller reaches it"
+            )
+    check_size(function, target.register_bits)
+    storage = plan_storage(function, target.register_bits)
+    module = ir.Module(function.name)
+    module.triple = target.triple
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(parameters) + 1) + [LAUNCHER])
+    native = ir.Function(module, kind, entry_name(function.name))
+    native.attributes.add("nounwind")
+    for argument in native.args[:-1]:
+        argument.add_attribute("noalias")
+    contract = "fma" in target.features or "x86_64" not in target.triple
+    tags = _tags(module, function, storage)
+    frame = open_frame(native, tags, frozenset(target.features), contract, [function.name])
+    frame.places = {
+        buffer.name: Place(buffer, argument)
+        for buffer, argument in zip(parameters, native.args, strict=False)
+    }
+    frame.workspace, frame.launch = native.args[-2:]
+    emit(frame, function.body, Tasks(module, storage, target.register_bits))
+    close_frame(frame)
+    return str(module), storage
+
+
+def _tags(module: Any, function: Function, storage: StoragePlan) -> dict[str, tuple[Any, Any]]:
+    """Metadata that tells LLVM that buffers do not overlap, except those that share storage."""
+    domain = module.add_metadata([function.name])
+    buffers = buffers_in(function)
+    scopes = {each.name: module.add_metadata([each.name, domain]) for each in buffers}
+    tags = {}
+    for each in buffers:
+        slot = storage.slots.get(each.name)
+        others = [
+            scopes[other.name]
+            for other in buffers
+            if other.name != each.name
+            and not (
+                slot and other.name in storage.slots and slot.overlaps(storage.slots[other.name])
+            )
+        ]
+        own = module.add_metadata([scopes[each.name]])
+        tags[each.name] = own, module.add_metadata(others) if others else None
+    return tags

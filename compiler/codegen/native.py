@@ -1,0 +1,193 @@
+"""Compiled functions that can be called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from llvmlite import binding
+from numpy.typing import NDArray
+
+from compiler.codegen.interrupts import deferred_interrupt
+from compiler.codegen.objects import ObjectCode, Parameter
+from compiler.codegen.pool import Launch, ThreadPool
+from compiler.codegen.storage import ALIGNMENT
+from compiler.codegen.target import CpuTarget, initialise
+from compiler.errors import CodegenError
+
+__all__ = ["NativeFunction", "load"]
+
+_Array = NDArray[Any]
+
+
+def load(
+    code: ObjectCode, *, threads: int | None = None, pool: ThreadPool | None = None
+) -> NativeFunction:
+    """Object code, ready to be called.
+
+    Parameters
+    ----------
+    threads
+        For its parallel loops; all cores unless it says otherwise.
+    pool
+        Threads to share with other functions; then `threads` is not asked.
+
+    Raises
+    ------
+    CodegenError
+        If this host is another machine or lacks an instruction set, or if the code cannot be
+        linked.
+    """
+    host = CpuTarget.host(threads)
+    if code.triple != host.triple:
+        raise CodegenError(f"{code.name} was compiled for {code.triple}; this is {host.triple}")
+    missing = sorted(set(code.features) - set(host.features))
+    if missing:
+        raise CodegenError(f"{code.name} needs {', '.join(missing)}, which this processor lacks")
+    return NativeFunction(code, pool if pool is not None else ThreadPool(host.threads))
+
+
+class NativeFunction:
+    """A function in machine code.
+
+    Attributes
+    ----------
+    object_code
+        What it was loaded from.
+    pool
+        The threads of its parallel loops.
+    """
+
+    def __init__(self, code: ObjectCode, pool: ThreadPool) -> None:
+        self.object_code = code
+        self.pool = pool
+        self._library = _link(code)
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
+        self._call = kind(self._library[code.symbol])
+        self._spare: list[_Array] = []
+
+    def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
+        """The outputs, in order.
+
+        Arrays are dense, row-major, of their parameter's shape and type. An input that is an
+        output as well is copied, unless `out` holds that very array for it.
+
+        Raises
+        ------
+        CodegenError
+            If an array does not fit its parameter, or if one that is written overlaps another, or
+            if there is no memory for the workspace.
+        """
+        code = self.object_code
+        given = self._named("input", code.inputs, inputs)
+        if out is None:
+            made = {
+                each.name: _new(code.name, f"output {each.name}", each.shape, each.numpy)
+                for each in code.parameters
+                if each.name in code.outputs
+            }
+        else:
+            made = self._named("output", code.outputs, out)
+            _check_apart(code.name, given, made)
+        for name, array in made.items():
+            if name in given and array is not given[name]:
+                np.copyto(array, given[name])
+        arrays = given | made
+        pointers = [_pointer(arrays[each.name]) for each in code.parameters]
+        self._run(pointers)
+        return tuple(made[name] for name in code.outputs)
+
+    def _run(self, pointers: list[int]) -> None:
+        workspace = self._workspace()
+        start = -(-_pointer(workspace) // ALIGNMENT) * ALIGNMENT
+        if self.object_code.parallel and self.pool.threads > 1:
+            launch = Launch(self.pool)
+            callback = launch.callback()
+            with deferred_interrupt(launch.stop):
+                self._call(*pointers, start, ctypes.cast(callback, ctypes.c_void_p))
+            if launch.error is not None:
+                raise launch.error
+            self._spare.append(workspace)
+        else:
+            self._call(*pointers, start, None)
+            self._spare.append(workspace)
+
+    def _workspace(self) -> _Array:
+        """Memory for one call; calls at the same time have one each, and they are kept."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            pass
+        code = self.object_code
+        size = code.shared_bytes + self.pool.threads * code.worker_bytes
+        return _new(code.name, "its workspace", (size + ALIGNMENT,), np.dtype(np.uint8))
+
+    def _named(
+        self, kind: str, names: tuple[str, ...], arrays: Sequence[_Array]
+    ) -> dict[str, _Array]:
+        function = self.object_code.name
+        if len(arrays) != len(names):
+            raise CodegenError(
+                f"{function} has {len(names)} {kind}s ({', '.join(names)}), not {len(arrays)}"
+            )
+        parameters = {each.name: each for each in self.object_code.parameters}
+        for name, array in zip(names, arrays, strict=True):
+            _check(f"{kind} {name} of {function}", parameters[name], array, kind == "output")
+        return dict(zip(names, arrays, strict=True))
+
+
+def _new(function: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):
+        size = prod(shape) * dtype.itemsize
+        raise CodegenError(
+            f"{function} needs {size} bytes for {what}, more than there is"
+        ) from None
+
+
+def _pointer(array: _Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _check(place: str, parameter: Parameter, array: _Array, written: bool) -> None:
+    if not isinstance(array, np.ndarray):
+        raise CodegenError(f"{place} is a NumPy array, not {type(array).__name__}")
+    if array.shape != parameter.shape:
+        raise CodegenError(f"{place} has the shape {parameter.shape}, not {array.shape}")
+    if array.dtype != parameter.numpy:
+        raise CodegenError(f"{place} is {parameter.dtype}, not {array.dtype}")
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise CodegenError(f"{place} is dense and row-major; this one has strides {array.strides}")
+    if written and not array.flags.writeable:
+        raise CodegenError(f"{place} is written, and this array is read-only")
+
+
+def _check_apart(symbol: str, given: dict[str, _Array], made: dict[str, _Array]) -> None:
+    """Code is made in the belief that what it writes overlaps nothing."""
+    written = list(made.items())
+    for number, (name, array) in enumerate(written):
+        others = [(f"output {other}", each) for other, each in written[number + 1 :]]
+        others += [
+            (f"input {other}", each)
+            for other, each in given.items()
+            if not (other == name and each is array)
+        ]
+        for other, each in others:
+            if np.may_share_memory(array, each):
+                raise CodegenError(f"{symbol}: output {name} and {other} overlap in memory")
+
+
+def _link(code: ObjectCode) -> Any:
+    initialise()
+    library = binding.JITLibraryBuilder()
+    library.add_object_img(code.code).add_current_process().export_symbol(code.symbol)
+    try:
+        tracker = library.link(binding.create_lljit_compiler(), code.symbol)
+    except RuntimeError as error:
+        raise CodegenError(f"{code.name} cannot be linked: {error}") from None
+    return tracker

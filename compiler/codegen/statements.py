@@ -1,0 +1,159 @@
+"""From statements to LLVM instructions."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from compiler.codegen import memory
+from compiler.codegen.expressions import evaluate
+from compiler.codegen.frame import Frame, LaneVar, Place
+from compiler.codegen.invoke import emit_invoke
+from compiler.codegen.lanes import I64, constant, lanes_of, splat
+from compiler.codegen.loops import counted
+from compiler.codegen.offset import known_number
+from compiler.codegen.reductions import across, update_of
+from compiler.codegen.tasks import Tasks
+from compiler.codegen.vectorize import constant_extent, cut
+from compiler.ir.expr import Expr
+from compiler.ir.interval import Interval
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    If,
+    Invoke,
+    LoopKind,
+    Seq,
+    Stmt,
+    Store,
+)
+from compiler.lower.ranges import loop_range
+
+__all__ = ["emit"]
+
+
+def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
+    """Write the code of a statement."""
+    match stmt:
+        case Seq(body=body):
+            for each in body:
+                emit(frame, each, tasks)
+        case Store():
+            _store(frame, stmt)
+        case If():
+            _if(frame, stmt, tasks)
+        case Alloc(buffer=buffer, body=body):
+            slot = tasks.storage.slots[buffer.name]
+            pointer = tasks.allocate(frame, slot)
+            frame.places[buffer.name] = Place(buffer, pointer, slot.lanes, slot.offset is None)
+            emit(frame, body, tasks)
+            del frame.places[buffer.name]
+        case For():
+            _for(frame, stmt, tasks)
+        case Invoke():
+            emit_invoke(frame, stmt)
+        case Block(name=name):
+            raise frame.error(f"block {name} is to be lowered to loops first")
+        case _:
+            assert_never(stmt)
+
+
+def _store(frame: Frame, stmt: Store) -> None:
+    def value_of(expr: Expr) -> Any:
+        return evaluate(frame, expr)
+
+    if frame.lanes is not None and memory.is_uniform(frame, stmt.buffer, stmt.indices, value_of):
+        update = update_of(stmt)
+        if update is not None:
+            term = splat(frame.builder, value_of(update.term), frame.lanes)
+            old = value_of(update.old)
+            value = across(frame.builder, update.op, stmt.buffer.dtype, old, term, frame.mask)
+            memory.store(frame, stmt.buffer, stmt.indices, value, value_of)
+            return
+    memory.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
+
+
+def _if(frame: Frame, stmt: If, tasks: Tasks) -> None:
+    condition = evaluate(frame, stmt.condition)
+    if lanes_of(condition) is not None:
+        with frame.masked(condition):
+            emit(frame, stmt.body, tasks)
+    else:
+        with frame.builder.if_then(condition), frame.region():
+            emit(frame, stmt.body, tasks)
+
+
+def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
+    match stmt.kind:
+        case LoopKind.UNROLLED:
+            _unrolled(frame, stmt, tasks)
+        case LoopKind.VECTORIZED:
+            if frame.lanes is None:
+                _vectorized(frame, stmt, tasks)
+            else:
+                _unrolled(frame, stmt, tasks)
+        case LoopKind.PARALLEL if frame.launch is not None:
+            if frame.lanes is not None:
+                raise frame.error(f"{stmt.var.name} is parallel within a vectorized loop")
+            tasks.start(frame, stmt, _extent(frame, stmt), emit)
+        case LoopKind.PARALLEL | LoopKind.SERIAL | LoopKind.VIRTUAL_THREAD:
+            _serial(frame, stmt, tasks)
+        case _:
+            assert_never(stmt.kind)
+
+
+def _extent(frame: Frame, stmt: For) -> Any:
+    """The number of turns: an int if it is known, else an `i64`."""
+    number = known_number(stmt.extent, frame)
+    if number is not None:
+        return number
+    value = evaluate(frame, stmt.extent)
+    if lanes_of(value) is not None:
+        raise frame.error(f"{stmt.var.name}: its extent differs from lane to lane")
+    return value
+
+
+def _unrolled(frame: Frame, stmt: For, tasks: Tasks) -> None:
+    for turn in range(constant_extent(stmt)):
+        with frame.bound(stmt.var.name, turn, Interval(turn, turn)):
+            emit(frame, stmt.body, tasks)
+
+
+def _vectorized(frame: Frame, stmt: For, tasks: Tasks) -> None:
+    for each in cut(stmt, tasks.register_bits):
+        values = Interval(each.begin, each.last)
+        if each.lanes == 1:
+            with frame.bound(stmt.var.name, each.begin, values):
+                emit(frame, stmt.body, tasks)
+        elif each.turns == 1:
+            with (
+                frame.vectorized(each.lanes),
+                frame.bound(stmt.var.name, LaneVar(each.begin, each.lanes), values),
+            ):
+                emit(frame, stmt.body, tasks)
+        else:
+            zero, turns = constant(I64, 0), constant(I64, each.turns)
+            with counted(frame.builder, zero, turns, surely=True) as turn:
+                base = frame.builder.mul(turn, constant(I64, each.lanes), flags=("nsw",))
+                base = frame.builder.add(base, constant(I64, each.begin), flags=("nsw",))
+                with (
+                    frame.vectorized(each.lanes),
+                    frame.bound(stmt.var.name, LaneVar(base, each.lanes), values),
+                ):
+                    emit(frame, stmt.body, tasks)
+
+
+def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
+    extent = _extent(frame, stmt)
+    if isinstance(extent, int) and extent <= 1:
+        if extent == 1:
+            with frame.bound(stmt.var.name, 0, Interval(0, 0)):
+                emit(frame, stmt.body, tasks)
+        return
+    end = frame.number(extent)
+    known = isinstance(extent, int)
+    with (
+        counted(frame.builder, constant(I64, 0), end, surely=known) as index,
+        frame.bound(stmt.var.name, index, loop_range(stmt, frame.ranges)),
+    ):
+        emit(frame, stmt.body, tasks)

@@ -1,0 +1,111 @@
+"""Where allocated buffers lie: on the stack, or in a workspace that the caller brings.
+
+Local and small buffers take stack, as long as there is enough of it; LLVM makes registers of those
+whose elements are all named by constants. Others have a fixed offset in the workspace, which they
+share with buffers that live at other times. What is allocated inside a parallel loop lies in the
+worker's own part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler.codegen.vectorize import widest
+from compiler.errors import CodegenError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt
+from compiler.ir.visit import children
+
+__all__ = ["ALIGNMENT", "STACK_BYTES", "Slot", "StoragePlan", "plan_storage"]
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector."""
+STACK_BYTES = 64 * 1024
+"""The most that one function, or one task of a parallel loop, takes of its thread's stack."""
+SMALL_BYTES = 4 * 1024
+"""Buffers up to this lie on the stack whatever their scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a buffer goes.
+
+    Attributes
+    ----------
+    lanes
+        How many copies it has: one for each lane of the vectorized loop that it is allocated in.
+    offset
+        Bytes from the beginning of the workspace, or of the worker's part; None on the stack.
+    worker
+        Whether it is allocated inside a parallel loop.
+    """
+
+    buffer: Buffer
+    lanes: int
+    offset: int | None
+    worker: bool
+
+    @property
+    def bytes(self) -> int:
+        """Its size, up to the next aligned address."""
+        size = self.buffer.size * self.lanes * self.buffer.dtype.numpy.itemsize
+        return -(-size // ALIGNMENT) * ALIGNMENT
+
+    def overlaps(self, other: Slot) -> bool:
+        """Whether the two share memory (and thus live at different times)."""
+        if self.offset is None or other.offset is None or self.worker != other.worker:
+            return False
+        return self.offset < other.offset + other.bytes and other.offset < self.offset + self.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePlan:
+    """Slots by buffer, and the workspace that they need: bytes once, and bytes a worker."""
+
+    slots: Mapping[str, Slot]
+    shared_bytes: int
+    worker_bytes: int
+
+
+@dataclass
+class _Planner:
+    register_bits: int
+    slots: dict[str, Slot] = field(default_factory=dict)
+    peak: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
+    stack: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
+
+    def walk(self, stmt: Stmt, top: int, worker: bool, lanes: int) -> None:
+        if isinstance(stmt, For):
+            if stmt.kind is LoopKind.VECTORIZED and lanes == 1:
+                lanes = widest(stmt, self.register_bits)
+            if stmt.kind is LoopKind.PARALLEL and not worker:
+                worker, top = True, 0
+                self.stack[True] = 0
+        if isinstance(stmt, Alloc):
+            top = self.place(stmt.buffer, top, worker, lanes)
+        for each in children(stmt):
+            self.walk(each, top, worker, lanes)
+
+    def place(self, buffer: Buffer, top: int, worker: bool, lanes: int) -> int:
+        if buffer.scope not in (Scope.GLOBAL, Scope.LOCAL):
+            raise CodegenError(
+                f"{buffer.name} lies in {buffer.scope.value}: a CPU has global and local memory"
+            )
+        slot = Slot(buffer, lanes, None, worker)
+        near = buffer.scope is Scope.LOCAL or slot.bytes <= SMALL_BYTES
+        if near and self.stack[worker] + slot.bytes <= STACK_BYTES:
+            self.stack[worker] += slot.bytes
+        else:
+            slot = Slot(buffer, lanes, top, worker)
+            top += slot.bytes
+            self.peak[worker] = max(self.peak[worker], top)
+        self.slots[buffer.name] = slot
+        return top
+
+
+def plan_storage(function: Function, register_bits: int) -> StoragePlan:
+    """A slot for everything that `function` allocates, on a CPU with registers of that size."""
+    planner = _Planner(register_bits)
+    planner.walk(function.body, 0, False, 1)
+    return StoragePlan(planner.slots, planner.peak[False], planner.peak[True])

@@ -1,0 +1,164 @@
+"""Parallel loops: the body becomes a function of its own, which the caller's launcher runs.
+
+    task(closure, begin, end, worker)          turns begin..end-1, as worker number `worker`
+    launch(task, closure, count)               returns when all turns have run
+
+The closure holds what the body needs from around it. A parallel loop inside a task is serial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.codegen.frame import Frame
+from compiler.codegen.lanes import BYTE, I64, POINTER, constant
+from compiler.codegen.loops import counted
+from compiler.codegen.storage import ALIGNMENT, Slot, StoragePlan
+from compiler.ir.expr import Var
+from compiler.ir.stmt import For, Invoke, Stmt
+from compiler.ir.visit import expressions, reads, statements, subexpressions, writes
+from compiler.lower.ranges import loop_range
+
+__all__ = ["LAUNCHER", "TASK", "Tasks", "close_frame", "open_frame"]
+
+TASK = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
+LAUNCHER = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]).as_pointer()
+
+Emit = Callable[[Frame, Stmt, "Tasks"], None]
+
+
+@dataclass
+class Tasks:
+    """The module's parallel loops, its storage, and the size of the target's registers."""
+
+    module: Any
+    storage: StoragePlan
+    register_bits: int
+    count: int = field(default=0)
+
+    def allocate(self, frame: Frame, slot: Slot) -> Any:
+        """The pointer to a buffer that begins to exist."""
+        name = slot.buffer.name
+        if name in frame.stack:
+            return frame.stack[name]
+        if slot.offset is None:
+            memory = stack(frame.entry, ir.ArrayType(BYTE, slot.bytes))
+        else:
+            where = [constant(I64, slot.offset)]
+            memory = frame.entry.gep(frame.workspace, where, source_etype=BYTE)
+        frame.stack[name] = memory
+        return memory
+
+    def start(self, frame: Frame, loop: For, extent: Any, emit: Emit) -> None:
+        """Run the turns of a parallel loop as tasks."""
+        variables, buffers = _needs(loop.body)
+        bindings = {
+            name: value
+            for name, value in frame.bindings.items()
+            if name in variables and isinstance(value, ir.Value)
+        }
+        places = {name: place for name, place in frame.places.items() if name in buffers}
+        values = [*bindings.values(), *(each.pointer for each in places.values()), frame.workspace]
+        kind = ir.LiteralStructType([each.type for each in values])
+        closure = stack(frame.entry, kind)
+        builder = frame.builder
+        for number, value in enumerate(values):
+            builder.store(value, _field(builder, closure, kind, number))
+
+        task = ir.Function(self.module, TASK, f"{frame.builder.function.name}.{self.count}")
+        task.linkage = "internal"
+        task.attributes.add("nounwind")
+        self.count += 1
+        inner = open_frame(task, frame.tags, frame.features, frame.contract, [*frame.where])
+        held = [
+            inner.entry.load(_field(inner.entry, task.args[0], kind, number), typ=value.type)
+            for number, value in enumerate(values)
+        ]
+        inner.bindings = dict(zip(bindings, held, strict=False))
+        inner.bindings |= {
+            name: value for name, value in frame.bindings.items() if isinstance(value, int)
+        }
+        inner.ranges = dict(frame.ranges)
+        inner.places = {
+            name: replace(place, pointer=pointer, stack=False)
+            for (name, place), pointer in zip(places.items(), held[len(bindings) :], strict=False)
+        }
+        inner.workspace = self._own_part(inner, held[-1], task.args[3])
+        self._body(inner, loop, emit)
+        _launch(builder, frame.launch, task, closure, frame.number(extent))
+
+    def _own_part(self, frame: Frame, workspace: Any, worker: Any) -> Any:
+        """The part of the workspace that is this worker's."""
+        bytes_before = frame.entry.add(
+            constant(I64, self.storage.shared_bytes),
+            frame.entry.mul(worker, constant(I64, self.storage.worker_bytes), flags=("nsw",)),
+            flags=("nsw",),
+        )
+        return frame.entry.gep(workspace, [bytes_before], source_etype=BYTE)
+
+    def _body(self, frame: Frame, loop: For, emit: Emit) -> None:
+        begin, end = frame.builder.function.args[1:3]
+        with (
+            counted(frame.builder, begin, end) as index,
+            frame.bound(loop.var.name, index, loop_range(loop, frame.ranges)),
+        ):
+            emit(frame, loop.body, self)
+        close_frame(frame)
+
+
+def open_frame(
+    function: Any, tags: Any, features: frozenset[str], contract: bool, where: list[str]
+) -> Frame:
+    """A frame at the beginning of an LLVM function."""
+    entry, start = (function.append_basic_block(name) for name in ("entry", "start"))
+    builder, stack = ir.IRBuilder(start), ir.IRBuilder(entry)
+    return Frame(builder, stack, None, None, tags, features, contract, where)
+
+
+def close_frame(frame: Frame) -> None:
+    """The end of an LLVM function."""
+    frame.builder.ret_void()
+    frame.entry.branch(frame.entry.function.blocks[1])
+
+
+def stack(builder: Any, kind: Any) -> Any:
+    """Aligned stack for a value of that type."""
+    memory = builder.alloca(kind)
+    memory.align = ALIGNMENT
+    memory.type = POINTER  # llvmlite's is a typed pointer
+    return memory
+
+
+def _needs(body: Stmt) -> tuple[set[str], set[str]]:
+    """Names of the variables and the buffers that a statement speaks of."""
+    variables = {
+        part.name
+        for stmt in statements(body)
+        for expr in expressions(stmt)
+        for part in subexpressions(expr)
+        if isinstance(part, Var)
+    }
+    buffers = {each.buffer.name for each in reads(body)}
+    buffers |= {each.buffer.name for each in writes(body)}
+    for stmt in statements(body):
+        if isinstance(stmt, Invoke):
+            buffers |= {each.buffer.name for each in stmt.operands}
+    return variables, buffers
+
+
+def _field(builder: Any, closure: Any, kind: Any, number: int) -> Any:
+    where = [constant(ir.IntType(32), 0), constant(ir.IntType(32), number)]
+    return builder.gep(closure, where, source_etype=kind)
+
+
+def _launch(builder: Any, launch: Any, task: Any, closure: Any, count: Any) -> None:
+    alone = builder.icmp_unsigned("==", launch, ir.Constant(LAUNCHER, None))
+    with builder.if_else(alone) as (serial, parallel):
+        with serial:
+            builder.call(task, [closure, constant(I64, 0), count, constant(I64, 0)])
+        with parallel:
+            builder.call(launch, [task, closure, count])

@@ -1,0 +1,1 @@
+"""Tensor intrinsics: what tensor instructions do, as programs of the loop language."""

@@ -1,0 +1,60 @@
+"""From blocks to plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.ir.dtypes import BOOL
+from compiler.ir.expr import Const, Expr
+from compiler.ir.ops import all_of, equal
+from compiler.ir.stmt import Block, Function, If, IterKind, Stmt
+from compiler.ir.visit import rewrite, sequence, substitute_in
+
+__all__ = ["LowerBlocks"]
+
+
+@dataclass(frozen=True)
+class LowerBlocks:
+    """Each block becomes what it means: its axes are replaced by their values.
+
+    Before::
+
+        block C(spatial i < 8 = C.i, reduce k < 4 = C.k):
+          where C.i < 6
+          init:
+            C[i] = 0.0
+          C[i] = C[i] + A[i, k]
+
+    After::
+
+        if C.i < 6:
+          if C.k == 0:
+            C[C.i] = 0.0
+          C[C.i] = C[C.i] + A[C.i, C.k]
+    """
+
+    name: str = "lower-blocks"
+
+    def apply(self, function: Function) -> Function:
+        """The program without blocks."""
+        return replace(function, body=rewrite(function.body, _lower))
+
+
+def _lower(stmt: Stmt) -> Stmt:
+    if not isinstance(stmt, Block):
+        return stmt
+    values = {axis.var.name: axis.value for axis in stmt.iters}
+    body = substitute_in(stmt.body, values)
+    if stmt.init is not None:
+        first = [
+            equal(axis.value, 0)
+            for axis in stmt.iters
+            if axis.kind is IterKind.REDUCE and axis.value != Const(0)
+        ]
+        body = sequence(_guarded(first, substitute_in(stmt.init, values)), body)
+    return _guarded(list(stmt.guard), body)
+
+
+def _guarded(conditions: list[Expr], body: Stmt) -> Stmt:
+    conditions = [each for each in conditions if each != Const(True, BOOL)]
+    return If(all_of(*conditions), body) if conditions else body

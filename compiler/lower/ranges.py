@@ -1,0 +1,29 @@
+"""What loops say of their variables."""
+
+from __future__ import annotations
+
+from compiler.ir.interval import Interval, Ranges, interval
+from compiler.ir.stmt import For, Stmt
+from compiler.ir.visit import children
+
+__all__ = ["all_ranges", "loop_range"]
+
+
+def loop_range(loop: For, ranges: Ranges) -> Interval:
+    """The values of a loop's variable within its body."""
+    most = interval(loop.extent, ranges).high
+    return Interval(0, None if most is None else most - 1)
+
+
+def all_ranges(stmt: Stmt) -> dict[str, Interval]:
+    """The values of every loop's variable (their names are unique)."""
+    found: dict[str, Interval] = {}
+
+    def walk(each: Stmt) -> None:
+        if isinstance(each, For):
+            found[each.var.name] = loop_range(each, found)
+        for child in children(each):
+            walk(child)
+
+    walk(stmt)
+    return found

@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from compiler.codegen.dot import EMITTERS
+from compiler.intrinsics.cpu import CPU_INTRINSICS
+from compiler.ir.verify import verify
+
+
+def test_each_is_a_program_and_has_an_emitter() -> None:
+    assert set(EMITTERS) == set(CPU_INTRINSICS)
+    for name, each in CPU_INTRINSICS.items():
+        verify(each.function)
+        assert each.function.name == name
+        assert each.features

@@ -1,0 +1,52 @@
+"""Native code in tests: targets, and comparison with the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.codegen import CpuTarget, ThreadPool, compile_function
+from compiler.ir import interpreter
+from compiler.ir.parser import parse
+from compiler.ir.stmt import Function
+
+__all__ = ["EXACT", "HOST", "run_text", "same", "same_as_interpreter"]
+
+HOST = CpuTarget.host(threads=1)
+EXACT = HOST.without("fma")
+"""Rounds each operation of floats for itself, as the interpreter does."""
+
+
+def same(one: NDArray[Any], other: NDArray[Any]) -> None:
+    """Equal to the last bit, but for the payload of NaNs."""
+    assert one.dtype == other.dtype
+    np.testing.assert_array_equal(one, other)
+    if one.dtype.kind == "f":
+        numbers = ~np.isnan(one)
+        np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers])
+
+
+def same_as_interpreter(
+    function: Function,
+    arrays: Sequence[NDArray[Any]],
+    target: CpuTarget = EXACT,
+    pool: ThreadPool | None = None,
+) -> tuple[NDArray[Any], ...]:
+    """The results of native code, which are the interpreter's, to the last bit."""
+    found = compile_function(function, target, pool)(*arrays)
+    for one, other in zip(found, interpreter.run(function, arrays), strict=True):
+        same(one, other)
+    return found
+
+
+def run_text(
+    program: str,
+    *arrays: NDArray[Any],
+    target: CpuTarget = EXACT,
+    pool: ThreadPool | None = None,
+) -> tuple[NDArray[Any], ...]:
+    """The native results of a program's text, which are the interpreter's."""
+    return same_as_interpreter(parse(program), arrays, target, pool)
