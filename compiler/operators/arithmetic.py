@@ -1,0 +1,328 @@
+"""Arithmetic and the functions of analysis, element by element."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from compiler import te
+from compiler.errors import IRError
+from compiler.ir.dtypes import FLOAT64, DType, Kind
+from compiler.ir.expr import Expr
+from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, SIGNED, elementwise
+
+__all__ = [
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cast",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "divide",
+    "erf",
+    "exp",
+    "floor",
+    "identity",
+    "log",
+    "log1p",
+    "maximum",
+    "mean",
+    "minimum",
+    "modulo",
+    "multiply",
+    "negative",
+    "power",
+    "reciprocal",
+    "round_even",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "subtract",
+    "tan",
+    "tanh",
+    "total",
+    "truncated_quotient",
+]
+
+
+@elementwise(*NUMBERS)
+def add(a: Expr, b: Expr) -> Expr:
+    """a + b."""
+    return a + b
+
+
+@elementwise(*NUMBERS)
+def subtract(a: Expr, b: Expr) -> Expr:
+    """a - b."""
+    return a - b
+
+
+@elementwise(*NUMBERS)
+def multiply(a: Expr, b: Expr) -> Expr:
+    """a * b."""
+    return a * b
+
+
+@elementwise(*NUMBERS)
+def divide(a: Expr, b: Expr) -> Expr:
+    """a / b; of integers, towards zero, and 0 where b is 0."""
+    return a / b if a.dtype.is_float else truncated_quotient(a, b)
+
+
+def truncated_quotient(a: Expr, b: Expr) -> Expr:
+    """The quotient of integers, rounded towards zero."""
+    if a.dtype.kind is Kind.UINT:
+        return a // b
+    down = te.all_of(te.not_equal(a % b, 0), (a ^ b) < 0)
+    return te.select(down, a // b + 1, a // b)
+
+
+@elementwise(*NUMBERS)
+def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
+    """What is left of a / b: with the sign of b, or with that of a where `fmod` is 1.
+
+    Floats need `fmod`, as in ONNX, and have to be float32: the result is exact where |a / b| is
+    under 2**28. Modulo 0 gives 0 of integers and NaN of floats.
+    """
+    if fmod not in (0, 1):
+        raise IRError(f"fmod is 0 or 1, not {fmod!r}")
+    if not a.dtype.is_float:
+        return a - truncated_quotient(a, b) * b if fmod else a % b
+    if not fmod:
+        raise IRError("of floats only fmod=1 is defined")
+    if a.dtype.bits != 32:
+        raise IRError("of floats only float32 is defined: its quotients are exact in float64")
+    x, y = te.cast(a, FLOAT64), te.cast(b, FLOAT64)
+    quotient = x / y
+    whole = te.select(quotient < 0, te.ceil(quotient), te.floor(quotient))
+    left = te.cast(x - whole * y, a.dtype)
+    endless = te.all_of(te.equal(te.abs(b), float("inf")), te.abs(a) < float("inf"))
+    # Nothing left has the sign of a, as everything else has.
+    return te.select(endless, a, te.select(te.equal(left, 0.0), a * 0.0, left))
+
+
+@elementwise(*NUMBERS)
+def power(a: Expr, b: Expr) -> Expr:
+    """a to the power b, in a's type, whatever b's.
+
+    Integers go through float64: exact up to 2**53.
+    """
+    dtype = a.dtype if a.dtype.is_float else FLOAT64
+    return te.cast(te.power(te.cast(a, dtype), te.cast(b, dtype)), a.dtype)
+
+
+@elementwise(*NUMBERS)
+def minimum(*values: Expr) -> Expr:
+    """The least of any number of tensors; NaN if one is."""
+    return reduce(te.minimum, values)
+
+
+@elementwise(*NUMBERS)
+def maximum(*values: Expr) -> Expr:
+    """The greatest of any number of tensors; NaN if one is."""
+    return reduce(te.maximum, values)
+
+
+@elementwise(*NUMBERS)
+def total(*values: Expr) -> Expr:
+    """The sum of any number of tensors."""
+    return reduce(lambda a, b: a + b, values)
+
+
+@elementwise(*FLOATS)
+def mean(*values: Expr) -> Expr:
+    """The mean of any number of tensors."""
+    return total.scalar(*values) / float(len(values))
+
+
+@elementwise(*NUMBERS)
+def absolute(x: Expr) -> Expr:
+    """|x|; of the least integer, that integer."""
+    return te.abs(x)
+
+
+@elementwise(*SIGNED)
+def negative(x: Expr) -> Expr:
+    """-x."""
+    return -x
+
+
+@elementwise(*NUMBERS)
+def sign(x: Expr) -> Expr:
+    """-1, 0 or 1; NaN of NaN."""
+    return te.select(x > 0, te.const(1, x.dtype), _negative_sign(x))
+
+
+def _negative_sign(x: Expr) -> Expr:
+    """x itself where it is neither above nor under 0: that is 0, or NaN."""
+    return x if x.dtype.kind is Kind.UINT else te.select(x < 0, te.const(-1, x.dtype), x)
+
+
+@elementwise(*FLOATS)
+def reciprocal(x: Expr) -> Expr:
+    """1 / x."""
+    return 1.0 / x
+
+
+@elementwise(*FLOATS)
+def floor(x: Expr) -> Expr:
+    """The greatest whole number not above."""
+    return te.floor(x)
+
+
+@elementwise(*FLOATS)
+def ceil(x: Expr) -> Expr:
+    """The least whole number not below."""
+    return te.ceil(x)
+
+
+@elementwise(*FLOATS)
+def round_even(x: Expr) -> Expr:
+    """The nearest whole number, halves to even."""
+    return te.round(x)
+
+
+@elementwise(*FLOATS)
+def exp(x: Expr) -> Expr:
+    """e to the power x."""
+    return te.exp(x)
+
+
+@elementwise(*FLOATS)
+def log(x: Expr) -> Expr:
+    """The natural logarithm."""
+    return te.log(x)
+
+
+@elementwise(*FLOATS)
+def log1p(x: Expr) -> Expr:
+    """log(1 + x), exact to a few units in the last place for small x too.
+
+    The rounding error of 1 + x is divided out again: Kahan; Higham, Accuracy and Stability of
+    Numerical Algorithms, section 1.14.1.
+    """
+    u = 1.0 + x
+    corrected = te.log(u) * (x / (u - 1.0))
+    return te.select(te.equal(u, 1.0), x, te.select(te.equal(u, x), te.log(u), corrected))
+
+
+@elementwise(*FLOATS)
+def sqrt(x: Expr) -> Expr:
+    """The square root."""
+    return te.sqrt(x)
+
+
+@elementwise(*FLOATS)
+def sin(x: Expr) -> Expr:
+    """The sine."""
+    return te.sin(x)
+
+
+@elementwise(*FLOATS)
+def cos(x: Expr) -> Expr:
+    """The cosine."""
+    return te.cos(x)
+
+
+@elementwise(*FLOATS)
+def tan(x: Expr) -> Expr:
+    """The tangent."""
+    return te.tan(x)
+
+
+@elementwise(*FLOATS)
+def asin(x: Expr) -> Expr:
+    """The inverse sine."""
+    return te.asin(x)
+
+
+@elementwise(*FLOATS)
+def acos(x: Expr) -> Expr:
+    """The inverse cosine."""
+    return te.acos(x)
+
+
+@elementwise(*FLOATS)
+def atan(x: Expr) -> Expr:
+    """The inverse tangent."""
+    return te.atan(x)
+
+
+@elementwise(*FLOATS)
+def sinh(x: Expr) -> Expr:
+    """The hyperbolic sine."""
+    return te.sinh(x)
+
+
+@elementwise(*FLOATS)
+def cosh(x: Expr) -> Expr:
+    """The hyperbolic cosine."""
+    return te.cosh(x)
+
+
+@elementwise(*FLOATS)
+def tanh(x: Expr) -> Expr:
+    """The hyperbolic tangent."""
+    return te.tanh(x)
+
+
+_LARGE = 1.0e8
+"""From here on x * x + 1 is x * x in float64, and under it no float32 overflows."""
+
+
+@elementwise(*FLOATS)
+def asinh(x: Expr) -> Expr:
+    """The inverse hyperbolic sine."""
+    size = te.abs(x)
+    near = log1p.scalar(size + size * size / (1.0 + te.sqrt(size * size + 1.0)))
+    result = te.select(size < _LARGE, near, te.log(size) + 0.6931471805599453)
+    return te.select(x < 0.0, -result, result)
+
+
+@elementwise(*FLOATS)
+def acosh(x: Expr) -> Expr:
+    """The inverse hyperbolic cosine; NaN under 1."""
+    above = x - 1.0
+    near = log1p.scalar(above + te.sqrt(above * above + 2.0 * above))
+    return te.select(x < _LARGE, near, te.log(x) + 0.6931471805599453)
+
+
+@elementwise(*FLOATS)
+def atanh(x: Expr) -> Expr:
+    """The inverse hyperbolic tangent; infinite at -1 and 1, NaN outside."""
+    size = te.abs(x)
+    result = 0.5 * log1p.scalar(2.0 * size / (1.0 - size))
+    return te.select(x < 0.0, -result, result)
+
+
+@elementwise(*FLOATS)
+def erf(x: Expr) -> Expr:
+    """The error function."""
+    return te.erf(x)
+
+
+@elementwise(*NUMBERS)
+def clip(x: Expr, *, min: float | None = None, max: float | None = None) -> Expr:
+    """x kept within `min` and `max`; `max` wins where it is the lesser."""
+    if min is not None:
+        x = te.maximum(x, min)
+    return x if max is None else te.minimum(x, max)
+
+
+@elementwise(*ANY)
+def identity(x: Expr) -> Expr:
+    """x."""
+    return x
+
+
+@elementwise(*ANY)
+def cast(x: Expr, *, to: DType) -> Expr:
+    """x in another type: see `compiler.ir.expr.Cast`."""
+    return te.cast(x, to)

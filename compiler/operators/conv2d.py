@@ -1,0 +1,90 @@
+"""Convolution of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler import te
+from compiler.ir.dtypes import DType
+from compiler.ir.expr import Expr
+from compiler.operators.checks import accumulator, ranked, refuse, show
+from compiler.operators.epilogue import add_bias
+from compiler.operators.pad import pad
+from compiler.operators.window import windows
+from compiler.te import Tensor, compute, reduce_axis
+from compiler.te.tensor import Reduction
+
+__all__ = ["conv2d"]
+
+
+def conv2d(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    bias: Tensor | None = None,
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    out_dtype: DType | None = None,
+    name: str = "conv",
+) -> Tensor:
+    """Convolution: `name[n, co, y, x]`, summed over `ci`, `ky`, `kx`.
+
+    Stages: `{name}_pad` where there is padding; `{name}_sum`, then `name`, where there is a bias.
+
+    Parameters
+    ----------
+    data
+        [N, C, H, W].
+    weight
+        [O, C / groups, KH, KW].
+    bias
+        [O], in the type of the result.
+    padding
+        Zeros at the top, the left, the bottom, the right.
+    groups
+        Output channels see only their group's input channels; C of them are a depthwise
+        convolution.
+    out_dtype
+        The type of sums: see `checks.accumulator`.
+
+    Raises
+    ------
+    TensorError
+        Ranks, channels, groups, a window larger than the image, types.
+    """
+    ranked("conv2d", name, data, 4, "N, C, H, W")
+    ranked("conv2d", name, weight, 4, "O, C / groups, KH, KW")
+    batch, channels, _, _ = data.shape
+    outputs, inputs, height, width = weight.shape
+    if groups < 1 or channels % groups or outputs % groups or channels // groups != inputs:
+        refuse(
+            "conv2d",
+            name,
+            f"{show(weight)} has {outputs} output channels and {inputs} input channels a group; "
+            f"{show(data)} has {channels} in {groups} groups",
+        )
+    if inputs == 0:
+        refuse("conv2d", name, f"{show(data)} has no channels: there is nothing to sum")
+    rows, columns = windows("conv2d", name, data, (height, width), strides, padding, dilation)
+    dtype = accumulator("conv2d", name, data, weight, out_dtype)
+    ci = reduce_axis(inputs, "ci")
+    ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
+    padded = data
+    if any(padding):
+        top, left, bottom, right = padding
+        pads = (0, 0, top, left, 0, 0, bottom, right)
+        padded = pad(data, pads, name=f"{name}_pad")
+
+    def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Reduction:
+        channel: Expr = ci if groups == 1 else co // (outputs // groups) * inputs + ci
+        place = (rows.place(y, ky), columns.place(x, kx))
+        product = te.cast(padded[(n, channel, *place)], dtype) * te.cast(
+            weight[co, ci, ky, kx], dtype
+        )
+        return te.sum(product, (ci, ky, kx))
+
+    shape = (batch, outputs, rows.count, columns.count)
+    sums = compute(shape, element, name if bias is None else f"{name}_sum")
+    return sums if bias is None else add_bias("conv2d", name, sums, bias, axis=1)

@@ -1,0 +1,63 @@
+"""How far apart in memory the elements are that an axis goes over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Var
+from compiler.ir.linear import linear
+from compiler.ir.stmt import Block, Store
+from compiler.ir.visit import expressions, statements, subexpressions, variables
+
+__all__ = ["accesses", "row_length", "stride", "strides"]
+
+
+def accesses(block: Block) -> list[Load | Store]:
+    """Every load and store of a block's body."""
+    found: list[Load | Store] = []
+    for each in statements(block.body):
+        if isinstance(each, Store):
+            found.append(each)
+        for expr in expressions(each):
+            found += [load for load in subexpressions(expr) if isinstance(load, Load)]
+    return found
+
+
+def stride(access: Load | Store, axis: str) -> int | None:
+    """Elements from one turn of a block's axis to the next; None if it varies."""
+    total = 0
+    for index, elements in zip(access.indices, access.buffer.strides, strict=True):
+        factor = _factor(index, axis)
+        if factor is None:
+            return None
+        total += factor * elements
+    return total
+
+
+def strides(found: Iterable[Load | Store], axis: str) -> set[int | None]:
+    """Those of several."""
+    return {stride(each, axis) for each in found}
+
+
+def row_length(block: Block, axis: str) -> int | None:
+    """Turns of an axis for which every index is a sum again: where it is `axis // 7` and
+    `axis % 7`, these are 7. None if that does not help."""
+    found = {
+        int(expr.right.value)
+        for access in accesses(block)
+        for index in access.indices
+        for expr in subexpressions(index)
+        if isinstance(expr, Binary)
+        and expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD)
+        and expr.left == Var(axis)
+        and isinstance(expr.right, Const)
+    }
+    row = min(found, default=0)
+    return row if row > 0 and all(each % row == 0 for each in found) else None
+
+
+def _factor(index: Expr, axis: str) -> int | None:
+    found = linear(index)
+    if any(axis in variables(atom) for atom, _ in found.terms if atom != Var(axis)):
+        return None
+    return found.factor(Var(axis))

@@ -1,0 +1,281 @@
+"""The same elements in another shape or order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from compiler import te
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Expr
+from compiler.operators.checks import axes_of, axis_of, in_order, ranked, refuse, show
+from compiler.te import Tensor, compute
+
+__all__ = [
+    "depth_to_space",
+    "expand",
+    "flatten",
+    "reshape",
+    "space_to_depth",
+    "squeeze",
+    "tile",
+    "transpose",
+    "unsqueeze",
+]
+
+
+def transpose(
+    data: Tensor, perm: Sequence[int] | None = None, *, name: str = "transpose"
+) -> Tensor:
+    """Axis `perm[d]` of `data` becomes axis d; without `perm` their order is reversed.
+
+    Raises
+    ------
+    TensorError
+        `perm` does not name each axis once.
+    """
+    rank = len(data.shape)
+    order = tuple(reversed(range(rank))) if perm is None else tuple(perm)
+    if sorted(order) != list(range(rank)):
+        refuse("transpose", name, f"{list(order)} is no order of the axes of {show(data)}")
+
+    def element(*indices: Expr) -> Expr:
+        own = dict(zip(order, indices, strict=True))
+        return data[tuple(own[each] for each in range(rank))]
+
+    return compute([data.shape[each] for each in order], element, name)
+
+
+def reshape(
+    data: Tensor, shape: Sequence[int], *, allow_zero: bool = False, name: str = "reshape"
+) -> Tensor:
+    """The elements of `data`, in their order, in another shape.
+
+    One extent may be -1: what is left. 0 is the extent of the same axis of `data`, or, with
+    `allow_zero`, an empty axis.
+
+    Raises
+    ------
+    TensorError
+        The shape does not hold as many elements as `data`, or leaves open what it is.
+    """
+    return _reshaped(data, _shape(data, shape, allow_zero, name), name)
+
+
+def flatten(data: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
+    """A matrix: the axes before `axis` become its rows, the others its columns.
+
+    Raises
+    ------
+    TensorError
+        No such axis.
+    """
+    at = axis if axis == len(data.shape) else axis_of("flatten", name, data, axis)
+    return _reshaped(data, (prod(data.shape[:at]), prod(data.shape[at:])), name)
+
+
+def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squeeze") -> Tensor:
+    """Without these axes, which have extent 1; by default without all that have.
+
+    Raises
+    ------
+    TensorError
+        No such axis, or one of another extent.
+    """
+    if axes is None:
+        axes = [each for each, extent in enumerate(data.shape) if extent == 1]
+    gone = axes_of("squeeze", name, data, axes)
+    for each in gone:
+        if data.shape[each] != 1:
+            refuse("squeeze", name, f"axis {each} of {show(data)} has not extent 1")
+    kept = [each for each in range(len(data.shape)) if each not in gone]
+
+    def element(*indices: Expr) -> Expr:
+        own = dict(zip(kept, indices, strict=True))
+        return data[tuple(own.get(each, 0) for each in range(len(data.shape)))]
+
+    return compute([data.shape[each] for each in kept], element, name)
+
+
+def unsqueeze(data: Tensor, axes: Sequence[int], *, name: str = "unsqueeze") -> Tensor:
+    """With more axes of extent 1; `axes` says where they stand in the result.
+
+    Raises
+    ------
+    TensorError
+        No such axis, or one twice.
+    """
+    new = [axis_of("unsqueeze", name, data, each, extra=len(axes)) for each in axes]
+    if len(set(new)) != len(new):
+        refuse("unsqueeze", name, f"axes {list(axes)} name one axis twice")
+    rank = len(data.shape) + len(new)
+    extents = iter(data.shape)
+    shape = [1 if each in new else next(extents) for each in range(rank)]
+
+    def element(*indices: Expr) -> Expr:
+        return data[tuple(i for each, i in enumerate(indices) if each not in new)]
+
+    return compute(shape, element, name)
+
+
+def expand(data: Tensor, shape: Sequence[int], *, name: str = "expand") -> Tensor:
+    """Broadcast together with `shape`.
+
+    Raises
+    ------
+    TensorError
+        They do not broadcast.
+    """
+    rank = max(len(data.shape), len(shape))
+    own = (1,) * (rank - len(data.shape)) + data.shape
+    wanted = (1,) * (rank - len(shape)) + tuple(shape)
+    for mine, other in zip(own, wanted, strict=True):
+        if other < 0 or (mine != other and 1 not in (mine, other)):
+            refuse("expand", name, f"{show(data)} does not broadcast with {list(shape)}")
+    result = [other if mine == 1 else mine for mine, other in zip(own, wanted, strict=True)]
+
+    def element(*indices: Expr) -> Expr:
+        kept = indices[rank - len(data.shape) :]
+        return data[tuple(0 if n == 1 else i for n, i in zip(data.shape, kept, strict=True))]
+
+    return compute(result, element, name)
+
+
+def tile(data: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
+    """`data` again and again, `repeats[d]` times along axis d.
+
+    Raises
+    ------
+    TensorError
+        Not one number an axis, or a negative one.
+    """
+    in_order("tile", name, "repeats", repeats, len(data.shape), 0)
+
+    def element(*indices: Expr) -> Expr:
+        return data[
+            tuple(
+                i if times == 1 else i % n
+                for i, n, times in zip(indices, data.shape, repeats, strict=True)
+            )
+        ]
+
+    return compute([n * times for n, times in zip(data.shape, repeats, strict=True)], element, name)
+
+
+def depth_to_space(
+    data: Tensor, block: int, *, column_row_depth: bool = False, name: str = "depth_to_space"
+) -> Tensor:
+    """[N, C, H, W] to [N, C / block**2, H * block, W * block]: channels become blocks of pixels.
+
+    The channel is (row, column, depth), or (depth, row, column) with `column_row_depth`: ONNX's
+    modes DCR and CRD.
+
+    Raises
+    ------
+    TensorError
+        Ranks; channels that are no multiple of block**2.
+    """
+    ranked("depth_to_space", name, data, 4, "N, C, H, W")
+    batch, channels, height, width = data.shape
+    if block < 1 or channels % (block * block):
+        refuse("depth_to_space", name, f"{show(data)} has no channels for blocks of {block}")
+    depth = channels // (block * block)
+
+    def element(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        place = y % block * block + x % block
+        channel = c * (block * block) + place if column_row_depth else place * depth + c
+        return data[n, channel, y // block, x // block]
+
+    return compute((batch, depth, height * block, width * block), element, name)
+
+
+def space_to_depth(data: Tensor, block: int, *, name: str = "space_to_depth") -> Tensor:
+    """[N, C, H, W] to [N, C * block**2, H / block, W / block]: `depth_to_space` undone.
+
+    Raises
+    ------
+    TensorError
+        Ranks; a height or width that is no multiple of `block`.
+    """
+    ranked("space_to_depth", name, data, 4, "N, C, H, W")
+    batch, channels, height, width = data.shape
+    if block < 1 or height % block or width % block:
+        refuse("space_to_depth", name, f"{show(data)} is not made of blocks of {block}")
+
+    def element(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        place = c // max(channels, 1)
+        return data[n, c % max(channels, 1), y * block + place // block, x * block + place % block]
+
+    shape = (batch, channels * block * block, height // block, width // block)
+    return compute(shape, element, name)
+
+
+def _shape(data: Tensor, shape: Sequence[int], allow_zero: bool, name: str) -> tuple[int, ...]:
+    asked = f"{show(data)} into {list(shape)}"
+    found = list(shape)
+    for axis, extent in enumerate(found):
+        if extent < -1:
+            refuse("reshape", name, f"{asked}: {extent} is no extent")
+        if extent == 0 and not allow_zero:
+            if axis >= len(data.shape):
+                refuse("reshape", name, f"{asked}: there is no axis {axis} to take the extent of")
+            found[axis] = data.shape[axis]
+    size = prod(data.shape)
+    if found.count(-1) > 1:
+        refuse("reshape", name, f"{asked}: only one extent can be -1")
+    if -1 in found:
+        others = prod(each for each in found if each != -1)
+        if others == 0 or size % others:
+            refuse("reshape", name, f"{asked}: {size} elements leave no whole extent for -1")
+        found[found.index(-1)] = size // others
+    if prod(found) != size:
+        refuse("reshape", name, f"{asked}: {size} elements are not {prod(found)}")
+    return tuple(found)
+
+
+def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
+    """Of as many elements. Axes are matched in groups of equal size, so that what does not change
+    stays plain, and what is split or joined is divided as little as it can be."""
+    groups = [] if prod(shape) == 0 else _groups(data.shape, shape)
+
+    def element(*indices: Expr) -> Expr:
+        own: list[Expr] = [te.const(0, INDEX) for _ in data.shape]
+        for old, new in groups:
+            flat = _flat([(indices[each], shape[each]) for each in new])
+            left = prod(data.shape[each] for each in old)
+            size = left
+            for each in old:
+                left //= data.shape[each]
+                place = flat if left == 1 else flat // left
+                own[each] = place if size == left * data.shape[each] else place % data.shape[each]
+        return data[tuple(own)]
+
+    return compute(shape, element, name)
+
+
+def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Runs of axes of both shapes that hold the same number of elements, as short as they are.
+
+    Axes of extent 1 are in none.
+    """
+    left = [each for each, extent in enumerate(old) if extent != 1]
+    right = [each for each, extent in enumerate(new) if extent != 1]
+    found = []
+    while left:
+        a, b = [left.pop(0)], [right.pop(0)]
+        while (x := prod(old[each] for each in a)) != (y := prod(new[each] for each in b)):
+            if x < y:
+                a.append(left.pop(0))
+            else:
+                b.append(right.pop(0))
+        found.append((a, b))
+    return found
+
+
+def _flat(places: Sequence[tuple[Expr, int]]) -> Expr:
+    """The number of an element, counted in the order of the axes."""
+    total, *rest = places
+    flat = total[0]
+    for index, extent in rest:
+        flat = flat * extent + index
+    return flat

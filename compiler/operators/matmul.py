@@ -1,0 +1,68 @@
+"""Products of stacks of matrices."""
+
+from __future__ import annotations
+
+from compiler import te
+from compiler.ir.dtypes import DType
+from compiler.ir.expr import Expr
+from compiler.operators.checks import accumulator, refuse, show
+from compiler.te import Tensor, compute, reduce_axis
+from compiler.te.tensor import Reduction
+
+__all__ = ["matmul"]
+
+
+def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = "matmul") -> Tensor:
+    """NumPy's `a @ b`: `name[..., i, j]`, the sum over `k`; axes before the last two broadcast.
+
+    A tensor of one dimension is a row on the left, a column on the right, and that axis is missing
+    in the result. Types as `conv2d`.
+
+    Raises
+    ------
+    TensorError
+        Scalars, extents that do not meet or broadcast, types.
+    """
+    if not a.shape or not b.shape:
+        refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
+    depth, other = a.shape[-1], b.shape[-2:][0]
+    if depth != other:
+        refuse("matmul", name, f"{show(a)} and {show(b)} meet with {depth} and {other} elements")
+    if depth == 0:
+        refuse("matmul", name, f"{show(a)} and {show(b)} meet with none: nothing to sum")
+    dtype = accumulator("matmul", name, a, b, out_dtype)
+    stack = _stack(name, a, b)
+    k = reduce_axis(depth, "k")
+    inner = [*("i" for _ in a.shape[-2:-1]), *("j" for _ in b.shape[1:][-1:])]
+    shape = (*stack, *a.shape[-2:-1], *b.shape[1:][-1:])
+
+    def element(*indices: Expr) -> Reduction:
+        own = dict(zip(inner, indices[len(stack) :], strict=True))
+        left = (*_batch(a, indices[: len(stack)]), *(own[each] for each in own if each == "i"), k)
+        right = (*_batch(b, indices[: len(stack)]), k, *(own[each] for each in own if each == "j"))
+        return te.sum(te.cast(a[left], dtype) * te.cast(b[right], dtype), k)
+
+    return compute(shape, element, name, [*(f"b{n}" for n in range(len(stack))), *inner])
+
+
+def _stack(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
+    """The axes before the last two, of both together."""
+    left, right = a.shape[:-2], b.shape[:-2]
+    rank = max(len(left), len(right))
+    shape = []
+    for axis in range(-rank, 0):
+        x = left[axis] if -axis <= len(left) else 1
+        y = right[axis] if -axis <= len(right) else 1
+        if x != y and 1 not in (x, y):
+            refuse(
+                "matmul", name, f"{show(a)} and {show(b)}: axis {axis - 2} has {x} and {y} matrices"
+            )
+        shape.append(y if x == 1 else x)
+    return tuple(shape)
+
+
+def _batch(tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[Expr | int, ...]:
+    """Which of a tensor's matrices is taken for one of the result's."""
+    extents = tensor.shape[:-2]
+    own = indices[len(indices) - len(extents) :]
+    return tuple(0 if n == 1 else i for n, i in zip(extents, own, strict=True))

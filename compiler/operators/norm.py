@@ -1,0 +1,160 @@
+"""Normalisation, as it is done when a trained network runs. All of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler import te
+from compiler.ir.expr import Expr
+from compiler.operators.broadcast import FLOATS, at, broadcast_shape
+from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.reduce import mapped, reduced
+from compiler.te import Tensor, compute
+
+__all__ = ["batch_norm", "instance_norm", "layer_norm", "rms_norm"]
+
+
+def batch_norm(
+    data: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    *,
+    epsilon: float = 1e-5,
+    name: str = "batch_norm",
+) -> Tensor:
+    """`(data - mean) / sqrt(variance + epsilon) * scale + bias`, each given for every channel.
+
+    Stages: `{name}_factor`, [C]; `name`.
+
+    Raises
+    ------
+    TensorError
+        No floats; not a number a channel, which is axis 1.
+    """
+    channels = _channels("batch_norm", name, data, (scale, bias, mean, variance))
+    factor = compute(
+        (channels,), lambda c: scale[c] / te.sqrt(variance[c] + epsilon), f"{name}_factor"
+    )
+
+    def element(*i: Expr) -> Expr:
+        return (data[i] - mean[i[1]]) * factor[i[1]] + bias[i[1]]
+
+    return compute(data.shape, element, name)
+
+
+def instance_norm(
+    data: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5, name: str = "instance_norm"
+) -> Tensor:
+    """Each channel of each image with mean 0 and variance 1, times `scale`, plus `bias`.
+
+    Stages: as `layer_norm`.
+
+    Raises
+    ------
+    TensorError
+        No floats; no spatial axes, or empty ones; not a number a channel.
+    """
+    _channels("instance_norm", name, data, (scale, bias))
+    over = range(2, len(data.shape))
+    if not over:
+        refuse("instance_norm", name, f"{show(data)} has no spatial axes")
+    centred, factor = _standard("instance_norm", data, over, epsilon, True, name)
+    return compute(
+        data.shape,
+        lambda *i: centred(i) * at(factor, i) * scale[i[1]] + bias[i[1]],
+        name,
+    )
+
+
+def layer_norm(
+    data: Tensor,
+    scale: Tensor,
+    bias: Tensor | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    name: str = "layer_norm",
+) -> Tensor:
+    """With mean 0 and variance 1 over `axis` and all after it, times `scale`, plus `bias`.
+
+    Stages: `{name}_total`, `{name}_mean`, `{name}_squares`, `{name}_factor`, `name`.
+
+    Raises
+    ------
+    TensorError
+        No floats; no such axis, or an empty one; a scale or bias that does not broadcast.
+    """
+    over = _last_axes("layer_norm", name, data, axis, (scale, *([bias] if bias else [])))
+    centred, factor = _standard("layer_norm", data, over, epsilon, True, name)
+
+    def element(*i: Expr) -> Expr:
+        value = centred(i) * at(factor, i) * at(scale, i)
+        return value if bias is None else value + at(bias, i)
+
+    return compute(data.shape, element, name)
+
+
+def rms_norm(
+    data: Tensor,
+    scale: Tensor,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    name: str = "rms_norm",
+) -> Tensor:
+    """With mean square 1 over `axis` and all after it, times `scale`.
+
+    Stages: `{name}_squares`, `{name}_factor`, `name`.
+
+    Raises
+    ------
+    TensorError
+        As `layer_norm`.
+    """
+    over = _last_axes("rms_norm", name, data, axis, (scale,))
+    centred, factor = _standard("rms_norm", data, over, epsilon, False, name)
+    return compute(data.shape, lambda *i: centred(i) * at(factor, i) * at(scale, i), name)
+
+
+def _standard(
+    operator: str, data: Tensor, axes: Sequence[int], epsilon: float, centre: bool, name: str
+) -> tuple[Callable[[tuple[Expr, ...]], Expr], Tensor]:
+    """An element less the mean, and 1 / sqrt(variance + epsilon) with extent 1 along `axes`."""
+    count = 1
+    for each in axes:
+        count *= data.shape[each]
+
+    def joined(term: Callable[[tuple[Expr, ...]], Expr], stage: str) -> Tensor:
+        return reduced(operator, data, axes, te.sum, term, keepdims=True, name=f"{name}_{stage}")
+
+    def centred(i: tuple[Expr, ...]) -> Expr:
+        return data[i] - at(mean, i) if mean is not None else data[i]
+
+    mean: Tensor | None = None
+    if centre:
+        total = joined(lambda i: data[i], "total")
+        mean = mapped(total, lambda x: x / float(count), f"{name}_mean")
+    squares = joined(lambda i: centred(i) * centred(i), "squares")
+    factor = mapped(squares, lambda x: 1.0 / te.sqrt(x / float(count) + epsilon), f"{name}_factor")
+    return centred, factor
+
+
+def _channels(operator: str, name: str, data: Tensor, given: Sequence[Tensor]) -> int:
+    typed(operator, name, data, *FLOATS)
+    if len(data.shape) < 2:
+        refuse(operator, name, f"{show(data)} has to have 2 dimensions or more, N and C")
+    channels = data.shape[1]
+    for each in given:
+        if each.shape != (channels,) or each.dtype != data.dtype:
+            refuse(operator, name, f"{show(each)} has to be {data.dtype}[{channels}]")
+    return channels
+
+
+def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequence[Tensor]) -> range:
+    typed(operator, name, data, *FLOATS)
+    for each in given:
+        if broadcast_shape(operator, name, (data, each)) != data.shape or each.dtype != data.dtype:
+            refuse(operator, name, f"{show(each)} does not broadcast to {show(data)}")
+    return range(axis_of(operator, name, data, axis), len(data.shape))

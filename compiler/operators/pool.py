@@ -1,0 +1,191 @@
+"""Pooling: windows and whole images, of one to three spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler import te
+from compiler.ir.expr import Expr
+from compiler.operators.broadcast import FLOATS, NUMBERS
+from compiler.operators.checks import refuse, show, typed
+from compiler.operators.pad import pad
+from compiler.operators.reduce import reduce_max, reduce_mean
+from compiler.operators.window import SPATIAL, Window, windows
+from compiler.te import Tensor, compute, reduce_axis
+from compiler.te.tensor import Combiner, ReduceAxis, Reduction
+
+__all__ = ["average_pool", "global_average_pool", "global_max_pool", "max_pool"]
+
+
+def max_pool(
+    data: Tensor,
+    kernel: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    name: str = "max_pool",
+) -> Tensor:
+    """The greatest element under each window, padding never: `name[n, c, y, x]`, over `ky`, `kx`.
+
+    Stages: `{name}_pad` where there is padding, `name`.
+
+    Parameters
+    ----------
+    data
+        [N, C, spatial...], one to three spatial axes.
+    strides, dilation
+        1 by default.
+    padding
+        Before each spatial axis, then after each; 0 by default.
+    ceil_mode
+        A last window may go beyond the padding, if it begins before the padding that comes after.
+
+    Raises
+    ------
+    TensorError
+        Ranks, types, a window larger than the image, or one that sees nothing but padding.
+    """
+    typed("max_pool", name, data, *NUMBERS)
+    slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
+    _sees_data("max_pool", name, data, slides)
+    lowest = Combiner.MAX.identity(data.dtype).value
+    return _pooled(data, slides, te.max, lowest, name)
+
+
+def average_pool(
+    data: Tensor,
+    kernel: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    name: str = "average_pool",
+) -> Tensor:
+    """The mean of the elements under each window, of floats; parameters as `max_pool`.
+
+    Padding counts as zeros with `count_include_pad`, and not at all without; what lies beyond the
+    padding never counts. Stages: `{name}_pad` where there is padding, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        As `max_pool`.
+    """
+    typed("average_pool", name, data, *FLOATS)
+    slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
+    if not count_include_pad:
+        _sees_data("average_pool", name, data, slides)
+    sums = _pooled(data, slides, te.sum, 0, f"{name}_sum")
+
+    def element(*indices: Expr) -> Expr:
+        size = 1
+        counts: list[Expr] = []
+        for window, i in zip(slides, indices[2:], strict=True):
+            count = _covered(window, i, count_include_pad)
+            if isinstance(count, int):
+                size *= count
+            else:
+                counts.append(count)
+        divisor: Expr = te.const(float(size), data.dtype)
+        for each in counts:
+            divisor = divisor * te.cast(each, data.dtype)
+        return sums[indices] / divisor
+
+    return compute(sums.shape, element, name, ("n", "c", *SPATIAL[len(slides)]))
+
+
+def global_average_pool(data: Tensor, *, name: str = "global_average_pool") -> Tensor:
+    """The mean over all spatial axes, which stay with extent 1. Stages: `{name}_sum`, `name`."""
+    return reduce_mean(data, _spatial("global_average_pool", name, data), name=name)
+
+
+def global_max_pool(data: Tensor, *, name: str = "global_max_pool") -> Tensor:
+    """The greatest over all spatial axes, which stay with extent 1."""
+    return reduce_max(data, _spatial("global_max_pool", name, data), name=name)
+
+
+def _windows(
+    operator: str,
+    name: str,
+    data: Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int] | None,
+    padding: Sequence[int] | None,
+    dilation: Sequence[int] | None,
+    ceil_mode: bool,
+) -> tuple[Window, ...]:
+    ones, zeros = (1,) * len(kernel), (0, 0) * len(kernel)
+    return windows(
+        operator,
+        name,
+        data,
+        kernel,
+        ones if strides is None else strides,
+        zeros if padding is None else padding,
+        ones if dilation is None else dilation,
+        ceil_mode,
+    )
+
+
+def _pooled(
+    data: Tensor,
+    slides: Sequence[Window],
+    join: Callable[[Expr, Sequence[ReduceAxis]], Reduction],
+    filler: int | float | bool,
+    name: str,
+) -> Tensor:
+    """Windows joined, over `data` with `filler` around."""
+    before = [each.before for each in slides]
+    after = [each.after + each.overhang for each in slides]
+    padded = data
+    if any(before) or any(after):
+        stem = name.removesuffix("_sum")
+        padded = pad(data, (0, 0, *before, 0, 0, *after), value=filler, name=f"{stem}_pad")
+    names = SPATIAL[len(slides)]
+    over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
+
+    def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
+        own = tuple(each.place(i, k) for i, k, each in zip(places, over, slides, strict=True))
+        return join(padded[(n, c, *own)], over)
+
+    shape = (*data.shape[:2], *(each.count for each in slides))
+    return compute(shape, element, name, ("n", "c", *names))
+
+
+def _covered(window: Window, i: Expr, with_padding: bool) -> Expr | int:
+    """How many elements of window `i` count."""
+    low = -window.before if with_padding else 0
+    high = window.extent + (window.after if with_padding else 0)
+    reach = (window.kernel - 1) * window.dilation
+    last = (window.count - 1) * window.stride - window.before
+    if -window.before >= low and last + reach < high:
+        return window.kernel
+    # Positions start + k * dilation, k in 0..kernel-1, that lie in low..high-1.
+    start = i * window.stride - window.before
+    first = te.maximum((low - start + window.dilation - 1) // window.dilation, 0)
+    end = te.minimum((high - start + window.dilation - 1) // window.dilation, window.kernel)
+    return end - first
+
+
+def _sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
+    """Every window covers an element that is no padding: else there is nothing to pool."""
+    for axis, each in enumerate(slides):
+        for number in range(each.count):
+            start = number * each.stride - each.before
+            places = (start + k * each.dilation for k in range(each.kernel))
+            if not any(0 <= place < each.extent for place in places):
+                refuse(
+                    operator,
+                    name,
+                    f"window {number} on axis {axis + 2} of {show(data)} holds only padding",
+                )
+
+
+def _spatial(operator: str, name: str, data: Tensor) -> tuple[int, ...]:
+    if len(data.shape) < 3:
+        refuse(operator, name, f"{show(data)} has to have 3 dimensions or more, N, C and spatial")
+    return tuple(range(2, len(data.shape)))

@@ -1,0 +1,93 @@
+"""Parts of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.expr import Expr
+from compiler.operators.checks import axis_of, counted, refuse, show
+from compiler.te import Tensor, compute
+
+__all__ = ["slice_of", "split"]
+
+
+def slice_of(
+    data: Tensor,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    axes: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    *,
+    name: str = "slice",
+) -> Tensor:
+    """`data[start:end:step]` along each of `axes`, by default the first ones.
+
+    A slice that meets nothing is empty.
+
+    Raises
+    ------
+    TensorError
+        Lists of different lengths, no such axis, one twice, a step of 0.
+    """
+    along = list(range(len(starts))) if axes is None else list(axes)
+    strides = [1] * len(starts) if steps is None else list(steps)
+    for what, values in (("ends", ends), ("axes", along), ("steps", strides)):
+        counted("slice", name, what, values, len(starts))
+    if 0 in strides:
+        refuse("slice", name, f"steps {strides} has a 0")
+    ranges = [range(extent) for extent in data.shape]
+    taken: set[int] = set()
+    for axis, start, end, step in zip(along, starts, ends, strides, strict=True):
+        number = axis_of("slice", name, data, axis)
+        if number in taken:
+            refuse("slice", name, f"axes {along} of {show(data)} name one axis twice")
+        taken.add(number)
+        ranges[number] = _range(data.shape[number], start, end, step)
+
+    def element(*indices: Expr) -> Expr:
+        return data[tuple(_place(i, each) for i, each in zip(indices, ranges, strict=True))]
+
+    return compute([len(each) for each in ranges], element, name)
+
+
+def split(
+    data: Tensor, sizes: Sequence[int], axis: int = 0, *, name: str = "split"
+) -> tuple[Tensor, ...]:
+    """Parts of these sizes along `axis`, called `{name}_0`, `{name}_1` and so on.
+
+    Raises
+    ------
+    TensorError
+        No such axis; sizes that do not add up to its extent.
+    """
+    along = axis_of("split", name, data, axis)
+    if any(each < 0 for each in sizes) or sum(sizes) != data.shape[along]:
+        refuse(
+            "split",
+            name,
+            f"sizes {list(sizes)} do not add up to {data.shape[along]}, axis {along} of "
+            f"{show(data)}",
+        )
+    parts = []
+    start = 0
+    for number, size in enumerate(sizes):
+        parts.append(slice_of(data, [start], [start + size], [along], name=f"{name}_{number}"))
+        start += size
+    return tuple(parts)
+
+
+def _range(extent: int, start: int, end: int, step: int) -> range:
+    """ONNX's rule: negative numbers count from the end; then both are brought to the nearest place
+    that exists, or, for `end`, to the one just outside. (Python's rule leaves a backward slice
+    that begins before the first element empty; this one begins at that element.)"""
+    if extent == 0:
+        return range(0)
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    first = min(max(start + extent if start < 0 else start, 0), high)
+    last = min(max(end + extent if end < 0 else end, low), high)
+    return range(first, last, step)
+
+
+def _place(i: Expr, elements: range) -> Expr:
+    scaled = i if elements.step == 1 else i * elements.step
+    return scaled + elements.start if elements.start else scaled

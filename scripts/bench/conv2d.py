@@ -1,0 +1,247 @@
+"""Convolutions of ResNet-18 beside ONNX Runtime: `python -m scripts.bench.conv2d`.
+
+Both run in this process, on one thread, on the same arrays: activations in the usual order (NCHW)
+from and to arrays that are there, weights prepared beforehand by either. In eight bits the rival is
+QLinearConv, which takes about a tenth of ConvInteger's time; the sums are therefore scaled, rounded
+and cut to eight bits here too. Images are quantized with zero point 0, as after a ReLU.
+
+What counts is the processor's time, in which waiting for other programs has no part: the median of
+some calls, and of several rounds, in which both take turns, the best.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler import te
+from compiler.codegen import CpuTarget, NativeFunction, compile_function
+from compiler.ir.dtypes import FLOAT32, INT8, UINT8
+from compiler.ir.expr import Expr
+from compiler.operators.cpu.conv2d import schedule_packed_conv2d
+from compiler.operators.cpu.packed_conv2d import packed_conv2d
+from compiler.operators.cpu.simd import Simd
+from compiler.te import Tensor, compute, placeholder
+from compiler.te.build import program_of
+from scripts.bench.figures import Figure, print_figures
+
+__all__ = ["RESNET18", "Convolution", "main", "measure"]
+
+LEAST = 0.5
+"""Of ONNX Runtime's speed, on the geometric mean."""
+MOST_SECONDS = 1.0
+"""To lower and compile a convolution."""
+ROUNDS = 7
+CALLS = 5
+SCALE, ZERO_POINT = 2.0**-11, 3
+"""From sums to eight bits."""
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """A square kernel on a square image, padded so that only its stride makes it smaller."""
+
+    inputs: int
+    outputs: int
+    image: int
+    kernel: int
+    stride: int
+
+    @property
+    def padding(self) -> tuple[int, int, int, int]:
+        """At the top, the left, the bottom, the right."""
+        border = self.kernel // 2
+        return border, border, border, border
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        """The result's shape."""
+        side = -(-self.image // self.stride)
+        return 1, self.outputs, side, side
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions."""
+        return 2 * math.prod(self.result) * self.inputs * self.kernel**2
+
+    def __str__(self) -> str:
+        step = f"/{self.stride}" if self.stride > 1 else ""
+        return f"{self.kernel}x{self.kernel}{step} {self.inputs}->{self.outputs} @{self.image}"
+
+
+RESNET18 = (
+    Convolution(3, 64, 224, 7, 2),
+    Convolution(64, 64, 56, 3, 1),
+    Convolution(64, 128, 56, 3, 2),
+    Convolution(128, 128, 28, 3, 1),
+    Convolution(128, 256, 28, 3, 2),
+    Convolution(256, 256, 14, 3, 1),
+    Convolution(256, 512, 14, 3, 2),
+    Convolution(512, 512, 7, 3, 1),
+    Convolution(64, 128, 56, 1, 2),
+    Convolution(128, 256, 28, 1, 2),
+    Convolution(256, 512, 14, 1, 2),
+)
+"""Its different convolutions (He et al., CVPR'16, table 1)."""
+
+
+def measure(target: CpuTarget) -> Iterator[Figure]:
+    """A row for each convolution, in float32 and in eight bits, and the means."""
+    slowest = 0.0
+    for name, quantized in (("float32", False), ("int8", True)):
+        ratios = []
+        for conv in RESNET18:
+            image, weight = _arrays(conv, quantized)
+            begun = process_time()
+            function, packing = _compiled(conv, quantized, target)
+            slowest = max(slowest, process_time() - begun)
+            ours, theirs = _race(conv, image, weight, function, packing, quantized)
+            ratios.append(theirs / ours)
+            rate = conv.operations / ours / 1e9
+            yield Figure(f"{name} {conv}, {rate:.0f} G/s", ratios[-1], "of ONNX Runtime's speed")
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        yield Figure(f"{name}, geometric mean", mean, "of ONNX Runtime's speed", LEAST)
+    yield Figure("slowest to compile", slowest, "s", MOST_SECONDS, at_most=True)
+
+
+def _arrays(conv: Convolution, quantized: bool) -> tuple[Array, Array]:
+    rng = np.random.default_rng(0)
+    image = (1, conv.inputs, conv.image, conv.image)
+    weight = (conv.outputs, conv.inputs, conv.kernel, conv.kernel)
+    if quantized:
+        return rng.integers(0, 256, image, np.uint8), rng.integers(-127, 128, weight, np.int8)
+    return rng.standard_normal(image, np.float32), rng.standard_normal(weight, np.float32)
+
+
+def _compiled(
+    conv: Convolution, quantized: bool, target: CpuTarget
+) -> tuple[NativeFunction, NativeFunction]:
+    """The convolution, and what packs its weights."""
+    data = placeholder(
+        (1, conv.inputs, conv.image, conv.image), UINT8 if quantized else FLOAT32, "data"
+    )
+    weight = placeholder(
+        (conv.outputs, conv.inputs, conv.kernel, conv.kernel),
+        INT8 if quantized else FLOAT32,
+        "weight",
+    )
+    packed = packed_conv2d(
+        data,
+        weight,
+        strides=(conv.stride, conv.stride),
+        padding=conv.padding,
+        simd=Simd.of(target.features),
+    )
+    assert packed is not None
+    output = _requantized(packed.output) if quantized else packed.output
+    return (
+        compile_function(schedule_packed_conv2d(packed, output).program, target),
+        compile_function(program_of([packed.packing]), target),
+    )
+
+
+def _requantized(sums: Tensor) -> Tensor:
+    """Sums scaled, rounded, moved by the zero point and cut to eight bits."""
+
+    def element(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        scaled = te.round(te.cast(sums[n, c, y, x], FLOAT32) * SCALE) + float(ZERO_POINT)
+        return te.cast(te.minimum(te.maximum(scaled, 0.0), 255.0), UINT8)
+
+    return compute(sums.shape, element, "quantized")
+
+
+def _race(
+    conv: Convolution,
+    image: Array,
+    weight: Array,
+    function: NativeFunction,
+    packing: NativeFunction,
+    quantized: bool,
+) -> tuple[float, float]:
+    """Seconds a call, ours and theirs. Both results are compared first."""
+    (packed,) = packing(weight)
+    dtype = np.uint8 if quantized else np.float32
+    ours, theirs = np.empty(conv.result, dtype), np.empty(conv.result, dtype)
+    rival = _rival(conv, image, weight, theirs, quantized)
+
+    def run() -> None:
+        function(image, packed, out=(ours,))
+
+    run()
+    rival()
+    if quantized:
+        np.testing.assert_array_equal(ours, theirs)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
+    rounds = [(_seconds(run), _seconds(rival)) for _ in range(ROUNDS)]
+    return min(each[0] for each in rounds), min(each[1] for each in rounds)
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    """The processor's time for a call."""
+    taken = []
+    for _ in range(CALLS):
+        begun = process_time()
+        call()
+        taken.append(process_time() - begun)
+    return median(taken)
+
+
+def _rival(
+    conv: Convolution, image: Array, weight: Array, result: Array, quantized: bool
+) -> Callable[[], None]:
+    """ONNX Runtime on one thread, from and to these arrays."""
+    attributes: dict[str, Any] = {"strides": [conv.stride] * 2, "pads": conv.padding}
+    constants: dict[str, Array] = {"weight": weight}
+    if quantized:
+        inputs = ["image", "one", "none", "weight", "one", "none8", "scale", "zero"]
+        constants |= {
+            "one": np.array(1, np.float32),
+            "none": np.array(0, np.uint8),
+            "none8": np.array(0, np.int8),
+            "scale": np.array(1 / SCALE, np.float32),
+            "zero": np.array(ZERO_POINT, np.uint8),
+        }
+        node = helper.make_node("QLinearConv", inputs, ["result"], **attributes)
+        kind = TensorProto.UINT8
+    else:
+        node = helper.make_node("Conv", ["image", "weight"], ["result"], **attributes)
+        kind = TensorProto.FLOAT
+    graph = helper.make_graph(
+        [node],
+        "conv",
+        [helper.make_tensor_value_info("image", kind, image.shape)],
+        [helper.make_tensor_value_info("result", kind, conv.result)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    binding = session.io_binding()
+    binding.bind_input("image", "cpu", 0, image.dtype, image.shape, image.ctypes.data)
+    binding.bind_output("result", "cpu", 0, result.dtype, result.shape, result.ctypes.data)
+    return lambda: session.run_with_iobinding(binding)
+
+
+def main() -> int:
+    """Print the report; 1 where a target is missed."""
+    return print_figures(measure(CpuTarget.host(1)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""A schedule for any operators keeps their results, bit for bit unless it is told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from compiler.codegen import CpuTarget, ThreadPool, compile_function
+from compiler.ir.dtypes import FLOAT32
+from compiler.ir.interpreter import run
+from compiler.ir.stmt import Function, LoopKind
+from compiler.ir.visit import blocks, loops
+from compiler.operators.activations import gelu, relu, sigmoid
+from compiler.operators.arg import arg_max
+from compiler.operators.arithmetic import add, cast, clip, multiply
+from compiler.operators.concat import concat
+from compiler.operators.conv2d import conv2d
+from compiler.operators.cpu.generic import cpu_schedule
+from compiler.operators.cpu.inlining import inline_stages
+from compiler.operators.cpu.simd import Simd
+from compiler.operators.dense import dense
+from compiler.operators.gather import gather
+from compiler.operators.layout import flatten, reshape, transpose
+from compiler.operators.matmul import matmul
+from compiler.operators.norm import batch_norm, layer_norm
+from compiler.operators.pad import PadMode, pad
+from compiler.operators.pool import average_pool, global_average_pool, max_pool
+from compiler.operators.reduce import (
+    reduce_log_sum_exp,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
+from compiler.operators.slicing import slice_of
+from compiler.operators.softmax import log_softmax, softmax
+from compiler.te import Tensor, placeholder
+from compiler.te.build import program_of
+from compiler.te.schedule import Schedule
+from tests.support.operators import Array, given_as, numbers, same
+
+Make = Callable[..., Tensor]
+
+
+def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    """Convolution, bias, shortcut, activation, pooling, and the classifier's start."""
+    sums = conv2d(x, w, bias=b, padding=(1, 1, 1, 1))
+    return flatten(global_average_pool(relu(add(sums, x))))
+
+
+def of_integers(x: Tensor, w: Tensor) -> Tensor:
+    return clip(conv2d(x, w, padding=(1, 0, 1, 2), strides=(2, 1)), min=-5000, max=5000)
+
+
+# Name, operators, shapes of their tensors, type.
+CASES: dict[str, tuple[Make, tuple[tuple[int, ...], ...], str]] = {
+    "add-relu": (lambda x, y: relu(add(x, y)), ((2, 3, 5, 37), (3, 1, 1)), "float32"),
+    "one-axis": (lambda x: sigmoid(x), ((133,),), "float32"),
+    "scalar": (lambda x: gelu(x), ((),), "float32"),
+    "int8": (lambda x, y: add(multiply(x, y), y), ((3, 150), (150,)), "int8"),
+    "cast": (lambda x: cast(relu(x), to=FLOAT32), ((3, 70),), "int8"),
+    "last-axes-of-1": (lambda x: relu(x), ((2, 19, 1, 1),), "float32"),
+    "softmax": (lambda x: softmax(x), ((5, 37),), "float32"),
+    "softmax-middle": (lambda x: softmax(x, axis=1), ((2, 5, 21),), "float32"),
+    "log-softmax": (lambda x: log_softmax(x), ((3, 19),), "float64"),
+    "mean-rows": (lambda x: reduce_mean(x, [1]), ((3, 70),), "float32"),
+    "mean-columns": (lambda x: reduce_mean(x, [0]), ((7, 90),), "float32"),
+    "mean-all": (lambda x: reduce_mean(x, keepdims=False), ((3, 5, 19),), "float32"),
+    "max-rows": (lambda x: reduce_max(x, [1]), ((3, 150),), "int8"),
+    "log-sum-exp": (lambda x: reduce_log_sum_exp(x, [0, 2]), ((3, 5, 7),), "float32"),
+    "arg-max": (lambda x: arg_max(x, 1), ((3, 40),), "float32"),
+    "max-pool": (
+        lambda x: max_pool(x, (3, 3), strides=(2, 2), padding=(1, 1, 1, 1)),
+        ((1, 2, 9, 23),),
+        "float32",
+    ),
+    "average-pool": (
+        lambda x: average_pool(x, (2, 3), padding=(1, 1, 0, 1), ceil_mode=True, strides=(2, 2)),
+        ((1, 2, 6, 35),),
+        "float32",
+    ),
+    "layer-norm": (lambda x, s, b: layer_norm(x, s, b), ((3, 5, 20), (20,), (20,)), "float32"),
+    "batch-norm": (
+        lambda x, s, b, m, v: relu(batch_norm(x, s, b, m, multiply(v, v, name="square"))),
+        ((2, 3, 4, 9), (3,), (3,), (3,), (3,)),
+        "float32",
+    ),
+    "transpose": (lambda x: transpose(x, (0, 2, 3, 1)), ((1, 37, 4, 5),), "float32"),
+    "transpose-matrix": (lambda x: transpose(x), ((21, 35),), "int16"),
+    "reshape": (lambda x: relu(reshape(x, (4, -1))), ((4, 3, 20),), "float32"),
+    "reshape-unlike": (lambda x: reshape(x, (21, 10)), ((14, 15),), "float32"),
+    "concat": (lambda x, y: relu(concat([x, y], 1)), ((2, 3, 19), (2, 4, 19)), "float32"),
+    "slice": (lambda x: slice_of(x, [5, 60], [0, 3], [0, 1], [-2, -3]), ((7, 80),), "float32"),
+    "pad": (lambda x: pad(x, (1, 20, 2, 3), mode=PadMode.REFLECT), ((4, 22),), "float32"),
+    "gather": (
+        lambda x, i: gather(x, i, 1),
+        ((3, 20), (18,)),
+        "int32",
+    ),
+    "conv": (block_of_a_network, ((1, 3, 6, 19), (3, 3, 3, 3), (3,)), "float32"),
+    "conv-int8": (of_integers, ((1, 3, 6, 19), (4, 3, 3, 3)), "int8"),
+    "depthwise": (
+        lambda x, w: conv2d(x, w, groups=4, padding=(1, 1, 1, 1)),
+        ((1, 4, 5, 18), (4, 1, 3, 3)),
+        "float32",
+    ),
+    "dense": (lambda x, w, b: relu(dense(x, w, bias=b)), ((2, 35), (20, 35), (20,)), "float32"),
+    "matmul": (lambda x, y: matmul(x, y), ((2, 3, 7), (2, 7, 21)), "float32"),
+}
+
+each_case = pytest.mark.parametrize("case", sorted(CASES))
+
+
+def tensors_of(case: str) -> tuple[Tensor, list[Tensor], list[Array]]:
+    make, shapes, dtype = CASES[case]
+    arrays = [numbers(number, shape, dtype) for number, shape in enumerate(shapes)]
+    inputs = [given_as(f"x{number}", array) for number, array in enumerate(arrays)]
+    return make(*inputs), inputs, arrays
+
+
+@pytest.mark.parametrize("width", [16, 64])
+@each_case
+def test_results_stay_bit_for_bit(case: str, width: int) -> None:
+    output, inputs, arrays = tensors_of(case)
+    (expected,) = run(program_of([output], inputs), arrays)
+    schedule = cpu_schedule(output, simd=Simd(width, 16), inputs=inputs)
+    (actual,) = run(schedule.program, arrays)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def serial(output: Tensor, inputs: Sequence[Tensor]) -> Function:
+    """The program with nothing done to its loops. Stages are inlined: a product that a sum takes
+    in is rounded once less, where the processor multiplies and adds in one."""
+    return inline_stages(Schedule.of(output, inputs=inputs)).program
+
+
+@each_case
+def test_results_are_those_of_native_code(case: str) -> None:
+    output, inputs, arrays = tensors_of(case)
+    target = CpuTarget.host(threads=2)
+    simd = Simd.of(target.features)
+    (expected,) = compile_function(serial(output, inputs), target)(*arrays)
+    (actual,) = compile_function(cpu_schedule(output, simd=simd, inputs=inputs).program, target)(
+        *arrays
+    )
+    np.testing.assert_array_equal(actual, expected)
+
+
+@each_case
+def test_reassociation_changes_roundings_only(case: str) -> None:
+    output, inputs, arrays = tensors_of(case)
+    (expected,) = run(program_of([output], inputs), arrays)
+    schedule = cpu_schedule(output, simd=Simd(64, 32), inputs=inputs, reassociate=True)
+    (actual,) = run(schedule.program, arrays)
+    same(actual, expected)
+
+
+LARGE: dict[str, tuple[Make, tuple[tuple[int, ...], ...]]] = {
+    "add-relu": (lambda x, y: relu(add(x, y)), ((1, 31, 33, 65), (31, 1, 1))),
+    "one-axis": (lambda x: sigmoid(x), ((70003,),)),
+    "softmax": (lambda x: softmax(x), ((117, 317),)),
+    "mean-rows": (lambda x: reduce_mean(x, [1]), ((301, 170),)),
+    "mean-columns": (lambda x: reduce_mean(x, [0]), ((301, 170),)),
+    "transpose": (lambda x: transpose(x), ((301, 170),)),
+    "conv": (block_of_a_network, ((1, 16, 17, 19), (16, 16, 3, 3), (16,))),
+}
+
+
+@pytest.mark.parametrize("case", sorted(LARGE))
+def test_threads_give_the_same(case: str) -> None:
+    make, shapes = LARGE[case]
+    arrays = [numbers(number, shape) for number, shape in enumerate(shapes)]
+    inputs = [given_as(f"x{number}", array) for number, array in enumerate(arrays)]
+    output = make(*inputs)
+    target = CpuTarget.host(threads=2)
+    schedule = cpu_schedule(output, simd=Simd.of(target.features), inputs=inputs)
+    assert LoopKind.PARALLEL in {each.kind for each in loops(schedule.program.body)}
+    (expected,) = compile_function(serial(output, inputs), target)(*arrays)
+    with ThreadPool(3) as pool:
+        (actual,) = compile_function(schedule.program, target, pool)(*arrays)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def kinds(schedule: Schedule) -> set[LoopKind]:
+    return {each.kind for each in loops(schedule.program.body)}
+
+
+def test_little_work_stays_on_one_thread() -> None:
+    x = placeholder((3, 5), FLOAT32, "X")
+    assert LoopKind.PARALLEL not in kinds(cpu_schedule(relu(x), simd=Simd(64, 32)))
+
+
+def test_nothing_to_do() -> None:
+    x = placeholder((0, 5), FLOAT32, "X")
+    assert kinds(cpu_schedule(softmax(x), simd=Simd(64, 32))) == {LoopKind.SERIAL}
+
+
+def test_rows_are_summed_in_lanes_only_if_that_is_allowed() -> None:
+    rows = reduce_sum(placeholder((2, 64), FLOAT32, "X"), [1])
+    assert LoopKind.VECTORIZED not in kinds(cpu_schedule(rows, simd=Simd(64, 32)))
+    assert LoopKind.VECTORIZED in kinds(cpu_schedule(rows, simd=Simd(64, 32), reassociate=True))
+    greatest = reduce_max(placeholder((2, 64), FLOAT32, "X"), [1])
+    assert LoopKind.VECTORIZED in kinds(cpu_schedule(greatest, simd=Simd(64, 32)))
+
+
+def test_several_outputs() -> None:
+    x = placeholder((3, 40), FLOAT32, "X")
+    a = relu(x, name="a")
+    b = gelu(a, name="b")
+    schedule = cpu_schedule(a, b, simd=Simd(32, 16))
+    array = numbers(0, (3, 40))
+    for actual, expected in zip(
+        run(schedule.program, [array]), run(program_of([a, b]), [array]), strict=True
+    ):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_same_schedule_for_same_operators() -> None:
+    """Traces are values: they can be kept, compared, replayed."""
+    x = placeholder((5, 37), FLOAT32, "X")
+    first, second = (cpu_schedule(softmax(x), simd=Simd(64, 32)) for _ in range(2))
+    assert first == second
+    assert Schedule.of(softmax(x)).replay(first.trace) == first
+
+
+@pytest.mark.parametrize("case", ["softmax", "conv", "transpose", "mean-rows"])
+def test_text(case: str, golden: Callable[[str, str], None]) -> None:
+    output, inputs, _ = tensors_of(case)
+    schedule = cpu_schedule(output, simd=Simd(32, 16), inputs=inputs, reassociate=True)
+    golden(f"operators/cpu/{case}.txt", str(schedule))
+
+
+def test_stages_next_to_their_reader() -> None:
+    """Of a softmax over rows, all stages of a row come before the next row's."""
+    schedule = cpu_schedule(softmax(placeholder((5, 37), FLOAT32, "X")), simd=Simd(32, 16))
+    (outer,) = [each for each in loops(schedule.program.body) if each.var.name == "softmax.i0"]
+    inside = {each.name for each in blocks(outer)}
+    assert {"softmax_max", "softmax_exp", "softmax_sum", "softmax"} <= inside

@@ -1,0 +1,54 @@
+"""How far apart elements are."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.ir.dtypes import FLOAT32
+from compiler.ir.stmt import Block
+from compiler.ir.visit import blocks
+from compiler.operators.cpu.strides import accesses, row_length, stride, strides
+from compiler.operators.layout import reshape
+from compiler.operators.slicing import slice_of
+from compiler.te import Tensor, compute, placeholder
+from compiler.te.schedule import Schedule
+
+X = placeholder((4, 6, 5), FLOAT32, "X")
+
+
+def block(tensor: Tensor) -> Block:
+    (found,) = blocks(Schedule.of(tensor).program.body)
+    return found
+
+
+def test_of_each_access() -> None:
+    moved = block(compute((5, 4), lambda i, j: X[j, 2, i] + X[0, i, 4 - j], "m"))
+    found = {str(each.indices): stride(each, "j") for each in accesses(moved)}
+    assert sorted(found.values(), key=str) == [-1, 1, 30]
+    assert strides(accesses(moved), "i") == {4, 1, 5}
+
+
+def test_several_dimensions_add_up() -> None:
+    diagonal = block(compute((4,), lambda i: X[i, i + 1, i], "d"))
+    assert strides(accesses(diagonal), "i") == {1, 36}
+
+
+def test_divisions_have_none() -> None:
+    joined = block(reshape(X, (4, 30), name="r"))
+    assert strides(accesses(joined), "i1") == {1, None}
+
+
+@pytest.mark.parametrize(
+    ("tensor", "expected"),
+    [
+        (reshape(X, (4, 30)), 5),
+        (reshape(X, (120,)), 5),
+        (reshape(X, (24, 5)), None),
+        (slice_of(X, [1], [5]), None),
+        (compute((60,), lambda i1: X[0, i1 // 6 % 6, i1 // 15], "m"), None),
+        (compute((60,), lambda i1: X[i1 // 20, i1 % 5, i1 // 20], "m"), 5),
+    ],
+)
+def test_rows(tensor: Tensor, expected: int | None) -> None:
+    axis = block(tensor).iters[-1].var.name
+    assert row_length(block(tensor), axis) == expected

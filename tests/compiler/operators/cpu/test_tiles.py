@@ -1,0 +1,29 @@
+"""Register tiles fit, and are the ones that one would choose by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiler.ir.dtypes import FLOAT32
+from compiler.operators.cpu.simd import Simd
+from compiler.operators.cpu.tiles import Tile, best_tile
+
+
+def test_rows_of_networks() -> None:
+    wide, narrow = Simd(64, 32), Simd(32, 16)
+    assert best_tile(64, 56, 56, FLOAT32, wide) == Tile(32, 1, 14)
+    assert best_tile(512, 7, 7, FLOAT32, wide) == Tile(32, 1, 7)
+    assert best_tile(512, 1, 1, FLOAT32, wide) == Tile(128, 1, 1)
+    assert best_tile(64, 56, 56, FLOAT32, narrow).columns in (4, 7, 8)
+
+
+@given(channels=st.integers(1, 70), rows=st.integers(1, 60), columns=st.integers(1, 60))
+@pytest.mark.parametrize("simd", [Simd(64, 32), Simd(32, 16), Simd(16, 16)])
+def test_fit_in_registers(channels: int, rows: int, columns: int, simd: Simd) -> None:
+    tile = best_tile(channels, rows, columns, FLOAT32, simd)
+    vectors = tile.channels // simd.lanes(FLOAT32)
+    assert 1 <= vectors * tile.rows * tile.columns <= simd.registers - vectors - 1
+    assert tile.rows <= rows
+    assert tile.columns <= columns
