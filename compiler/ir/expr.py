@@ -175,10 +175,26 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Const(Operators):
-    """A number. `value` is an int, a float (rounded to the type) or a bool."""
+    """A number. `value` is an int, a float (rounded to the type) or a bool.
+
+    Floats are equal as constants if they are written alike: 0.0 is not -0.0, and a NaN is itself.
+    """
 
     value: int | float | bool
     dtype: DType = INDEX
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Const):
+            return NotImplemented
+        return self._digits == other._digits and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((self._digits, self.dtype))
+
+    @property
+    def _digits(self) -> int | str:
+        # Equal programs must do the same: 1 / 0.0 and 1 / -0.0 do not.
+        return self.value.hex() if isinstance(self.value, float) else self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,17 @@ def test_constants(value: float, dtype: DType, expected: float) -> None:
 
 
 def test_constants_that_are_nan_are_equal() -> None:
-    assert constant(math.nan, FLOAT32) == constant(float("nan"), FLOAT32)
+    one, other = constant(math.nan, FLOAT32), Const(float("nan"), FLOAT32)
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+def test_zeros_of_different_sign_are_different_constants() -> None:
+    assert constant(0.0, FLOAT32) == constant(0, FLOAT32)
+    assert constant(0.0, FLOAT32) != constant(-0.0, FLOAT32)
+    assert 1.0 / constant(0.0, FLOAT32) != 1.0 / constant(-0.0, FLOAT32)
+    assert constant(0.0, FLOAT32) != constant(0.0, FLOAT64)
+    assert constant(0, INT8) != constant(0, UINT8)
 
 
 @given(st.data(), st.sampled_from(TYPES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from textwrap import dedent
 
 import numpy as np
@@ -222,6 +223,17 @@ def test_index_arithmetic(expr: Expr, expected: str) -> None:
             cast(const((1 << 53) + 1, INT64), FLOAT64), const(float(1 << 53), FLOAT64), id="float"
         ),
         pytest.param(x + 0.0, x + 0.0, id="floats stay"),
+        pytest.param(
+            select(p, const(0.0, FLOAT32), -0.0), select(p, const(0.0, FLOAT32), -0.0), id="zeros"
+        ),
+        pytest.param(
+            (x < 1.0 / const(0.0, FLOAT32)) & (x < 1.0 / const(-0.0, FLOAT32)),
+            (x < 1.0 / const(0.0, FLOAT32)) & (x < 1.0 / const(-0.0, FLOAT32)),
+            id="infinities of either sign",
+        ),
+        pytest.param(
+            select(p, const(math.nan, FLOAT32), math.nan), const(math.nan, FLOAT32), id="NaN twice"
+        ),
         pytest.param(x * 1.0, x * 1.0, id="floats stay, times"),
         pytest.param(x - x, x - x, id="floats stay, difference"),
         pytest.param(
