@@ -9,12 +9,14 @@ from hw.memories import Module, TokenQueue
 
 __all__ = [
     "AssemblyError",
+    "CacheError",
     "ConfigError",
     "DeadlockError",
     "EncodingError",
     "HardwareError",
     "ModuleWait",
     "ProgramError",
+    "SynthesisError",
 ]
 
 
@@ -24,6 +26,14 @@ class HardwareError(Exception):
 
 class ConfigError(HardwareError):
     """A hardware configuration that cannot be built, or a file that does not describe one."""
+
+
+class CacheError(HardwareError):
+    """A cache of built things whose folder cannot be used."""
+
+
+class SynthesisError(HardwareError):
+    """A design that Yosys could not synthesise, or what it made of one is not understood."""
 
 
 class EncodingError(HardwareError):

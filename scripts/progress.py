@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import Progress as RichProgress
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
 from sim.engine import Progress
 
-__all__ = ["show_progress"]
+__all__ = ["show_activity", "show_progress"]
 
 
 @contextmanager
@@ -30,5 +32,24 @@ def show_progress(quiet: bool = False) -> Iterator[Progress | None]:
         def show(done: int) -> None:
             speed = done / max(time.perf_counter() - start, 1e-9)
             status.update(f"{done:,} steps, {speed:,.0f} a second")
+
+        yield show
+
+
+@contextmanager
+def show_activity(what: str, quiet: bool = False) -> Iterator[Callable[[str], None] | None]:
+    """Give a callback that shows, after `what`, what is being done now, and for how long.
+
+    It gives None, and shows nothing, where `show_progress` would.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what)
+
+        def show(step: str) -> None:
+            progress.update(task, description=f"{what}: {step}")
 
         yield show

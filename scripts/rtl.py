@@ -16,9 +16,18 @@ from rich.table import Table
 from hw.config_files import dump_config, load_config
 from hw.header import c_header
 from hw.rtl.verilog import VerilogDesign, generate
+from hw.synthesis.families import Family
+from hw.synthesis.resources import Resources
+from hw.synthesis.yosys import yosys_version
 from scripts.files import write_atomically
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
 from scripts.report import errors_in_one_line, print_json
+from scripts.resources import (
+    DEFAULT_FAMILIES,
+    find_resources,
+    print_resources,
+    resources_json,
+)
 
 __all__ = ["command", "module_lines"]
 
@@ -41,6 +50,21 @@ def command(
             help="Folder to write to, made if need be (default: build/rtl/NAME).",
         ),
     ] = None,
+    resources: Annotated[
+        bool,
+        typer.Option(
+            "--resources",
+            help="Report what the design takes of FPGAs: synthesis by Yosys, which takes minutes; "
+            "what it finds is kept.",
+        ),
+    ] = False,
+    family: Annotated[
+        list[Family] | None,
+        typer.Option(
+            "--family",
+            help="FPGA family to synthesise for; may be repeated (default: xc7 and ecp5).",
+        ),
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -50,8 +74,13 @@ def command(
     Next to the Verilog it writes tandem.f (a list of the files, for tools that take one),
     config.json (the whole configuration) and tandem_registers.h (the registers, for C).
     """
+    if family and not resources:
+        raise typer.BadParameter("--family is an option of --resources")
     with errors_in_one_line(debug):
         machine = load_config(config)
+        if resources:
+            # Before any work, if it is not installed.
+            yosys_version()
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -66,12 +95,17 @@ def command(
         contents = {**design.files, **extras}
         for name, text in contents.items():
             write_atomically(folder / name, text)
+        if not as_json:
+            _print_table(folder, design, extras)
+        found: tuple[Resources, ...] = ()
+        if resources:
+            found = find_resources(design, family or DEFAULT_FAMILIES, quiet=as_json)
         if as_json:
             files = [str(folder / name) for name in contents]
             result = {"files": files, "config": machine.name, "modules": list(design.modules)}
-            print_json(result)
-        else:
-            _print_table(folder, design, extras)
+            print_json(result | (resources_json(found) if found else {}))
+        elif found:
+            print_resources(found)
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:

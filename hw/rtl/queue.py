@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
+from hw.rtl.scratchpad import NO_COLLISIONS
 
 __all__ = ["Queue"]
 
@@ -45,7 +46,7 @@ class Queue(Block):
         # output register is the head. A payload written to that very place in this cycle is not
         # in the memory yet: a register beside it stands in for one cycle.
         m.submodules.storage = storage = memory.Memory(
-            shape=self._shape, depth=self._depth, init=[]
+            shape=self._shape, depth=self._depth, init=[], attrs=NO_COLLISIONS
         )
         write = storage.write_port()
         read = storage.read_port()

@@ -9,7 +9,15 @@ from amaranth.lib.wiring import In, Out
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 
-__all__ = ["Column", "Scratchpad"]
+__all__ = ["NO_COLLISIONS", "Column", "Scratchpad"]
+
+NO_COLLISIONS = {"no_rw_check": 1}
+"""Of a memory: nobody relies on what a read gives of the address that is written in that cycle.
+
+Block RAM that promises nothing there (ECP5's) would otherwise get registers, comparators and
+multiplexers around it, to give what Amaranth's memories give: the old content. Yosys knows the
+attribute by this name.
+"""
 
 
 class Column(Block):
@@ -39,7 +47,9 @@ class Column(Block):
         return f"{self._bits}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        m.submodules.array = array = memory.Memory(shape=self._bits, depth=self._depth, init=[])
+        m.submodules.array = array = memory.Memory(
+            shape=self._bits, depth=self._depth, init=[], attrs=NO_COLLISIONS
+        )
         granularity = None if self._grain == self._bits else self._grain
         write = array.write_port(granularity=granularity)
         read = array.read_port()

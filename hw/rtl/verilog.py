@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from amaranth._toolchain.yosys import find_yosys
@@ -37,8 +38,11 @@ read_rtlil <<rtlil
 rtlil
 opt_expr
 opt_clean -purge
-write_verilog -noattr
+write_verilog
 """
+
+# Yosys's own notes. The attributes that are left are those that the design gives.
+_NOTES = re.compile(r'^ *\(\* unused_bits = "[^"]*" \*\)\n|\(\* full_case = 32\'d1 \*\) ', re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def generate(config: HardwareConfig) -> VerilogDesign:
     yosys = find_yosys(lambda version: version >= (0, 40))
     simple = yosys.run(["-q", "-"], _SIMPLIFY.format(netlist=netlist.text), ignore_warnings=True)
     final = _WRITE.format(netlist=unfold_multiplexers(simple))
-    text = yosys.run(["-q", "-"], final, ignore_warnings=True)
+    text = _NOTES.sub("", yosys.run(["-q", "-"], final, ignore_warnings=True))
     modules = _split(text)
     names = (TOP, *sorted(name for name in modules if name != TOP))
     return VerilogDesign(

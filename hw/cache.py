@@ -4,7 +4,7 @@ An entry is a folder `<root>/<key>` that appears whole or not at all: it is made
 folder beside it and renamed. Its manifest holds the digest of each file, so that a damaged entry is
 noticed and made again. One process builds a key at a time; the others wait and use what it made. A
 build that is killed leaves a scratch folder, which the next build of that key sweeps away. Nothing
-breaks when the whole cache is deleted while no simulator starts.
+breaks when the whole cache is deleted while nobody uses it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.errors import BuildError
+from hw.errors import CacheError
 
 __all__ = ["Build", "ContentCache", "content_key", "default_cache"]
 
@@ -67,8 +67,8 @@ class ContentCache:
                     self._sweep(key)
                     self._fill(folder, build)
         except OSError as error:
-            raise BuildError(
-                f"the cache of built simulators at {self.root} cannot be used: {error}; "
+            raise CacheError(
+                f"the cache at {self.root} cannot be used: {error}; "
                 "name another folder in the environment's TANDEM_CACHE"
             ) from None
         return folder

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.errors import BuildError
-from sim.rtl.cache import Build, ContentCache, content_key, default_cache
+from hw.cache import Build, ContentCache, content_key, default_cache
+from hw.errors import CacheError
 
 PATIENCE = 30
 
@@ -69,10 +69,10 @@ def test_killed_build_leaves_nothing_that_matters(tmp_path: Path) -> None:
     root, log = tmp_path / "cache", tmp_path / "log"
     script = (
         "from pathlib import Path\n"
-        "from tests.sim.rtl.test_cache import use\n"
+        "from tests.hw.test_cache import use\n"
         f"use(Path({str(root)!r}), Path({str(log)!r}), 600)\n"
     )
-    repository = Path(__file__).parents[3]
+    repository = Path(__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=repository,
@@ -115,17 +115,17 @@ def test_damaged_entry_is_built_again(tmp_path: Path, damage: str) -> None:
 def test_failing_build_leaves_no_entry(tmp_path: Path) -> None:
     def fail(work: Path) -> Sequence[Path]:
         (work / "half").write_text("done")
-        raise BuildError("no")
+        raise CacheError("no")
 
     cache = ContentCache(tmp_path)
-    with pytest.raises(BuildError, match=r"^no$"):
+    with pytest.raises(CacheError, match=r"^no$"):
         cache.entry("key", fail)
     assert [path.name for path in tmp_path.iterdir()] == [".key.lock"]
 
 
 def test_a_root_that_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BuildError, match=r"cannot be used: .*TANDEM_CACHE"):
+    with pytest.raises(CacheError, match=r"cannot be used: .*TANDEM_CACHE"):
         use(tmp_path / "file", tmp_path / "log", 0)
 
 

@@ -1,0 +1,115 @@
+"""FPGA families: how Yosys synthesises for one, and what each of its cells takes.
+
+A LUT that serves as memory or as a shift register is a LUT; how many of these there are is counted
+besides. What is part of a slice in any case (carry chains, wide multiplexers) takes nothing.
+
+Sources: UG474, UG574 (distributed RAM and shift registers), UG473, UG573 (block RAM), Lattice
+TN1264 (three slices of two LUTs for a 16x4 RAM) and FPGA-DS-02012 (a slice in ripple mode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["CELLS", "MEMORY_CELLS", "Cost", "Family"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one cell takes; the units are those of `hw.synthesis.resources.Resources`."""
+
+    lut: int = 0
+    lutram: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: int = 0
+
+
+class Family(Enum):
+    """A family that Yosys synthesises for; the values are the names that the command line takes."""
+
+    XC7 = "xc7"
+    """AMD 7 series: Zynq-7000, Artix-7, Kintex-7."""
+    XCUP = "xcup"
+    """AMD UltraScale+: Zynq UltraScale+ among them."""
+    ECP5 = "ecp5"
+    """Lattice ECP5."""
+
+    @property
+    def command(self) -> str:
+        """Yosys's command. The accelerator is a block in a larger design: it has no pads."""
+        if self is Family.ECP5:
+            return "synth_ecp5 -noiopad"
+        return f"synth_xilinx -family {self.value} -flatten -noiopad -noclkbuf"
+
+    @property
+    def mapping(self) -> str:
+        """The label of that command's steps where memories begin to be mapped."""
+        return "map_ram" if self is Family.ECP5 else "map_memory"
+
+
+def _memory(luts: int) -> Cost:
+    return Cost(lut=luts, lutram=luts)
+
+
+MEMORY_CELLS: Mapping[Family, Mapping[str, Cost]] = {
+    Family.XC7: {
+        "RAM32X1D": _memory(2),
+        "RAM64X1D": _memory(2),
+        "RAM128X1D": _memory(4),
+        "RAM32M": _memory(4),
+        "RAM64M": _memory(4),
+        "RAMB18E1": Cost(bram=1),
+        "RAMB36E1": Cost(bram=2),
+    },
+    Family.XCUP: {
+        "RAM32X1D": _memory(2),
+        "RAM64X1D": _memory(2),
+        "RAM128X1D": _memory(4),
+        "RAM256X1D": _memory(8),
+        "RAM32M": _memory(4),
+        "RAM64M": _memory(4),
+        "RAM32M16": _memory(8),
+        "RAM64M8": _memory(8),
+        "RAMB18E2": Cost(bram=1),
+        "RAMB36E2": Cost(bram=2),
+    },
+    Family.ECP5: {
+        "TRELLIS_DPR16X4": _memory(6),
+        "DP16KD": Cost(bram=1),
+        "PDPW16KD": Cost(bram=1),
+    },
+}
+"""The cells that a memory with one write port and one read port can become."""
+
+_NOTHING = Cost()
+_LUT = Cost(lut=1)
+_FF = Cost(ff=1)
+_DSP = Cost(dsp=1)
+# A mark that flattening leaves where a module was.
+_ANY = {"$scopeinfo": _NOTHING}
+_AMD = {
+    **_ANY,
+    **{f"LUT{inputs}": _LUT for inputs in range(1, 7)},
+    "INV": _LUT,
+    **dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), _FF),
+    **dict.fromkeys(("CARRY4", "CARRY8", "MUXF7", "MUXF8", "MUXF9"), _NOTHING),
+    **dict.fromkeys(("SRL16E", "SRLC32E"), _memory(1)),
+}
+
+CELLS: Mapping[Family, Mapping[str, Cost]] = {
+    Family.XC7: {**_AMD, **MEMORY_CELLS[Family.XC7], "DSP48E1": _DSP},
+    Family.XCUP: {**_AMD, **MEMORY_CELLS[Family.XCUP], "DSP48E2": _DSP},
+    Family.ECP5: {
+        **_ANY,
+        **MEMORY_CELLS[Family.ECP5],
+        "LUT4": _LUT,
+        "CCU2C": Cost(lut=2),
+        **dict.fromkeys(("PFUMX", "L6MUX21"), _NOTHING),
+        "TRELLIS_FF": _FF,
+        "MULT18X18D": _DSP,
+    },
+}
+"""Every cell that Yosys may leave. What is not here has no known cost, and is refused."""

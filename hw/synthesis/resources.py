@@ -1,0 +1,175 @@
+"""What a design takes of an FPGA, counted from the cells that synthesis left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from hw.errors import SynthesisError
+from hw.memories import MemoryId
+from hw.synthesis.families import CELLS, Cost, Family
+
+__all__ = ["MemoryUse", "Resources", "count"]
+
+_SCRATCHPAD = re.compile(r"\b(inp|wgt|uop)_memory\.")
+_ACCUMULATOR = re.compile(r"\baccumulator\.(out_)?")
+_NUMBERS = re.compile(r"(\.\d+)+$")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """What one on-chip memory became, every copy of it included.
+
+    Attributes
+    ----------
+    memory
+        None for what no instruction names: queues and buffers.
+    block_ram, lut_ram, registers
+        How many of its arrays in the Verilog became each of these.
+    bram
+        The blocks of 18 Kbit that they take.
+    """
+
+    memory: MemoryId | None
+    block_ram: int
+    lut_ram: int
+    registers: int
+    bram: int
+
+    @property
+    def name(self) -> str:
+        """How it is called in reports."""
+        return "queues" if self.memory is None else self.memory.name
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a design takes of an FPGA of this family.
+
+    Attributes
+    ----------
+    lut
+        Look-up tables, however many inputs they use, and those that serve as memory too. No two
+        are joined, although two small ones may share a place: place and route needs fewer.
+    lutram
+        Those of them that serve as memory or as shift register.
+    ff
+        Flip-flops, without the registers inside DSP blocks and block RAM.
+    dsp
+        Multiplier blocks: DSP48E1, DSP48E2 or MULT18X18D.
+    bram
+        Blocks of 18 Kbit: an RAMB18 or a DP16KD is one, an RAMB36 is two.
+    memories
+        The on-chip memories in the order of `MemoryId`, then the queues.
+    """
+
+    family: Family
+    lut: int
+    lutram: int
+    ff: int
+    dsp: int
+    bram: int
+    memories: tuple[MemoryUse, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Everything but the family, as numbers with names."""
+        amounts: dict[str, object] = {unit: getattr(self, unit) for unit in _UNITS}
+        amounts["memories"] = {
+            use.name: {
+                "block_ram": use.block_ram,
+                "lut_ram": use.lut_ram,
+                "registers": use.registers,
+                "bram": use.bram,
+            }
+            for use in self.memories
+        }
+        return amounts
+
+
+_UNITS = tuple(field.name for field in fields(Cost))
+
+
+def count(
+    family: Family,
+    statistics: Mapping[str, Any],
+    arrays: Iterable[str],
+    blocks: Mapping[str, Iterable[str]],
+) -> Resources:
+    """The resources of a flat netlist.
+
+    Parameters
+    ----------
+    statistics
+        What Yosys's `stat -json` says of it.
+    arrays
+        Paths of the memory arrays, as they were before they became cells.
+    blocks
+        By type of cell, the paths of the cells that they became: an array's path, then numbers.
+
+    Raises
+    ------
+    SynthesisError
+        The statistics are none, or those of a hierarchy; or there is a cell whose cost or whose
+        place is not known.
+    """
+    cells = _cells(statistics)
+    known = CELLS[family]
+    if unknown := sorted(cells.keys() - known.keys()):
+        raise SynthesisError(
+            f"synthesis for {family.value} left cells whose cost is not known: "
+            f"{', '.join(unknown)}; known: {', '.join(sorted(known))}"
+        )
+    amounts = {
+        unit: sum(number * getattr(known[cell], unit) for cell, number in cells.items())
+        for unit in _UNITS
+    }
+    return Resources(family=family, memories=_memories(family, arrays, blocks), **amounts)
+
+
+def _cells(statistics: Mapping[str, Any]) -> dict[str, int]:
+    """How many there are of each type."""
+    try:
+        design = statistics["design"]
+        submodules = int(design["num_submodules"])
+        cells = {str(cell): int(number) for cell, number in design["num_cells_by_type"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SynthesisError(f"Yosys's statistics cannot be read: {error!r}") from None
+    if submodules:
+        raise SynthesisError(
+            f"Yosys's statistics are those of a hierarchy ({submodules} submodules), "
+            "and only those of a flat design count everything once"
+        )
+    return cells
+
+
+def _memories(
+    family: Family, arrays: Iterable[str], blocks: Mapping[str, Iterable[str]]
+) -> tuple[MemoryUse, ...]:
+    taken: dict[str, list[Cost]] = {array: [] for array in arrays}
+    for cell, paths in blocks.items():
+        for path in paths:
+            array = _NUMBERS.sub("", path)
+            if array not in taken:
+                raise SynthesisError(f"{cell} {path!r} belongs to no array of the design")
+            taken[array].append(CELLS[family][cell])
+    uses = []
+    for memory in (*MemoryId, None):
+        mine = [costs for array, costs in taken.items() if _memory_of(array) is memory]
+        if mine:
+            bram = [sum(cost.bram for cost in costs) for costs in mine]
+            block_ram = sum(number > 0 for number in bram)
+            registers = sum(not costs for costs in mine)
+            lut_ram = len(mine) - block_ram - registers
+            uses.append(MemoryUse(memory, block_ram, lut_ram, registers, sum(bram)))
+    return tuple(uses)
+
+
+def _memory_of(array: str) -> MemoryId | None:
+    """The on-chip memory that the array at this path is a part of."""
+    if match := _SCRATCHPAD.search(array):
+        return MemoryId[match[1].upper()]
+    if match := _ACCUMULATOR.search(array):
+        return MemoryId.OUT if match[1] else MemoryId.ACC
+    return None

@@ -1,0 +1,88 @@
+"""Synthesis of generated Verilog for a family, kept by its content.
+
+The design is made flat. With its hierarchy kept, Yosys would be twice as fast or more, because
+equal blocks are synthesised once, but it would optimise each module as if its longest path were the
+chip's, which takes a third more LUTs on ECP5.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from hw.cache import ContentCache, content_key, default_cache
+from hw.errors import SynthesisError
+from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.families import MEMORY_CELLS, Family
+from hw.synthesis.resources import Resources, count
+from hw.synthesis.yosys import Report, run, yosys_version
+
+__all__ = ["synthesize"]
+
+_STATISTICS = "statistics.json"
+_ARRAYS = "arrays.txt"
+
+
+def synthesize(
+    design: VerilogDesign,
+    family: Family,
+    *,
+    report: Report | None = None,
+    root: Path | None = None,
+) -> Resources:
+    """What `design` takes of an FPGA of this family: from the cache under `root`, or found now.
+
+    It takes a minute or more; `report` is told what Yosys is doing. Only Yosys's findings are kept,
+    not what is made of them.
+
+    Raises
+    ------
+    SynthesisError
+        Yosys is not installed, or it failed, or it left a cell that is not known.
+    CacheError
+        The cache cannot be used.
+    """
+    script = _script(design, family)
+    parts = (yosys_version(), script, repr(sorted(design.files.items())))
+    kept = (_STATISTICS, _ARRAYS, *(_list_of(cell) for cell in MEMORY_CELLS[family]))
+
+    def build(work: Path) -> Sequence[Path]:
+        for name, text in design.files.items():
+            (work / name).write_text(text)
+        run(script, work, place, report)
+        return [work / name for name in kept]
+
+    place = root or default_cache()
+    entry = ContentCache(place / "synthesis").entry(content_key("synthesis", *parts), build)
+    try:
+        statistics = json.loads((entry / _STATISTICS).read_text())
+    except ValueError as error:
+        raise SynthesisError(f"Yosys's statistics are no JSON: {error}") from None
+    blocks = {cell: _paths(entry / _list_of(cell)) for cell in MEMORY_CELLS[family]}
+    return count(family, statistics, _paths(entry / _ARRAYS), blocks)
+
+
+def _script(design: VerilogDesign, family: Family) -> str:
+    """Yosys's own script for the family, with a stop where the memories are still whole."""
+    synthesis = f"{family.command} -top {design.top}"
+    verilog = " ".join(name for name in design.files if name.endswith(".v"))
+    lists = [f"tee -q -o {_list_of(cell)} select -list t:{cell}" for cell in MEMORY_CELLS[family]]
+    lines = [
+        f"read_verilog {verilog}",
+        f"{synthesis} -run begin:{family.mapping}",
+        f"tee -q -o {_ARRAYS} select -list t:$mem_v2",
+        f"{synthesis} -run {family.mapping}:",
+        *lists,
+        f"tee -q -o {_STATISTICS} stat -json -top {design.top}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _list_of(cell: str) -> str:
+    return f"{cell}.txt"
+
+
+def _paths(file: Path) -> list[str]:
+    """Paths below the top module."""
+    return [line.partition("/")[2] for line in file.read_text().splitlines()]

