@@ -1,0 +1,106 @@
+"""The Queue: everything that goes in comes out, once, in order, a cycle later at the earliest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hw.rtl.queue import Queue
+from tests.formal.harness import Follower, Harness, implies
+from tests.formal.plants import anything, planted
+from tests.formal.prover import breaks, prove, true_of_anything
+
+WIDTH = 8
+
+
+def queue_harness(queue: Any, depth: int) -> Harness:
+    """Anything goes in whenever, and is taken whenever."""
+    harness = Harness()
+    harness.module.submodules.dut = dut = queue(WIDTH, depth)
+    harness.free(dut.i.valid, dut.i.payload, dut.o.ready)
+    push = dut.i.valid & dut.i.ready
+    pop = dut.o.valid & dut.o.ready
+    bits = depth.bit_length() + 1
+    count = harness.counter(bits, push, pop)
+    entry = Follower(harness, comes=push, leaves=pop, waiting=count, word=dut.i.payload, bits=bits)
+
+    harness.must("level_counts", dut.level == count)
+    harness.must("never_above_depth", count <= depth)
+    harness.must("takes_while_there_is_room", dut.i.ready == (count != depth))
+    harness.must("offers_a_cycle_later", dut.o.valid == (count != 0))
+    harness.must("comes_out_in_turn", implies(entry.turn, dut.o.payload == entry.word))
+    harness.steady("output", dut.o.valid, dut.o.ready, dut.o.payload)
+
+    words = harness.queue_at("dut", depth, WIDTH)
+    harness.invariant("is_among_the_waiting", implies(entry.active, entry.ahead < count))
+    harness.invariant("keeps_it", implies(entry.active, words(entry.ahead) == entry.word))
+
+    full = count == depth
+    harness.reach("full", full)
+    harness.reach("last_of_many_leaves", entry.turn & pop & (harness.delayed(entry.ahead) == 1))
+    harness.reach("through_in_a_cycle", harness.delayed(push & (count == 0)) & push & pop)
+    return harness
+
+
+@pytest.mark.parametrize("depth", [2, 4, 8])
+def test_every_run(depth: int, tmp_path: Path) -> None:
+    prove(queue_harness(Queue, depth), tmp_path, reach=depth + 4)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("depth", [16, 32])
+def test_every_run_of_deep_queues(depth: int, tmp_path: Path) -> None:
+    prove(queue_harness(Queue, depth), tmp_path, reach=depth + 4)
+
+
+def test_each_property_says_something(tmp_path: Path) -> None:
+    assert not true_of_anything(queue_harness(anything(Queue), 4), tmp_path, steps=7)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "broken"),
+    [
+        pytest.param(
+            "self.level != self._depth)",
+            "self.level <= self._depth)",
+            "takes_while_there_is_room",
+            id="full_takes_one_more",
+        ),
+        pytest.param(
+            "write.en.eq(push)",
+            "write.en.eq(push & (self.level != self._depth - 1))",
+            "comes_out_in_turn",
+            id="loses_the_one_that_fills_it",
+        ),
+        # What was pushed at the place of the next head is read before it is there.
+        pytest.param(
+            "fresh.eq(push & (tail == next_head))",
+            "fresh.eq(0)",
+            "comes_out_in_turn",
+            id="nothing_stands_in",
+        ),
+        pytest.param(
+            "fresh.eq(push & (tail == next_head))",
+            "fresh.eq(push)",
+            "comes_out_in_turn",
+            id="newest_jumps_the_queue",
+        ),
+        pytest.param(
+            "next_head.eq(head + pop)",
+            "next_head.eq(head + self.o.ready)",
+            "comes_out_in_turn",
+            id="head_moves_though_nothing_is_there",
+        ),
+        pytest.param(
+            "next_head.eq(head + pop)",
+            "next_head.eq(head + self.o.valid)",
+            "output_payload_0_is_steady",
+            id="head_moves_though_nobody_took_it",
+        ),
+    ],
+)
+def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
+    harness = queue_harness(planted(Queue, (was, becomes)), 4)
+    assert breaks(harness, broken, tmp_path, steps=12)

@@ -1,0 +1,80 @@
+"""The ReadMaster: AXI4's handshake rules, and every burst answered to the client that asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.rtl.read_master import ReadMaster
+from tests.formal.plants import anything, planted
+from tests.formal.prover import breaks, prove, true_of_anything
+from tests.formal.reads import read_harness
+
+
+def config(in_flight: int) -> HardwareConfig:
+    """AxCACHE and AxPROT are not what an idle wire would give."""
+    return HardwareConfig(reads_in_flight=in_flight, axi_cache=0b1110, axi_prot=0b101)
+
+
+@pytest.mark.parametrize("in_flight", [2, 3, 8])
+def test_every_run(in_flight: int, tmp_path: Path) -> None:
+    harness = read_harness(ReadMaster, config(in_flight))
+    prove(harness, tmp_path, reach=in_flight + 6)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("in_flight", [16, 32])
+def test_every_run_of_many(in_flight: int, tmp_path: Path) -> None:
+    harness = read_harness(ReadMaster, config(in_flight))
+    prove(harness, tmp_path, reach=in_flight + 6)
+
+
+def test_each_property_says_something(tmp_path: Path) -> None:
+    harness = read_harness(anything(ReadMaster), config(3))
+    assert not true_of_anything(harness, tmp_path, steps=9)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "broken"),
+    [
+        pytest.param(
+            "(~address.valid | axi.arready)",
+            "(address.valid | ~address.valid)",
+            "ar_payload_0_is_steady",
+            id="address_not_held",
+        ),
+        pytest.param(
+            "with m.If(axi.arready):",
+            "with m.If(address.valid):",
+            "ar_stays_valid",
+            id="valid_not_held",
+        ),
+        pytest.param(
+            "turns.level < config.reads_in_flight",
+            "turns.level <= config.reads_in_flight",
+            "at_most_so_many_open",
+            id="one_burst_too_many",
+        ),
+        pytest.param("& ~self.halt", "", "nothing_new_after_halt", id="halt_not_seen"),
+        pytest.param(
+            "address.burst.beats - 1",
+            "address.burst.beats",
+            "length_is_the_bursts",
+            id="long_burst",
+        ),
+        pytest.param(
+            "axi.rvalid & axi.rlast)", "axi.rvalid)", "load_gets_its_own", id="turn_ends_early"
+        ),
+        pytest.param(
+            "turns.i.payload.eq(index)",
+            "turns.i.payload.eq(index & 1)",
+            "load_gets_its_own",
+            id="answer_to_another",
+        ),
+    ],
+)
+def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
+    harness = read_harness(planted(ReadMaster, (was, becomes)), config(3))
+    assert breaks(harness, broken, tmp_path, steps=10)
