@@ -4,8 +4,9 @@ VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup demo test test-exhaustive lint bench clean
+.PHONY: help setup demo test test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,15 +31,23 @@ test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	@.ci/packages
 	$(BIN)/python -m pytest -n auto -m "exhaustive or not exhaustive"
 
+test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (half an hour)
+	@.ci/packages
+	$(BIN)/python -m tests.mutation.run
+
 lint: $(STAMP)  ## check format, style, types and the floors' contracts
 	@status=0; \
 	for tool in "ruff format --check" "ruff check" mypy lint-imports; do \
 		echo "$$tool"; $(BIN)/$$tool || status=1; \
 	done; exit $$status
 
-bench: $(STAMP)  ## measure the simulators and the RTL against their targets
+$(RIVALS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	@status=0; \
-	for what in isa functional rtl throughput; do \
+	for what in isa functional rtl throughput conv2d blur; do \
 		echo "$$what"; $(BIN)/python -m scripts.bench.$$what || status=1; \
 	done; exit $$status
 

@@ -85,7 +85,10 @@ class AddressRules {
         waiting_ = valid && !ready;
         if (!valid) return;
         before_ = now;
-        verdict.expect(now.burst == kIncrement && (1ull << now.size) == beat_bytes, shape);
+        // AXI also allows a burst that begins inside a beat. The design promises never to.
+        verdict.expect(now.burst == kIncrement && (1ull << now.size) == beat_bytes &&
+                           now.address % beat_bytes == 0,
+                       shape);
         const uint64_t first = now.address & ~(beat_bytes - 1);
         const uint64_t last = first + now.length * beat_bytes;
         verdict.expect(first / kPageBytes == last / kPageBytes, page);

@@ -94,7 +94,8 @@ class _AddressRules:
         first = address & -self._beat
         if self._before is not None and (not valid or payload != self._before):
             broken = f"{name} changed or fell before {name}READY"
-        elif valid and (burst != _INCREMENT or 1 << size != self._beat):
+        # AXI also allows a burst that begins inside a beat. The design promises never to.
+        elif valid and (burst != _INCREMENT or 1 << size != self._beat or address != first):
             broken = f"{name}: only INCR bursts of full beats are allowed"
         elif valid and first // _PAGE_BYTES != (first + length * self._beat) // _PAGE_BYTES:
             broken = f"{name} crosses a 4 KiB page"

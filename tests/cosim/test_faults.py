@@ -14,7 +14,7 @@ from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import validate
-from sim.engine import Engine, Launch
+from sim.engine import Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError
 from sim.memory import place
@@ -49,8 +49,24 @@ def test_the_validator_sees_it_before_the_run(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_run_stops_with_it(engine: Engine, case: Case) -> None:
+    _stops(engine, case, None)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_run_stops_with_it_at_any_pace(engine: Engine, case: Case) -> None:
+    if engine.has_time:
+        _stops(engine, case, Stalls(0.3, seed=7))
+
+
+def _stops(engine: Engine, case: Case, stalls: Stalls | None) -> None:
     memory, address = place(image(), case.program)
-    how = Launch(address=address, validate=False, bus_errors=case.bus_errors, max_cycles=10_000_000)
+    how = Launch(
+        address=address,
+        validate=False,
+        bus_errors=case.bus_errors,
+        stalls=stalls,
+        max_cycles=10_000_000,
+    )
     with pytest.raises((ProgramError, BusError)) as caught:
         engine.launch(case.program, memory, how)
     error = caught.value

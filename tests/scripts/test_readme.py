@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the README's configuration and the files that its program writes."""
     (config,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
     (tmp_path / "mine.json").write_text(config)
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -44,6 +44,12 @@ def test_the_programs_result(here: Path) -> None:
     np.testing.assert_array_equal(after[0x2000:0x2080], np.maximum(np.arange(-64, 64), 0))
 
 
+def test_the_operator() -> None:
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    check = "assert (blurred == 9.0).all()"
+    subprocess.run([sys.executable, "-c", f"{code}\n{check}"], cwd=ROOT, check=True)
+
+
 def test_links_lead_somewhere() -> None:
     for document in ROOT.glob("*.md"):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text()):
@@ -52,7 +58,9 @@ def test_links_lead_somewhere() -> None:
 
 def test_paths_lead_somewhere() -> None:
     for document in ROOT.glob("*.md"):
-        for path in re.findall(r"`((?:hw|sim|scripts|tests|docs)/[\w/.]+)`", document.read_text()):
+        for path in re.findall(
+            r"`((?:hw|sim|compiler|scripts|tests|docs)/[\w/.]+)`", document.read_text()
+        ):
             assert (ROOT / path).exists(), f"{document.name}: {path}"
 
 

@@ -16,6 +16,8 @@ from hw.memories import MemoryId
 __all__ = ["Case", "cases", "image"]
 
 WORD_BYTES = 16
+_MOST_TOKENS = 65535
+"""That a queue counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +164,31 @@ class _Maker:
         """What no instruction shows alone."""
         push = self.load(x_size=0, push_next=1)
         pop = self.load(x_size=0, pop_next=1)
-        many = (push,) * 65536
-        stuck = self._word(memory_layout(self._config), memory_type=3, pop_next=1)
         return (
             Case("AFTER_FINISH", Fault.AFTER_FINISH, 1, self._program(self._finish)),
             Case("NO_FINISH", Fault.NO_FINISH, None, self._program(self.load(), finish=False)),
             Case("TOKENS_LEFT", Fault.TOKENS_LEFT, None, self._program(push)),
             Case("DEADLOCK", Fault.DEADLOCK, None, self._program(self.load(), pop)),
-            Case("TOKEN_OVERFLOW", Fault.TOKEN_OVERFLOW, 65536, self._program(stuck, *many)),
+            *self._overflows(),
+        )
+
+    def _overflows(self) -> tuple[Case, ...]:
+        """Each module pushes a token more than a queue counts; those that could pop wait."""
+        acc = MemoryId.ACC
+        never_fed = self.load(acc, x_size=0, pop_prev=1)
+        never_stored = self.load(acc, x_size=0, pop_next=1)
+        programs = {
+            "LOAD_TO_COMPUTE": (never_stored, self.load(x_size=0, push_next=1)),
+            "COMPUTE_TO_LOAD": (self.load(x_size=0), self.load(acc, x_size=0, push_prev=1)),
+            "COMPUTE_TO_STORE": (self.load(x_size=0), self.load(acc, x_size=0, push_next=1)),
+            "STORE_TO_COMPUTE": (never_fed, self.store(x_size=0, push_prev=1)),
+        }
+        return tuple(
+            Case(
+                f"TOKEN_OVERFLOW_{queue}",
+                Fault.TOKEN_OVERFLOW,
+                _MOST_TOKENS + 1,
+                self._program(before, *(push,) * (_MOST_TOKENS + 1)),
+            )
+            for queue, (before, push) in programs.items()
         )

@@ -147,6 +147,8 @@ def test_errors_of_memory(
         (Traffic(writes=3, misdeeds=Misdeed.CHANGE_W), "W changed or fell before WREADY"),
         (Traffic(writes=1, length=4, misdeeds=Misdeed.NEVER_LAST), "WLAST is not on the last beat"),
         (Traffic(reads=1, misdeeds=Misdeed.NARROW), "AR: only INCR bursts of full beats"),
+        (Traffic(reads=1, read_address=0x101), "AR: only INCR bursts of full beats"),
+        (Traffic(writes=1, write_address=0x2004), "AW: only INCR bursts of full beats"),
         (Traffic(reads=1, length=2, read_address=0xFF8), "AR crosses a 4 KiB page"),
         (Traffic(writes=1, length=9, write_address=0x1FC0), "AW crosses a 4 KiB page"),
     ],

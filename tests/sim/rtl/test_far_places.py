@@ -1,0 +1,191 @@
+"""High bits: addresses, instruction numbers and immediates that short programs in a small memory do
+not use. On the compiled engine; memory that nobody touches costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, pack_uops
+from sim.engine import Bytes, Launch
+from sim.errors import BusError
+from sim.functional import FunctionalEngine
+from sim.memory import PAGE_BYTES, place
+from sim.rtl.engine import RtlEngine
+from tests.support.launching import launch
+
+TINY = load_config("tiny")
+CONFIGS = (TINY, load_config("small8"))
+UOPS, DATA, RESULT = 0x1000, 0x200, 0x400
+IMAGE = 1 << 14
+REFUSED = 0x800
+NO_BASES = (0,) * len(MemoryId)
+BITS = range(6, 28)
+"""Of addresses: from the largest element's size up."""
+FAR = (0x5555, 0xAAAA)
+"""Numbers that have, between them, every bit once at 0 and once at 1."""
+
+
+@pytest.fixture
+def engine() -> Iterator[RtlEngine]:
+    made = RtlEngine(TINY)
+    yield made
+    made.close()
+
+
+def image_with(*micro_ops: MicroOp) -> Bytes:
+    image = np.random.default_rng(0).integers(0, 256, IMAGE, dtype=np.uint8)
+    # Both configurations' micro-ops are words of 32 bits; 0 is the same in both.
+    words = np.frombuffer(pack_uops(TINY, micro_ops), dtype=np.uint8)
+    image[UOPS : UOPS + len(words)] = words
+    return image
+
+
+def every_memory(
+    config: HardwareConfig, offset: int = 0, bases: Sequence[int] = NO_BASES
+) -> Program:
+    """Reads each kind of data once, and stores four accumulators.
+
+    Data lie `offset` bytes on; the program counts from `bases`.
+    """
+    asm = Assembler(config)
+
+    def index(memory: MemoryId, address: int) -> int:
+        return (offset + address - bases[memory]) // config.element_bytes(memory)
+
+    load, compute = Module.LOAD, Module.COMPUTE
+    asm.load(MemoryId.INP, sram=0, dram=index(MemoryId.INP, DATA), columns=1)
+    asm.load(MemoryId.WGT, sram=0, dram=index(MemoryId.WGT, DATA), columns=1, signals=compute)
+    asm.load(MemoryId.UOP, sram=0, dram=index(MemoryId.UOP, UOPS), columns=1)
+    asm.load(MemoryId.ACC, sram=0, dram=index(MemoryId.ACC, DATA), columns=2)
+    asm.load(MemoryId.ACC_8BIT, sram=2, dram=index(MemoryId.ACC_8BIT, DATA), columns=2)
+    asm.gemm((0, 1), (), waits_for=load)
+    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Module.STORE)
+    out = index(MemoryId.OUT, RESULT)
+    asm.store(sram=0, dram=out, columns=4, waits_for=compute, signals=compute)
+    asm.finish(waits_for=Module.STORE)
+    return asm.build()
+
+
+def stored(memory: Bytes, config: HardwareConfig, offset: int = 0) -> list[int]:
+    """What the program left."""
+    size = 4 * config.element_bytes(MemoryId.OUT)
+    values: list[int] = memory[offset + RESULT :][:size].tolist()
+    return values
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
+    image, program, engine = image_with(MicroOp(0)), every_memory(config), RtlEngine(config)
+    _, near = launch(FunctionalEngine(config), program, image)
+    for bit in range(4, BITS.stop):
+        memory, address = place(image, program, IMAGE + (1 << bit))
+        engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
+        assert stored(memory, config) == stored(near, config), hex(address)
+    engine.close()
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
+    image, engine = image_with(MicroOp(0)), RtlEngine(config)
+    _, near = launch(FunctionalEngine(config), every_memory(config), image)
+    for bit in range(BITS.start):
+        base = 1 << bit
+        bases = tuple(0 if base % config.element_bytes(memory) else base for memory in MemoryId)
+        program = every_memory(config, bases=bases)
+        _, after = launch(engine, program, image, bases=bases, max_cycles=10_000)
+        assert stored(after, config) == stored(near, config), bases
+    engine.close()
+
+
+@pytest.mark.parametrize("by_base", [True, False], ids=["base", "dram_base"])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_data_may_lie_anywhere(config: HardwareConfig, by_base: bool) -> None:
+    image, engine = image_with(MicroOp(0)), RtlEngine(config)
+    _, near = launch(FunctionalEngine(config), every_memory(config), image)
+    for bit in BITS:
+        start = 1 << bit
+        program = every_memory(config, 0 if by_base else start)
+        memory = np.zeros(start + IMAGE + PAGE_BYTES, dtype=np.uint8)
+        memory[start : start + IMAGE] = image
+        bases = (start if by_base else 0,) * len(MemoryId)
+        how = Launch(address=start + IMAGE, bases=bases, max_cycles=10_000)
+        engine.launch(program, memory, how)
+        assert stored(memory, config, start) == stored(near, config), hex(start)
+    engine.close()
+
+
+def bad_load(asm: Assembler) -> None:
+    asm.load(MemoryId.INP, sram=0, dram=REFUSED // 4, columns=1)
+
+
+def bad_alu(asm: Assembler) -> None:
+    asm.alu(AluOp.ADD, (0, 1), (Loop(2, dst=31),), imm=1)
+
+
+def bad_store(asm: Assembler) -> None:
+    asm.store(sram=0, dram=REFUSED // 4, columns=1)
+
+
+@pytest.mark.parametrize("number", FAR, ids=hex)
+@pytest.mark.parametrize(
+    ("module", "bad", "fault"),
+    [
+        (Module.LOAD, bad_load, Fault.BUS_READ),
+        (Module.COMPUTE, bad_alu, Fault.SRAM_INDEX),
+        (Module.STORE, bad_store, Fault.BUS_WRITE),
+    ],
+)
+def test_a_fault_far_into_a_program(
+    engine: RtlEngine, module: Module, bad: Callable[[Assembler], None], fault: Fault, number: int
+) -> None:
+    asm = Assembler(TINY)
+    # Micro-op 0 names accumulator 1: the loop's second goes beyond the last.
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
+    for _ in range(number - 1):
+        asm.nop(module)
+    bad(asm)
+    asm.finish()
+    with pytest.raises((ProgramError, BusError)) as caught:
+        launch(
+            engine,
+            asm.build(),
+            image_with(MicroOp(1)),
+            validate=False,
+            bus_errors=((REFUSED, REFUSED + 8),),
+            max_cycles=1_000_000,
+        )
+    error = caught.value
+    match error:
+        case ProgramError():
+            assert (error.fault, error.instruction) == (fault, number)
+        case BusError():
+            assert (error.write, error.instruction) == (fault is Fault.BUS_WRITE, number)
+
+
+def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
+    asm = Assembler(TINY)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=4)
+    for element in range(4):
+        # Whatever it held: 0 or -1, then 0.
+        asm.alu(AluOp.SHR, (element, element + 1), imm=31)
+        asm.alu(AluOp.MAX, (element, element + 1), imm=0)
+    values = (0x5555, -0x5556)
+    for element, value in enumerate((*values, *values)):
+        asm.alu(AluOp.ADD, (element, element + 1), imm=value)
+    for element in (2, 3):
+        asm.alu(AluOp.SHR, (element, element + 1), imm=8)
+    asm.nop(Module.COMPUTE, signals=Module.STORE)
+    asm.store(sram=0, dram=RESULT // 4, columns=4, waits_for=Module.COMPUTE)
+    asm.finish()
+    image = image_with(*(MicroOp(element) for element in range(4)))
+    _, after = launch(engine, asm.build(), image, max_cycles=10_000)
+    lows, highs = [value & 0xFF for value in values], [value >> 8 & 0xFF for value in values]
+    expected = [byte for byte in (*lows, *highs) for _ in range(TINY.block_out)]
+    assert after[RESULT : RESULT + 16].tolist() == expected
