@@ -31,7 +31,7 @@ test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	@.ci/packages
 	$(BIN)/python -m pytest -n auto -m "exhaustive or not exhaustive"
 
-test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (half an hour)
+test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (20 minutes)
 	@.ci/packages
 	$(BIN)/python -m tests.mutation.run
 
