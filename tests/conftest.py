@@ -7,14 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
 # A first call compiles or builds: a deadline for one example would measure that.
 settings.register_profile("here", deadline=None)
 # In CI a red run must be red again when it is repeated.
-settings.register_profile("ci", deadline=None, derandomize=True)
+# How fast it draws examples says something about the machine, not about them.
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
