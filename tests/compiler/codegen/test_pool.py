@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from compiler.codegen import NativeFunction, ThreadPool, compile_function
-from compiler.errors import CodegenError
 from compiler.codegen.pool import Launch
+from compiler.errors import CodegenError
 from compiler.ir.parser import parse
 from tests.support.native import EXACT, run_text, same
 
