@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 __all__ = [
+    "CapacityError",
     "CodegenError",
     "CompilerError",
+    "GraphError",
     "IRError",
+    "LoweringError",
     "ParseError",
+    "QuantisationError",
     "ReplayError",
     "ScheduleError",
     "TensorError",
@@ -36,6 +40,10 @@ class ParseError(IRError):
         self.column = column
 
 
+class GraphError(CompilerError):
+    """A graph that means nothing, or that what is asked of it does not fit."""
+
+
 class TensorError(CompilerError):
     """A tensor expression that means nothing: ranks, shapes, types, axes."""
 
@@ -63,3 +71,15 @@ class ReplayError(CompilerError):
 
 class CodegenError(CompilerError):
     """A program that a back end cannot express, or native code that cannot run here."""
+
+
+class LoweringError(CompilerError):
+    """A program that the accelerator's instructions cannot express; names loops and buffers."""
+
+
+class CapacityError(LoweringError):
+    """Buffers that an on-chip memory cannot hold at the same time; says by how much."""
+
+
+class QuantisationError(CompilerError):
+    """Numbers that integers cannot stand for: scales, shifts, ranges, sums over 32 bits."""

@@ -1,0 +1,199 @@
+"""The accelerator's tensor instructions: what each does, and the micro-ops that do it.
+
+An instruction works on whole elements of on-chip memories, [batch, block] values each, and loops
+around it become the loops of a GEMM or ALU instruction. Its behaviour is a program of the loop
+language, which `tensorize` compares with a schedule's; its lowering is a tuple of steps. One more
+is declared without touching the compiler: a `TensorInstruction` value, given to
+`Target.with_instructions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler.errors import LoweringError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.expr import Expr, Var
+from compiler.ir.ops import cast, const, index, load, maximum, minimum
+from compiler.ir.stmt import For, Function, LoopKind, Store
+from hw.config import Feature, HardwareConfig
+from hw.encoding import AluOp, alu_layout
+
+__all__ = [
+    "AluStep",
+    "GemmStep",
+    "ResetStep",
+    "Step",
+    "TensorInstruction",
+    "alu_value",
+    "base_instructions",
+    "element_program",
+    "fill",
+    "gemm",
+    "immediate",
+    "immediate_called",
+    "two_operands",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GemmStep:
+    """`dst += src x wgt^T`, operands by the names of the behaviour's parameters."""
+
+    dst: str
+    src: str
+    wgt: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetStep:
+    """`dst = 0`."""
+
+    dst: str
+
+
+@dataclass(frozen=True, slots=True)
+class AluStep:
+    """`dst = op(dst, src)`, with another operand or an immediate."""
+
+    op: AluOp
+    dst: str
+    src: str | int
+
+
+Step: TypeAlias = GemmStep | ResetStep | AluStep
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInstruction:
+    """A tensor intrinsic of the accelerator.
+
+    Attributes
+    ----------
+    function
+        What it does: loops around one statement. Parameters lie in the scope INP, WGT or ACC.
+    start
+        The parameter whose elements the output's hold before the steps. It may lie elsewhere than
+        the output: then it is copied first. None: whatever they hold.
+    steps
+        What the machine does, one after the other.
+    features
+        What a configuration must have.
+    """
+
+    function: Function
+    start: str | None
+    steps: tuple[Step, ...]
+    features: frozenset[Feature] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """As programs call it."""
+        return self.function.name
+
+
+def gemm(config: HardwareConfig) -> TensorInstruction:
+    """`C[b, o] += sum over i of A[b, i] * B[o, i]`: a micro-op of the GEMM array."""
+    acc = _accumulators("C", config)
+    inp = Buffer("A", (config.batch, config.block_in), INT8, Scope.INP)
+    wgt = Buffer("B", (config.block_out, config.block_in), INT8, Scope.WGT)
+    b, o, i = Var("gemm.b"), Var("gemm.o"), Var("gemm.i")
+    product = cast(load(inp, b, i), INT32) * cast(load(wgt, o, i), INT32)
+    stmt = Store(acc, (b, o), load(acc, b, o) + product)
+    loop = For(i, index(config.block_in), LoopKind.SERIAL, stmt)
+    loop = For(o, index(config.block_out), LoopKind.SERIAL, loop)
+    loop = For(b, index(config.batch), LoopKind.SERIAL, loop)
+    function = Function("gemm", (acc, inp, wgt), (acc,), loop)
+    return TensorInstruction(function, "C", (GemmStep("C", "A", "B"),))
+
+
+def two_operands(config: HardwareConfig, op: AluOp) -> TensorInstruction:
+    """`C[b, o] = op(A[b, o], B[b, o])`: a micro-op of the ALU."""
+    function = element_program(
+        config, f"alu_{op.name.lower()}", lambda a, b: alu_value(op, a, b), "A", "B"
+    )
+    return TensorInstruction(function, "A", (AluStep(op, "C", "B"),))
+
+
+def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstruction:
+    """`C[b, o] = op(A[b, o], value)`. One for each number: the name tells which.
+
+    Raises
+    ------
+    LoweringError
+        For a number that the instruction has no room for, and for shifts outside 0..31.
+    """
+    _check_immediate(config, op, value)
+    name = f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}"
+    function = element_program(config, name, lambda a: alu_value(op, a, const(value, INT32)), "A")
+    return TensorInstruction(function, "A", (AluStep(op, "C", value),))
+
+
+def fill(config: HardwareConfig, value: int) -> TensorInstruction:
+    """`C[b, o] = value`: where sums and maxima begin. Refuses numbers as `immediate`."""
+    _check_immediate(config, AluOp.ADD, value)
+    name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
+    function = element_program(config, name, lambda: const(value, INT32))
+    more = (AluStep(AluOp.ADD, "C", value),) if value else ()
+    return TensorInstruction(function, None, (ResetStep("C"), *more))
+
+
+def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
+    """All of the base instruction set, but for those that are one for each number."""
+    return (gemm(config), *(two_operands(config, op) for op in AluOp))
+
+
+def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
+    """The instruction that `immediate` or `fill` calls so."""
+    found = re.fullmatch(r"(?:fill|alu_([a-z]+)_imm)_(m?)([0-9]+)", name)
+    if found is None:
+        return None
+    op, minus, digits = found.groups()
+    value = -int(digits) if minus else int(digits)
+    if op is None:
+        return fill(config, value)
+    return immediate(config, AluOp[op.upper()], value) if op.upper() in AluOp.__members__ else None
+
+
+def element_program(
+    config: HardwareConfig, name: str, value: Callable[..., Expr], *inputs: str
+) -> Function:
+    """The behaviour `C[b, o] = value(inputs[b, o]...)` of an instruction on accumulators."""
+    c = _accumulators("C", config)
+    sources = tuple(_accumulators(each, config) for each in inputs)
+    b, o = Var(f"{name}.b"), Var(f"{name}.o")
+    stmt = Store(c, (b, o), value(*(load(each, b, o) for each in sources)))
+    loop = For(o, index(config.block_out), LoopKind.SERIAL, stmt)
+    loop = For(b, index(config.batch), LoopKind.SERIAL, loop)
+    return Function(name, sources, (c,), loop)
+
+
+def _accumulators(name: str, config: HardwareConfig) -> Buffer:
+    return Buffer(name, (config.batch, config.block_out), INT32, Scope.ACC)
+
+
+def _check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
+    low, high = (0, 31) if op is AluOp.SHR else alu_layout(config)["imm"].limits
+    if not low <= value <= high:
+        raise LoweringError(
+            f"immediate {value} of {op.name}: {low} to {high} is allowed; put it in a buffer"
+        )
+
+
+def alu_value(op: AluOp, a: Expr, b: Expr) -> Expr:
+    """What the ALU makes of two accumulators."""
+    match op:
+        case AluOp.MIN:
+            return minimum(a, b)
+        case AluOp.MAX:
+            return maximum(a, b)
+        case AluOp.ADD:
+            return a + b
+        case AluOp.MUL:
+            return a * b
+        case AluOp.SHR:
+            return a >> b

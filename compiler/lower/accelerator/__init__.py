@@ -1,0 +1,1 @@
+"""From a schedule's program to the accelerator's instruction stream."""

@@ -1,0 +1,163 @@
+"""Commands: instructions before they have tokens and bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.encoding import AluOp
+from hw.memories import MemoryId, Module
+
+__all__ = ["Command", "Compute", "Copy", "Ints", "Kernel", "Loop", "Origin", "module_of"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a command comes from.
+
+    Attributes
+    ----------
+    operator
+        The operator's name.
+    stage
+        The stage of its schedule.
+    turns
+        Loops around the instruction, with their turn.
+    """
+
+    operator: str
+    stage: str
+    turns: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        turns = ", ".join(f"{name} = {value}" for name, value in self.turns)
+        return f"{self.operator}: {self.stage}" + (f" ({turns})" if turns else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements."""
+
+    memory: MemoryId
+    sram: int
+    dram: int
+    rows: int
+    columns: int
+    stride: int
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Elements of zeros above, below, left and right."""
+    origin: Origin
+
+    @property
+    def width(self) -> int:
+        """Elements of a row on chip."""
+        return self.pads[2] + self.columns + self.pads[3]
+
+    @property
+    def size(self) -> int:
+        """Elements on chip."""
+        return (self.pads[0] + self.rows + self.pads[1]) * self.width
+
+    def __str__(self) -> str:
+        chip = f"{self.memory.name.lower()}[{self.sram} :+ {self.size}]"
+        dram = f"dram[{self.dram} :+ {self.columns}"
+        dram += f" x {self.rows} by {self.stride}]" if self.rows > 1 else "]"
+        pads = f" pads {self.pads}" if any(self.pads) else ""
+        arrow = "->" if self.memory is MemoryId.OUT else "<-"
+        return f"{chip} {arrow} {dram}{pads}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of an instruction: turns, and by how much indices grow in each."""
+
+    extent: int
+    dst: int = 0
+    src: int = 0
+    wgt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Micro-ops, with absolute indices. Equal ones are the same."""
+
+    dst: tuple[int, ...]
+    src: tuple[int, ...]
+    wgt: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.dst)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute:
+    """A GEMM (`op` None), with reset or without, or an ALU instruction.
+
+    `imm` is None where the second operand comes from ACC. `outer` and `inner` are the loops around
+    the kernel.
+    """
+
+    kernel: Kernel
+    outer: Loop
+    inner: Loop
+    op: AluOp | None = None
+    imm: int | None = None
+    reset: bool = False
+    origin: Origin
+
+    @property
+    def reads_src(self) -> bool:
+        """Whether the source index is used: INP of a GEMM, ACC of the ALU."""
+        return not self.reset if self.op is None else self.imm is None
+
+    @property
+    def reads_wgt(self) -> bool:
+        """Whether weights are read."""
+        return self.op is None and not self.reset
+
+    @property
+    def micro_ops(self) -> int:
+        """Cycles that it takes."""
+        return self.outer.extent * self.inner.extent * len(self.kernel)
+
+    def indices(self, which: str) -> Ints:
+        """Every index it uses: `which` is dst, src or wgt."""
+        kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
+        outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
+        inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
+        every: Ints = outer[:, None, None] + inner[:, None] + kernel
+        return every.ravel()
+
+    def __str__(self) -> str:
+        if self.op is None:
+            what = "reset" if self.reset else "gemm"
+        else:
+            what = self.op.name.lower() + ("" if self.imm is None else f" {self.imm}")
+        loops = f"{self.outer.extent} x {self.inner.extent}"
+        first = f"acc[{self.kernel.dst[0]}]"
+        if self.reads_src:
+            first += f", {'acc' if self.op is not None else 'inp'}[{self.kernel.src[0]}]"
+        if self.reads_wgt:
+            first += f", wgt[{self.kernel.wgt[0]}]"
+        return f"{what} {loops} x {len(self.kernel)} micro-ops from {first}"
+
+
+Command: TypeAlias = Copy | Compute
+
+
+def module_of(command: Command) -> Module:
+    """The module that executes it."""
+    if isinstance(command, Copy):
+        match command.memory:
+            case MemoryId.INP | MemoryId.WGT:
+                return Module.LOAD
+            case MemoryId.OUT:
+                return Module.STORE
+            case _:
+                return Module.COMPUTE
+    return Module.COMPUTE

@@ -1,0 +1,183 @@
+"""Copies between DRAM and a memory on chip, found in loops around a single assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from compiler.errors import LoweringError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.ir.expr import Cast, Const, Expr, Load, Select
+from compiler.ir.linear import Linear, linear
+from compiler.ir.stmt import Store
+from compiler.lower.accelerator.forms import Env, Form
+from compiler.lower.accelerator.nests import Box, Nest, Tests, within
+from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, pieces
+from compiler.lower.conditions import parts
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+
+__all__ = ["CopyPlan", "flat_address", "lanes_of"]
+
+_MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
+    (Scope.INP, INT8): MemoryId.INP,
+    (Scope.WGT, INT8): MemoryId.WGT,
+    (Scope.ACC, INT32): MemoryId.ACC,
+    (Scope.ACC, INT8): MemoryId.ACC_8BIT,
+}
+"""What a LOAD is called, by where it brings elements, and of which type they are in DRAM."""
+
+
+def flat_address(buffer: Buffer, indices: tuple[Expr, ...]) -> Linear:
+    """Which value of a buffer, counted in its own order."""
+    total = Linear(())
+    for each, stride in zip(indices, buffer.strides, strict=True):
+        total = total.plus(linear(each), stride)
+    return total
+
+
+def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
+    """Values in one element."""
+    if memory is MemoryId.WGT:
+        return config.block_out * config.block_in
+    return config.batch * (config.block_in if memory is MemoryId.INP else config.block_out)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPlan:
+    """A copy; turns of the loops around it only put numbers in.
+
+    Attributes
+    ----------
+    chip, dram
+        The buffers on either side.
+    memory
+        As LOAD and STORE name it; OUT for a STORE.
+    chip_at, dram_at
+        Which value of each.
+    inside
+        Where values come from DRAM; elsewhere they are zero.
+    """
+
+    nest: Nest
+    chip: Buffer
+    dram: Buffer
+    memory: MemoryId
+    chip_at: Form
+    dram_at: Form
+    inside: Tests
+    unrolled: frozenset[str]
+    lanes: int
+
+    @staticmethod
+    def of(nest: Nest, config: HardwareConfig) -> CopyPlan:
+        """Raises `LoweringError` for an assignment that is no copy to or from DRAM."""
+        store = nest.leaf
+        assert isinstance(store, Store)
+        value, inside = _unpadded(store)
+        load = value.operand if isinstance(value, Cast) else value
+        if not isinstance(load, Load):
+            raise LoweringError(f"{_what(store)} is no copy: tensorize what computes")
+        if load.buffer.scope is Scope.GLOBAL and store.buffer.scope is not Scope.GLOBAL:
+            chip, dram = store.buffer, load.buffer
+            places = store.indices, load.indices
+            memory = _MEMORIES.get((chip.scope, dram.dtype))
+            fits = value.dtype == chip.dtype and chip.dtype == (
+                INT32 if chip.scope is Scope.ACC else INT8
+            )
+        elif load.buffer.scope is Scope.ACC and store.buffer.scope is Scope.GLOBAL:
+            chip, dram = load.buffer, store.buffer
+            places = load.indices, store.indices
+            memory = MemoryId.OUT
+            fits = dram.dtype == INT8 and chip.dtype == INT32 and not inside
+        else:
+            raise LoweringError(
+                f"{_what(store)} goes from {load.buffer.scope.value} to "
+                f"{store.buffer.scope.value}: loads go from global to inp, wgt or acc, stores from "
+                f"acc to global"
+            )
+        if memory is None or not fits:
+            raise LoweringError(
+                f"{_what(store)} goes from {load.buffer.dtype} to {store.buffer.dtype}: inp and "
+                f"wgt take int8, acc takes int32, and int8 as int32, and stores give int8"
+            )
+        chip_at = Form.of(flat_address(chip, places[0]))
+        dram_at = Form.of(flat_address(dram, places[1]))
+        tests = Tests.of(inside)
+        names = nest.names
+        unrolled = chip_at.needs(names) | dram_at.needs(names)
+        for each in tests.sums:
+            unrolled |= each.needs(names)
+            several = [name for name, _ in each.linear_terms if name in names - unrolled]
+            # Where zeros begin would depend on the turn of another loop.
+            unrolled |= frozenset(several[:-1])
+        lanes = lanes_of(memory, config)
+        return CopyPlan(nest, chip, dram, memory, chip_at, dram_at, tests, unrolled, lanes)
+
+    def at(self, env: Env) -> Iterator[Piece | Zeros]:
+        """The pieces of one turn; addresses count elements from either buffer's first one."""
+        for inner, box in self.nest.boxes(env, self.unrolled):
+            yield from self._pieces(inner, box)
+
+    def _pieces(self, env: Env, box: Box) -> Iterator[Piece | Zeros]:
+        chip, chip_steps = self.chip_at.at(env)
+        dram, dram_steps = self.dram_at.at(env)
+        valid = next((each for _, each in within(self.inside, env, box)), None)
+        axes = []
+        for name, (low, high) in box.items():
+            sram, source = chip_steps.get(name, 0), dram_steps.get(name, 0)
+            first, last = (low, high) if valid is None else valid[name]
+            chip += low * sram
+            dram += low * source
+            if high - low > 1 or (first, last) != (low, high):
+                axes.append(Axis(high - low, first - low, last - low, sram, source))
+        inner, outer = self._parted(axes)
+        if valid is None:
+            # Nothing of it lies in DRAM.
+            outer = [*(replace(each, dram=0) for each in outer), Axis(1, 0, 0, self.lanes, 0)]
+            dram = 0
+        if chip % self.lanes or dram % self.lanes:
+            self._refuse("copies begin inside of one")
+        if inner != self.lanes:
+            self._refuse(f"{inner} values of each are copied")
+        scaled = [
+            replace(each, sram=each.sram // self.lanes, dram=each.dram // self.lanes)
+            for each in outer
+        ]
+        yield from pieces(scaled, chip // self.lanes, dram // self.lanes)
+
+    def _parted(self, axes: list[Axis]) -> tuple[int, list[Axis]]:
+        """How many values lie together, and the axes along which elements lie."""
+        size = 1
+        for each in sorted((a for a in axes if a.sram < self.lanes), key=lambda a: a.sram):
+            if each.padded:
+                self._refuse("padding begins inside of one")
+            if each.sram != size or each.dram != size:
+                self._refuse(f"{each.extent} values lie {each.dram} apart there, {each.sram} here")
+            size *= each.extent
+        outer = [each for each in axes if each.sram >= self.lanes]
+        if any(each.sram % self.lanes or each.dram % self.lanes for each in outer):
+            self._refuse("steps end inside of one")
+        return size, outer
+
+    def _refuse(self, why: str) -> None:
+        raise LoweringError(
+            f"{self.dram.name} {list(self.dram.shape)} and {self.chip.name} "
+            f"{list(self.chip.shape)}: {self.memory.name} is copied in elements of {self.lanes} "
+            f"values that lie together on both sides; {why}"
+        )
+
+
+def _unpadded(store: Store) -> tuple[Expr, tuple[Expr, ...]]:
+    """What is copied, and under which conditions; elsewhere it is 0."""
+    value = store.value
+    if not isinstance(value, Select):
+        return value, ()
+    if not isinstance(value.otherwise, Const) or value.otherwise.value != 0:
+        raise LoweringError(f"{_what(store)} is padded with something else than 0")
+    return value.then, parts(value.condition)
+
+
+def _what(store: Store) -> str:
+    return f"what {store.buffer.name} is assigned"

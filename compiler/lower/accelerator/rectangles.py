@@ -1,0 +1,147 @@
+"""A copy in any number of dimensions, as LOADs or STOREs of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+__all__ = ["Axis", "Piece", "Zeros", "pieces"]
+
+LONGEST_PAD = 15
+LONGEST_STRIDE = (1 << 16) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One dimension of a copy, in elements.
+
+    Attributes
+    ----------
+    extent
+        Elements on chip.
+    low, high
+        Those from `low` up to, without, `high` come from DRAM; the others are zeros.
+    sram, dram
+        How far apart two neighbours lie.
+    """
+
+    extent: int
+    low: int
+    high: int
+    sram: int
+    dram: int
+
+    @property
+    def padded(self) -> bool:
+        """Whether there are zeros at either end."""
+        return self.low > 0 or self.high < self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one LOAD or STORE copies. `dram` is where its first element from DRAM lies."""
+
+    sram: int
+    dram: int
+    rows: int
+    columns: int
+    stride: int
+    pads: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Zeros:
+    """Elements on chip that are to be zero."""
+
+    sram: int
+    count: int
+
+
+def pieces(axes: list[Axis], sram: int, dram: int) -> Iterator[Piece | Zeros]:
+    """The pieces of a copy, in the order of their addresses on chip.
+
+    Parameters
+    ----------
+    sram, dram
+        Where element 0 along each axis lies, padding or not.
+    """
+    joined = _joined(axes)
+    x = Axis(1, 0, 1, 1, 1)
+    if joined and joined[0].sram == 1 and joined[0].dram == 1:
+        x = joined.pop(0)
+    y = Axis(1, 0, 1, x.extent, 0)
+    if joined and joined[0].sram == x.extent and 0 <= joined[0].dram <= LONGEST_STRIDE:
+        y = joined.pop(0)
+    rest = list(reversed(joined))
+    for turn in product(*(range(each.extent) for each in rest)):
+        at = sram + sum(i * each.sram for i, each in zip(turn, rest, strict=True))
+        source = dram + sum(i * each.dram for i, each in zip(turn, rest, strict=True))
+        if all(each.low <= i < each.high for i, each in zip(turn, rest, strict=True)):
+            yield from _rectangle(y, x, at, source)
+        else:
+            yield Zeros(at, y.extent * x.extent)
+
+
+def _joined(axes: list[Axis]) -> list[Axis]:
+    """Innermost first; what lies in one piece on both sides is one axis."""
+    result: list[Axis] = []
+    for axis in sorted((each for each in axes if each.extent > 1 or each.padded), key=_order):
+        last = result[-1] if result else None
+        if (
+            last is not None
+            and not last.padded
+            and axis.sram == last.sram * last.extent
+            and axis.dram == last.dram * last.extent
+        ):
+            n = last.extent
+            result[-1] = replace(last, extent=n * axis.extent, low=n * axis.low, high=n * axis.high)
+        else:
+            result.append(axis)
+    return result
+
+
+def _order(axis: Axis) -> int:
+    return axis.sram
+
+
+def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros]:
+    width = x.extent
+    if y.low >= y.high or x.low >= x.high:
+        yield Zeros(sram, y.extent * width)
+        return
+    above, below = y.low, y.extent - y.high
+    left, right = x.low, width - x.high
+    if above > LONGEST_PAD:
+        yield Zeros(sram, above * width)
+        sram, dram, above = sram + above * width, dram + above * y.dram, 0
+        y = replace(y, low=0, high=y.high - y.low)
+    first = dram + y.low * y.dram + x.low * x.dram
+    rows, columns = y.high - y.low, x.high - x.low
+    low = 0 if below > LONGEST_PAD else below
+    if max(left, right) <= LONGEST_PAD:
+        yield Piece(sram, first, rows, columns, y.dram, (above, low, left, right))
+    else:
+        yield from _wide(sram, first, rows, columns, y.dram, (above, low, left, right))
+    if below > LONGEST_PAD:
+        yield Zeros(sram + (above + rows) * width, below * width)
+
+
+def _wide(
+    sram: int, dram: int, rows: int, columns: int, stride: int, pads: tuple[int, int, int, int]
+) -> Iterator[Piece | Zeros]:
+    """Row by row: padding at its ends is longer than an instruction has room for."""
+    above, below, left, right = pads
+    width = left + columns + right
+    if above:
+        yield Zeros(sram, above * width)
+        sram += above * width
+    for row in range(rows):
+        if left:
+            yield Zeros(sram, left)
+        yield Piece(sram + left, dram + row * stride, 1, columns, 0, (0, 0, 0, 0))
+        if right:
+            yield Zeros(sram + left + columns, right)
+        sram += width
+    if below:
+        yield Zeros(sram, below * width)

@@ -1,0 +1,141 @@
+"""Accumulators are changed in place: ALU instructions write the operand that they read first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.expr import Var
+from compiler.ir.linear import linear
+from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Seq, Stmt
+from compiler.ir.visit import map_children, variables
+from compiler.target import AcceleratorTarget
+from compiler.te.tree import map_buffers, read_by, written_by
+
+__all__ = ["ShareAccumulators", "mentions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareAccumulators:
+    """A buffer in ACC that is made of another, element by element, takes its place.
+
+    Before::
+
+        alloc sum: int32[4, 1, 16] @ acc
+        alloc low: int32[4, 1, 16] @ acc
+        ...
+        for low.i in 4:
+          invoke alu_max_imm_0(sum[low.i :+ 1, ...], low[low.i :+ 1, ...])
+
+    After::
+
+        alloc sum: int32[4, 1, 16] @ acc
+        ...
+        for low.i in 4:
+          invoke alu_max_imm_0(sum[low.i :+ 1, ...], sum[low.i :+ 1, ...])
+
+    Only where nobody reads the first one afterwards, and the instruction starts from it. What
+    cannot share is copied by two more instructions, later.
+    """
+
+    target: AcceleratorTarget
+    name: str = "share-accumulators"
+
+    def apply(self, function: Function) -> Function:
+        """The program with fewer buffers in ACC. It must have no blocks."""
+        return replace(function, body=_shared(function.body, self.target))
+
+
+def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
+    stmt = map_children(stmt, lambda each: _shared(each, target))
+    if not isinstance(stmt, Alloc) or stmt.buffer.scope is not Scope.ACC:
+        return stmt
+    first = stmt.buffer
+    while True:
+        other = next(
+            (
+                each
+                for each in _allocated_beside(stmt.body)
+                if _may_share(stmt, first, each, target)
+            ),
+            None,
+        )
+        if other is None:
+            return stmt
+        stmt = replace(stmt, body=map_buffers(_without(stmt.body, other), {other.name: first}))
+
+
+def _allocated_beside(stmt: Stmt) -> Iterator[Buffer]:
+    """What is allocated in the same turn of all loops."""
+    match stmt:
+        case Alloc(buffer=buffer, body=body):
+            yield buffer
+            yield from _allocated_beside(body)
+        case Seq(body=parts):
+            yield from _allocated_beside(parts[-1])
+        case _:
+            pass
+
+
+def _parts(stmt: Stmt) -> Iterator[Stmt]:
+    """What is done one after the other, whatever is allocated between."""
+    match stmt:
+        case Alloc(body=body):
+            yield from _parts(body)
+        case Seq(body=parts):
+            for each in parts:
+                yield from _parts(each)
+        case _:
+            yield stmt
+
+
+def _may_share(alloc: Alloc, first: Buffer, other: Buffer, target: AcceleratorTarget) -> bool:
+    if replace(other, name=first.name) != first:
+        return False
+    parts = list(_parts(alloc.body))
+    reading = [at for at, part in enumerate(parts) if mentions(part, first.name)]
+    using = [at for at, part in enumerate(parts) if mentions(part, other.name)]
+    if not reading or not using or reading[-1] != using[0]:
+        return False
+    return _element_by_element(parts[using[0]], first.name, other.name, target)
+
+
+def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
+    """Whether each turn makes an element of `other`, of its own, of that of `first`."""
+    names = []
+    while isinstance(part, For | If):
+        if isinstance(part, For):
+            names.append(part.var)
+        part = part.body
+    if not isinstance(part, Invoke):
+        return False
+    regions = [each for each in part.operands if each.buffer.name in (first, other)]
+    if first in written_by(part) or other not in written_by(part):
+        return False
+    start = target.instruction(part.intrinsic.name).start
+    inputs = [each.name for each in part.intrinsic.inputs]
+    if start is None or part.operands[inputs.index(start)].buffer.name != first:
+        return False
+    boxes = {(each.lower, each.shape) for each in regions}
+    return len(boxes) == 1 and all(_names_elements(var, names, regions[0]) for var in names)
+
+
+def _names_elements(var: Var, loops: list[Var], region: Region) -> bool:
+    """Whether different values of a loop mean different boxes, whatever the other loops do."""
+    others = {each.name for each in loops} - {var.name}
+    return any(
+        abs(linear(low).factor(var)) >= extent and not variables(low) & others
+        for low, extent in zip(region.lower, region.shape, strict=True)
+    )
+
+
+def mentions(stmt: Stmt, buffer: str) -> bool:
+    """Whether something in a statement reads or writes a buffer."""
+    return buffer in read_by(stmt) or buffer in written_by(stmt)
+
+
+def _without(stmt: Stmt, buffer: Buffer) -> Stmt:
+    if isinstance(stmt, Alloc) and stmt.buffer.name == buffer.name:
+        return stmt.body
+    return map_children(stmt, lambda each: _without(each, buffer))

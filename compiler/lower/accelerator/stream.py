@@ -1,0 +1,231 @@
+"""Operators, one after the other, as one instruction stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.errors import LoweringError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.printer import text
+from compiler.ir.stmt import Alloc, Function
+from compiler.ir.visit import statements
+from compiler.lower.accelerator.commands import Command, Origin
+from compiler.lower.accelerator.elaborate import Dram, elaborate
+from compiler.lower.accelerator.encode import encode_kernels, encode_stream
+from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.pipeline import accelerator_passes
+from compiler.lower.accelerator.residency import KernelStore, keep_kernels
+from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
+from compiler.lower.accelerator.tokens import Slot, place_tokens
+from compiler.lower.pipeline import lower
+from compiler.target import AcceleratorTarget
+from hw.isa import Program
+from hw.isa.disasm import disassemble
+from hw.memories import MemoryId
+
+__all__ = ["Operator", "Place", "Stream", "compile_stream"]
+
+PAGE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A scheduled program, and which tensors its inputs and outputs are.
+
+    Attributes
+    ----------
+    tensors
+        By the names of the program's buffers; those that it does not name keep theirs.
+    """
+
+    program: Function
+    tensors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A tensor in DRAM: dense, row-major, from `address`."""
+
+    address: int
+    buffer: Buffer
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.buffer.size * self.buffer.dtype.numpy.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An instruction stream and the memory that it works on.
+
+    Attributes
+    ----------
+    tensors
+        Where they lie, by name.
+    constants
+        What has to be in memory beside tensors, by address: micro-ops and zeros.
+    memory_bytes
+        From address 0 to the end of everything.
+    origins
+        For each instruction, where it comes from; None for FINISH and for empty instructions.
+    slots
+        The commands, with the tokens that they take and give.
+    programs
+        Each operator, and what its program is lowered to.
+    """
+
+    target: AcceleratorTarget
+    program: Program
+    tensors: Mapping[str, Place]
+    constants: Mapping[int, bytes]
+    memory_bytes: int
+    origins: tuple[Origin | None, ...]
+    slots: tuple[Slot, ...]
+    programs: tuple[tuple[Operator, Function], ...]
+
+    def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:
+        """Memory with tensors in it; those that are not given are zero.
+
+        Raises
+        ------
+        LoweringError
+            For an unknown tensor, another shape, another type.
+        """
+        memory = np.zeros(self.memory_bytes, dtype=np.uint8)
+        for name, value in values.items():
+            place = self._place(name)
+            wanted = place.buffer
+            if value.shape != wanted.shape or value.dtype != wanted.dtype.numpy:
+                raise LoweringError(
+                    f"{name} is {wanted.dtype}{list(wanted.shape)}, not "
+                    f"{value.dtype}{list(value.shape)}"
+                )
+            raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), dtype=np.uint8)
+            memory[place.address : place.address + len(raw)] = raw
+        for address, data in self.constants.items():
+            memory[address : address + len(data)] = np.frombuffer(data, dtype=np.uint8)
+        return memory
+
+    def read(self, memory: npt.NDArray[np.uint8], name: str) -> npt.NDArray[np.generic]:
+        """A tensor's values out of memory."""
+        place = self._place(name)
+        raw = memory[place.address : place.address + place.size]
+        values: npt.NDArray[np.generic] = raw.view(place.buffer.dtype.numpy).reshape(
+            place.buffer.shape
+        )
+        return values.copy()
+
+    def dump(self) -> dict[str, str]:
+        """Each stage as text, by name."""
+        found: dict[str, str] = {}
+        for operator, lowered in self.programs:
+            found[f"{operator.program.name}: schedule"] = text(operator.program)
+            found[f"{operator.program.name}: lowered"] = text(lowered)
+        found["commands"] = "\n".join(_slot_text(each) for each in self.slots)
+        found["instructions"] = disassemble(self.program)
+        return found
+
+    def _place(self, name: str) -> Place:
+        if name not in self.tensors:
+            raise LoweringError(f"there is no tensor {name}; there are {', '.join(self.tensors)}")
+        return self.tensors[name]
+
+
+def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> Stream:
+    """Lower operators and join them, without a barrier between.
+
+    Raises
+    ------
+    LoweringError
+        For what the instruction set cannot express, and tensors that are not the same in two
+        operators.
+    CapacityError
+        Where buffers do not fit on chip.
+    """
+    lowered = [lower(each.program, accelerator_passes(target)) for each in operators]
+    tensors, end = _places(operators, lowered, target)
+    zeros = _up(end)
+    dram_uops = zeros + PAGE
+    commands: list[Command] = []
+    footprints = Footprints(target.config)
+    for number, (operator, function) in enumerate(zip(operators, lowered, strict=True)):
+        dram = Dram(_addresses(operator, function, tensors), zeros, PAGE)
+        chip = ChipMemory(target.config, from_top=bool(number % 2))
+        found = list(elaborate(function, target, dram, chip))
+        commands += late_resets(drop_unused_loads(found, footprints), footprints)
+    store = KernelStore()
+    size = target.config.element_bytes(MemoryId.UOP)
+    residents = list(keep_kernels(commands, store, target.config, dram_uops // size))
+    uops = encode_kernels(store, target.config)
+    memory_bytes = _up(dram_uops + len(uops))
+    slots = place_tokens(residents, footprints, memory_bytes)
+    origins = [None if each.what is None else each.what.command.origin for each in slots]
+    return Stream(
+        target=target,
+        program=encode_stream(slots, target.config),
+        tensors=tensors,
+        constants={zeros: bytes(PAGE), dram_uops: uops},
+        memory_bytes=memory_bytes,
+        origins=(*origins, None),
+        slots=tuple(slots),
+        programs=tuple(zip(operators, lowered, strict=True)),
+    )
+
+
+def _up(address: int) -> int:
+    return -(-address // PAGE) * PAGE
+
+
+def _global_buffers(function: Function) -> list[Buffer]:
+    """Inputs, outputs, and what is allocated in DRAM."""
+    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
+    inside = [each for each in allocated if each.scope is Scope.GLOBAL]
+    return list(dict.fromkeys((*function.inputs, *function.outputs, *inside)))
+
+
+def _name(operator: Operator, buffer: Buffer) -> str:
+    program = operator.program
+    if buffer.name in operator.tensors:
+        return operator.tensors[buffer.name]
+    outside = {each.name for each in (*program.inputs, *program.outputs)}
+    return buffer.name if buffer.name in outside else f"{program.name}.{buffer.name}"
+
+
+def _places(
+    operators: Sequence[Operator], lowered: Sequence[Function], target: AcceleratorTarget
+) -> tuple[dict[str, Place], int]:
+    """Each tensor in its own pages, one after the other."""
+    places: dict[str, Place] = {}
+    end = 0
+    for operator, function in zip(operators, lowered, strict=True):
+        for buffer in _global_buffers(function):
+            name = _name(operator, buffer)
+            known = places.get(name)
+            if known is None:
+                places[name] = Place(end, buffer)
+                end = _up(end + places[name].size)
+            elif (known.buffer.shape, known.buffer.dtype) != (buffer.shape, buffer.dtype):
+                raise LoweringError(
+                    f"{name} is {known.buffer.dtype}{list(known.buffer.shape)}, and "
+                    f"{buffer.dtype}{list(buffer.shape)} in {operator.program.name}"
+                )
+    return places, end
+
+
+def _addresses(
+    operator: Operator, function: Function, tensors: Mapping[str, Place]
+) -> dict[str, int]:
+    return {each.name: tensors[_name(operator, each)].address for each in _global_buffers(function)}
+
+
+def _slot_text(slot: Slot) -> str:
+    pops = "".join(f" <{each.name.lower()}" for each in sorted(slot.pops))
+    pushes = "".join(f" >{each.name.lower()}" for each in sorted(slot.pushes))
+    what = "wait" if slot.what is None else str(slot.what.command)
+    return f"{slot.module.name.lower():8}{what}{pops}{pushes}"

@@ -1,0 +1,183 @@
+"""Dependence tokens, from what commands touch on chip and in DRAM.
+
+For each ordered pair of neighbouring modules, producer and consumer: what a command needs is the
+last command of the producer that it depends on. It pops a token only where that is later than
+anything its module has popped for, and that command of the producer pushes one. Queues are in
+order, so the k-th pop meets the k-th push, one pop covers all that came before, and every edge
+points forward: no such stream can deadlock.
+
+Load and store are not neighbours. What they need of each other, through DRAM, compute passes on: a
+command of it between them that waits for the one anyway and is waited for by the other, or an empty
+one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.lower.accelerator.commands import Command, Copy, module_of
+from compiler.lower.accelerator.footprints import Footprints, Where
+from compiler.lower.accelerator.residency import Resident
+from hw.memories import MemoryId, Module
+
+__all__ = ["Slot", "place_tokens"]
+
+NOBODY = -1
+
+
+@dataclass(slots=True)
+class Slot:
+    """A command in its place of the stream, and the tokens that it takes and gives.
+
+    None: an empty command, which only takes and gives tokens.
+    """
+
+    what: Resident | None
+    module: Module
+    pops: set[Module] = field(default_factory=set)
+    """From whom it takes one."""
+    pushes: set[Module] = field(default_factory=set)
+    """To whom it gives one."""
+
+
+class _Space:
+    """Who touched each element last: positions in the stream, for each module."""
+
+    def __init__(self, size: int) -> None:
+        self._reads = {each: np.full(size, NOBODY, dtype=np.int64) for each in Module}
+        self._writes = {each: np.full(size, NOBODY, dtype=np.int64) for each in Module}
+
+    def before_read(self, where: Where, who: Module) -> int:
+        """The last write of a module there."""
+        return _last(self._writes[who][where])
+
+    def before_write(self, where: Where, who: Module) -> int:
+        """The last access of a module there."""
+        return max(_last(self._writes[who][where]), _last(self._reads[who][where]))
+
+    def read(self, where: Where, who: Module, position: int) -> None:
+        """A module reads there."""
+        self._reads[who][where] = position
+
+    def wrote(self, where: Where, who: Module, position: int) -> None:
+        """A module writes there."""
+        self._writes[who][where] = position
+
+
+def _last(positions: npt.NDArray[np.int64]) -> int:
+    return int(positions.max(initial=NOBODY))
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """What a command does to one memory."""
+
+    memory: MemoryId | None
+    """None: DRAM."""
+    where: Where
+    writes: bool
+
+
+def place_tokens(
+    residents: Iterable[Resident], footprints: Footprints, dram_bytes: int
+) -> list[Slot]:
+    """The commands in their order, with tokens, and empty ones where load and store meet.
+
+    Parameters
+    ----------
+    dram_bytes
+        Memory that commands speak of, from address 0.
+    """
+    return _Placer(footprints, dram_bytes).place(residents)
+
+
+class _Placer:
+    def __init__(self, footprints: Footprints, dram_bytes: int) -> None:
+        config = footprints.config
+        self._config, self._footprints = config, footprints
+        self._grain = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
+        self._spaces: dict[MemoryId | None, _Space] = {
+            each: _Space(config.depth(each)) for each in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+        }
+        self._spaces[None] = _Space(-(-dram_bytes // self._grain))
+        self._slots: list[Slot] = []
+        self._popped: dict[tuple[Module, Module], int] = {}
+        """By consumer and producer: the last of the producer's that it has waited for."""
+        self._passed: dict[Module, list[tuple[int, int]]] = {Module.LOAD: [], Module.STORE: []}
+        """For each neighbour of compute: what compute has waited for, and since which command."""
+
+    def place(self, residents: Iterable[Resident]) -> list[Slot]:
+        for resident in residents:
+            command = resident.command
+            accesses = self._accesses(command)
+            module = module_of(command)
+            needs = {each: self._needed(accesses, each) for each in Module if each is not module}
+            if module is not Module.COMPUTE:
+                far = Module.STORE if module is Module.LOAD else Module.LOAD
+                needed = needs.pop(far)
+                if needed != NOBODY:
+                    needs[Module.COMPUTE] = max(needs[Module.COMPUTE], self._relay(far, needed))
+            position = self._add(resident, module, needs)
+            for each in accesses:
+                space = self._spaces[each.memory]
+                (space.wrote if each.writes else space.read)(each.where, module, position)
+        return self._slots
+
+    def _needed(self, accesses: tuple[_Access, ...], other: Module) -> int:
+        found = NOBODY
+        for each in accesses:
+            space = self._spaces[each.memory]
+            before = space.before_write if each.writes else space.before_read
+            found = max(found, before(each.where, other))
+        return found
+
+    def _relay(self, far: Module, needed: int) -> int:
+        """A command of compute that starts after the command `needed` of load, or of store."""
+        passed = self._passed[far]
+        at = bisect_left(passed, (needed, NOBODY))
+        if at < len(passed):
+            return passed[at][1]
+        return self._add(None, Module.COMPUTE, {far: needed})
+
+    def _add(self, what: Resident | None, module: Module, needs: dict[Module, int]) -> int:
+        position = len(self._slots)
+        slot = Slot(what, module)
+        self._slots.append(slot)
+        for other, needed in needs.items():
+            if needed > self._popped.get((module, other), NOBODY):
+                self._popped[module, other] = needed
+                slot.pops.add(other)
+                self._slots[needed].pushes.add(module)
+                if module is Module.COMPUTE:
+                    self._passed[other].append((needed, position))
+        return position
+
+    def _accesses(self, command: Command) -> tuple[_Access, ...]:
+        touched = self._footprints.of(command)
+        found = [_Access(memory, where, writes=False) for memory, where in touched.reads]
+        found += [_Access(memory, where, writes=True) for memory, where in touched.writes]
+        if isinstance(command, Copy):
+            found.append(self._in_dram(command, writes=command.memory is MemoryId.OUT))
+        return tuple(found)
+
+    def _in_dram(self, copy: Copy, *, writes: bool) -> _Access:
+        """In steps of a few bytes, those that are touched in part as well."""
+        size = self._config.element_bytes(copy.memory)
+        length = copy.columns * size
+        begins = (copy.dram + np.arange(copy.rows, dtype=np.int64) * copy.stride) * size
+        if copy.rows == 1 or (copy.stride == copy.columns):
+            last = int(begins[-1]) + length
+            return _Access(
+                None, slice(int(begins[0]) // self._grain, -(-last // self._grain)), writes
+            )
+        first = begins // self._grain
+        # Rows are equally long, but may begin anywhere in a step.
+        count = -(-length // self._grain) + 1
+        steps = first[:, None] + np.arange(count)
+        within = steps * self._grain < (begins + length)[:, None]
+        return _Access(None, steps[within], writes)

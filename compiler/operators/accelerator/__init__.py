@@ -1,0 +1,1 @@
+"""Operators in the accelerator's layouts, and their schedules."""

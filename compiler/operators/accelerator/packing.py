@@ -1,0 +1,97 @@
+"""Tensors in blocks of channels, as the accelerator's memories hold them, and back.
+
+    data     [N, C, H, W]      ->  [N / B, C / K, H, W, B, K]
+    weight   [O, C, KH, KW]    ->  [O / L, C / K, KH, KW, L, K]
+    channel  [O]               ->  [O / L, B, L]                  the same for all of a batch
+
+B, K and L are the array's batch, input and output block. Sizes are rounded up, with zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.errors import TensorError
+from hw.config import HardwareConfig
+
+__all__ = [
+    "blocks",
+    "pack_channels",
+    "pack_data",
+    "pack_weight",
+    "packed_data_shape",
+    "packed_weight_shape",
+    "unpack_data",
+]
+
+Array = npt.NDArray[np.generic]
+
+
+def blocks(size: int, block: int) -> int:
+    """How many blocks hold `size` elements."""
+    return -(-size // block)
+
+
+def packed_data_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple[int, ...]:
+    """Of `pack_data`'s result."""
+    n, c, h, w = shape
+    b, k = config.batch, config.block_in
+    return blocks(n, b), blocks(c, k), h, w, b, k
+
+
+def packed_weight_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple[int, ...]:
+    """Of `pack_weight`'s result."""
+    o, c, kh, kw = shape
+    return (
+        blocks(o, config.block_out),
+        blocks(c, config.block_in),
+        kh,
+        kw,
+        config.block_out,
+        config.block_in,
+    )
+
+
+def pack_data(data: Array, config: HardwareConfig) -> Array:
+    """[N, C, H, W] in blocks of the batch and of channels."""
+    _ranked("data", data, 4)
+    n, c, h, w, b, k = packed_data_shape(data.shape, config)
+    padded = _padded(data, (n * b, c * k, h, w))
+    return np.ascontiguousarray(padded.reshape(n, b, c, k, h, w).transpose(0, 2, 4, 5, 1, 3))
+
+
+def unpack_data(packed: Array, shape: tuple[int, ...]) -> Array:
+    """The first elements of each dimension, as [N, C, H, W]."""
+    _ranked("packed data", packed, 6)
+    n, c, h, w, b, k = packed.shape
+    whole = packed.transpose(0, 4, 1, 5, 2, 3).reshape(n * b, c * k, h, w)
+    if len(shape) != 4 or any(a > b for a, b in zip(shape, whole.shape, strict=True)):
+        raise TensorError(f"packed data of {whole.shape} does not hold {shape}")
+    return np.ascontiguousarray(whole[tuple(slice(each) for each in shape)])
+
+
+def pack_weight(weight: Array, config: HardwareConfig) -> Array:
+    """[O, C, KH, KW] in blocks of output and input channels."""
+    _ranked("weight", weight, 4)
+    o, c, kh, kw, lanes, k = packed_weight_shape(weight.shape, config)
+    padded = _padded(weight, (o * lanes, c * k, kh, kw))
+    return np.ascontiguousarray(padded.reshape(o, lanes, c, k, kh, kw).transpose(0, 2, 4, 5, 1, 3))
+
+
+def pack_channels(values: Array, config: HardwareConfig) -> Array:
+    """A number for each output channel, once for each of a batch."""
+    _ranked("a number for each channel", values, 1)
+    lanes = config.block_out
+    rows = _padded(values, (blocks(len(values), lanes) * lanes,)).reshape(-1, 1, lanes)
+    return np.ascontiguousarray(np.repeat(rows, config.batch, axis=1))
+
+
+def _padded(array: Array, shape: tuple[int, ...]) -> Array:
+    pads = [(0, whole - size) for size, whole in zip(array.shape, shape, strict=True)]
+    return np.pad(array, pads)
+
+
+def _ranked(what: str, array: Array, rank: int) -> None:
+    if array.ndim != rank:
+        raise TensorError(f"{what} has {rank} dimensions, not {array.ndim}: {array.shape}")
