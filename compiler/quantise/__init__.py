@@ -1,0 +1,6 @@
+"""From real numbers to integers: how sums of products become small integers again."""
+
+from compiler.quantise.alu_steps import AluStep, emulate
+from compiler.quantise.requantise import RequantSpec
+
+__all__ = ["AluStep", "RequantSpec", "emulate"]
