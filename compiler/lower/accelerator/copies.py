@@ -115,12 +115,15 @@ class CopyPlan:
         lanes = lanes_of(memory, config)
         return CopyPlan(nest, chip, dram, memory, chip_at, dram_at, tests, unrolled, lanes)
 
-    def at(self, env: Env) -> Iterator[Piece | Zeros]:
-        """The pieces of one turn; addresses count elements from either buffer's first one."""
-        for inner, box in self.nest.boxes(env, self.unrolled):
-            yield from self._pieces(inner, box)
+    def at(self, env: Env, *, loose: bool = False) -> Iterator[Piece | Zeros]:
+        """The pieces of one turn; addresses count elements from either buffer's first one.
 
-    def _pieces(self, env: Env, box: Box) -> Iterator[Piece | Zeros]:
+        `loose`: nothing that is of use lies between rows on chip.
+        """
+        for inner, box in self.nest.boxes(env, self.unrolled):
+            yield from self._pieces(inner, box, loose)
+
+    def _pieces(self, env: Env, box: Box, loose: bool) -> Iterator[Piece | Zeros]:
         chip, chip_steps = self.chip_at.at(env)
         dram, dram_steps = self.dram_at.at(env)
         valid = next((each for _, each in within(self.inside, env, box)), None)
@@ -145,7 +148,7 @@ class CopyPlan:
             replace(each, sram=each.sram // self.lanes, dram=each.dram // self.lanes)
             for each in outer
         ]
-        yield from pieces(scaled, chip // self.lanes, dram // self.lanes)
+        yield from pieces(scaled, chip // self.lanes, dram // self.lanes, loose=loose)
 
     def _parted(self, axes: list[Axis]) -> tuple[int, list[Axis]]:
         """How many values lie together, and the axes along which elements lie."""

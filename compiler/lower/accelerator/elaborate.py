@@ -12,7 +12,7 @@ from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt,
 from compiler.lower.accelerator.commands import Command, Copy, Origin
 from compiler.lower.accelerator.copies import CopyPlan
 from compiler.lower.accelerator.forms import Env, number
-from compiler.lower.accelerator.instruction_nests import is_instruction, leaf
+from compiler.lower.accelerator.instruction_nests import is_instruction, leaf, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
@@ -64,6 +64,8 @@ class _Elaborator:
         self._operator, self._target = function.name, target
         self._dram, self._chip = dram, chip
         self._bases: dict[str, int] = {}
+        self._loose: set[str] = set()
+        """Buffers of which no element is of use that the one copy into them leaves out."""
 
     def part(self, stmt: Stmt) -> _Part:
         """A function that yields a statement's commands."""
@@ -79,6 +81,8 @@ class _Elaborator:
                 test, part = number(condition), self.part(body)
                 return lambda env: part(env) if test(env) else iter(())
             case Alloc(buffer=buffer, body=body):
+                if written_whole(buffer, body):
+                    self._loose.add(buffer.name)
                 return self._alloc(buffer, self.part(body))
             case Store() | Invoke():
                 raise AssertionError("an instruction")
@@ -122,10 +126,11 @@ class _Elaborator:
             return run
         copy = CopyPlan.of(nest, self._target.config)
         written = inner.buffer.name
+        loose = written in self._loose
 
         def run_copy(env: dict[str, int]) -> Iterator[Command]:
             origin = self._origin(written, env)
-            for piece in copy.at(env):
+            for piece in copy.at(env, loose=loose):
                 yield from self._pieces(copy, piece, origin)
 
         return run_copy

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.visit import children
+from compiler.te.tree import written_by
 
-__all__ = ["flat", "is_instruction", "is_load", "leaf"]
+__all__ = ["flat", "is_instruction", "is_load", "leaf", "written_whole"]
 
 
 def is_instruction(stmt: Stmt) -> bool:
@@ -55,3 +58,33 @@ def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:
             ]
         case _:
             return [], [stmt]
+
+
+def written_whole(buffer: Buffer, body: Stmt) -> bool:
+    """Whether one instruction writes all of a buffer that is ever read, in each of its lives.
+
+    No loop lies between its allocation and that instruction, but for virtual threads, which have a
+    slice each: what the instruction leaves out, nobody has written.
+    """
+    writers = [each for each in _instructions(body, ()) if _writes(each[0], buffer)]
+    if len(writers) != 1:
+        return False
+    stmt, around = writers[0]
+    store = leaf(stmt)
+    return isinstance(store, Store) and all(
+        each.kind is LoopKind.UNROLLED and each.var in store.indices for each in around
+    )
+
+
+def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
+    """Every instruction, and the loops around it."""
+    if is_instruction(stmt):
+        yield stmt, around
+    else:
+        inside = (*around, stmt) if isinstance(stmt, For) else around
+        for each in children(stmt):
+            yield from _instructions(each, inside)
+
+
+def _writes(stmt: Stmt, buffer: Buffer) -> bool:
+    return buffer.name in written_by(stmt)

@@ -58,18 +58,25 @@ class Zeros:
     count: int
 
 
-def pieces(axes: list[Axis], sram: int, dram: int) -> Iterator[Piece | Zeros]:
+def pieces(
+    axes: list[Axis], sram: int, dram: int, *, loose: bool = False
+) -> Iterator[Piece | Zeros]:
     """The pieces of a copy, in the order of their addresses on chip.
 
     Parameters
     ----------
     sram, dram
         Where element 0 along each axis lies, padding or not.
+    loose
+        What lies between two rows on chip is of no use to anybody: zeros may be put there, so that
+        one LOAD brings many rows.
     """
     joined = _joined(axes)
     x = Axis(1, 0, 1, 1, 1)
     if joined and joined[0].sram == 1 and joined[0].dram == 1:
         x = joined.pop(0)
+    if joined and loose and 0 < joined[0].sram - x.high <= LONGEST_PAD:
+        x = replace(x, extent=joined[0].sram)
     y = Axis(1, 0, 1, x.extent, 0)
     if joined and joined[0].sram == x.extent and 0 <= joined[0].dram <= LONGEST_STRIDE:
         y = joined.pop(0)
