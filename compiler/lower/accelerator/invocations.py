@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region
-from compiler.lower.accelerator.commands import Compute, Origin
+from compiler.lower.accelerator.commands import Compute, Ints, Origin
 from compiler.lower.accelerator.copies import flat_address
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
@@ -80,27 +80,28 @@ class InvocationPlan:
 
     def at(self, env: Env, bases: dict[str, int], origin: Origin) -> Iterator[Compute]:
         """The commands of one turn; `bases` tells where buffers begin on chip, in elements."""
-        for inner, box in self.nest.boxes(env, self.unrolled):
-            yield from self._commands(inner, box, bases, origin)
+        placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
+        if any(len(each.steps) > 1 for each in placed) and _changed_twice(placed):
+            # All steps of a turn come before those of the next.
+            placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
+        apart = _Apart()
+        commands = [
+            command
+            for each in placed
+            for step in each.steps
+            for command in self._step(step, each, origin, apart)
+        ]
+        apart.check(self.instruction.name)
+        yield from commands
 
-    def _commands(
-        self, env: Env, box: Box, bases: dict[str, int], origin: Origin
-    ) -> Iterator[Compute]:
-        places = {name: self._address(name, env, box, bases) for name in self.operands}
+    def _placed(self, boxes: Iterator[tuple[Env, Box]], bases: dict[str, int]) -> list[_PlacedBox]:
         result = self.instruction.function.outputs[0].name
-        steps = self._steps(places, result)
-        _, growth = places[result]
-        alone = frozenset(
-            name for name, (low, high) in box.items() if high - low > 1 and not growth.get(name)
-        )
-        if alone and len(steps) > 1:
-            # Turns that change the same element come one after the other, all steps of each.
-            for turn, one in replace(self.nest, unrolled=alone | self.nest.unrolled).boxes(env):
-                if all(box[name][0] <= turn[name] < box[name][1] for name in alone):
-                    yield from self._commands(turn, one, bases, origin)
-            return
-        for step in steps:
-            yield from self._step(step, places, box, origin)
+        found = []
+        for env, box in boxes:
+            places = {name: self._address(name, env, box, bases) for name in self.operands}
+            steps = self._steps(places, result)
+            found.append(_PlacedBox(box, places, places[result], steps))
+        return found
 
     def _address(self, name: str, env: Env, box: Box, bases: dict[str, int]) -> _Address:
         buffer, form, lanes = self.operands[name]
@@ -112,7 +113,9 @@ class InvocationPlan:
                 f"begins inside of one of {buffer.name} {list(buffer.shape)}"
             )
         return bases[buffer.name] + known // lanes, {
-            var: step // lanes for var, step in growth.items() if step
+            var: step // lanes
+            for var, step in growth.items()
+            if step and box[var][1] - box[var][0] > 1
         }
 
     def _steps(self, places: dict[str, _Address], result: str) -> tuple[Step, ...]:
@@ -128,7 +131,7 @@ class InvocationPlan:
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *self.instruction.steps)
 
     def _step(
-        self, step: Step, places: dict[str, _Address], box: Box, origin: Origin
+        self, step: Step, placed: _PlacedBox, origin: Origin, apart: _Apart
     ) -> Iterator[Compute]:
         nowhere: _Address = (0, {})
         src = wgt = nowhere
@@ -136,17 +139,17 @@ class InvocationPlan:
             case ResetStep():
                 work = Work(reset=True)
             case GemmStep():
-                work, src, wgt = Work(), places[step.src], places[step.wgt]
+                work, src, wgt = Work(), placed.places[step.src], placed.places[step.wgt]
             case AluStep(op=op, src=str(name)):
-                work, src = Work(op), places[name]
+                work, src = Work(op), placed.places[name]
             case AluStep(op=op, src=int(value)):
                 work = Work(op, value)
             case _:
                 raise AssertionError(step)
-        dst = places[step.dst]
+        dst = placed.places[step.dst]
         axes = [
             Axis(high - low, *(place[1].get(name, 0) for place in (dst, src, wgt)))
-            for name, (low, high) in box.items()
+            for name, (low, high) in placed.box.items()
         ]
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
         if work.reset:
@@ -154,24 +157,69 @@ class InvocationPlan:
         overlap = isinstance(step, AluStep) and isinstance(step.src, str) and self._same(step)
         for command in commands_of(axes, start, work, self.shape, origin):
             if overlap and dst != src:
-                self._check_apart(command)
+                apart.add(command)
             yield command
 
     def _same(self, step: AluStep) -> bool:
         """Whether both operands lie in one buffer."""
         return self.operands[step.dst][0].name == self.operands[str(step.src)][0].name
 
-    def _check_apart(self, command: Compute) -> None:
-        shared = np.intersect1d(command.indices("dst"), command.indices("src"))
+
+@dataclass(frozen=True, slots=True)
+class _PlacedBox:
+    """Turns, where each parameter lies in them, and what is done."""
+
+    box: Box
+    places: dict[str, _Address]
+    result: _Address
+    steps: tuple[Step, ...]
+
+    def written(self) -> Ints:
+        """The output's element in each turn."""
+        start, growth = self.result
+        every = np.array([start], dtype=np.int64)
+        for name, (low, high) in self.box.items():
+            turns = np.arange(high - low, dtype=np.int64) * growth.get(name, 0)
+            every = (every[:, None] + turns).ravel()
+        return every
+
+
+def _changed_twice(placed: list[_PlacedBox]) -> bool:
+    """Whether several turns write the same element."""
+    every = np.concatenate([each.written() for each in placed])
+    return len(np.unique(every)) < len(every)
+
+
+class _Apart:
+    """Elements of one buffer that commands read, and others that they change: loops become those of
+    instructions in another order, so that no turn may read what another one changes."""
+
+    def __init__(self) -> None:
+        self._changed: list[Ints] = []
+        self._read: list[Ints] = []
+
+    def add(self, command: Compute) -> None:
+        self._changed.append(command.indices("dst"))
+        self._read.append(command.indices("src"))
+
+    def check(self, instruction: str) -> None:
+        if not self._changed:
+            return
+        shared = np.intersect1d(np.concatenate(self._changed), np.concatenate(self._read))
         if len(shared):
             raise LoweringError(
-                f"{command}: {len(shared)} accumulators, from {shared[0]}, are changed in one turn "
-                f"and read in another"
+                f"{instruction}: {len(shared)} accumulators, from {shared[0]}, are changed in one "
+                f"turn and read in another"
             )
 
 
 def _checked(instruction: str, parameter: Buffer, region: Region) -> Region:
     """A region, if it is an element: values that lie together."""
+    if region.buffer.scope is not parameter.scope:
+        raise LoweringError(
+            f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
+            f"{parameter.name} is in {parameter.scope.value}"
+        )
     size = 1
     for extent, whole in zip(reversed(region.shape), reversed(region.buffer.shape), strict=True):
         if extent != (whole if size < parameter.size else 1):

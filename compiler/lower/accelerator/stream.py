@@ -24,8 +24,10 @@ from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
 from compiler.lower.accelerator.tokens import Slot, place_tokens
 from compiler.lower.pipeline import lower
 from compiler.target import AcceleratorTarget
+from hw.errors import HardwareError
 from hw.isa import Program
 from hw.isa.disasm import disassemble
+from hw.isa.hazards import check_hazards
 from hw.memories import MemoryId
 
 __all__ = ["Operator", "Place", "Stream", "compile_stream"]
@@ -165,10 +167,11 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
     uops = encode_kernels(store, target.config)
     memory_bytes = _up(dram_uops + len(uops))
     slots = place_tokens(residents, footprints, memory_bytes)
+    program = encode_stream(slots, target.config)
     origins = [None if each.what is None else each.what.command.origin for each in slots]
-    return Stream(
+    stream = Stream(
         target=target,
-        program=encode_stream(slots, target.config),
+        program=program,
         tensors=tensors,
         constants={zeros: bytes(PAGE), dram_uops: uops},
         memory_bytes=memory_bytes,
@@ -176,6 +179,17 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
         slots=tuple(slots),
         programs=tuple(zip(operators, lowered, strict=True)),
     )
+    _check_order(stream)
+    return stream
+
+
+def _check_order(stream: Stream) -> None:
+    """Have the tokens proved by code that knows nothing of the code that placed them."""
+    try:
+        check_hazards(stream.program, image=stream.image({})).raise_if_any()
+    except HardwareError as error:
+        message = f"the compiler made a wrong stream, please report it: {error}"
+        raise LoweringError(message) from error
 
 
 def _up(address: int) -> int:

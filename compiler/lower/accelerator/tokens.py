@@ -106,6 +106,8 @@ class _Placer:
         }
         self._spaces[None] = _Space(-(-dram_bytes // self._grain))
         self._slots: list[Slot] = []
+        self._computes: list[int] = []
+        """Positions of compute's commands."""
         self._popped: dict[tuple[Module, Module], int] = {}
         """By consumer and producer: the last of the producer's that it has waited for."""
         self._passed: dict[Module, list[tuple[int, int]]] = {Module.LOAD: [], Module.STORE: []}
@@ -121,7 +123,8 @@ class _Placer:
                 far = Module.STORE if module is Module.LOAD else Module.LOAD
                 needed = needs.pop(far)
                 if needed != NOBODY:
-                    needs[Module.COMPUTE] = max(needs[Module.COMPUTE], self._relay(far, needed))
+                    least = needs[Module.COMPUTE]
+                    needs[Module.COMPUTE] = max(least, self._relay(far, needed, least))
             position = self._add(resident, module, needs)
             for each in accesses:
                 space = self._spaces[each.memory]
@@ -136,25 +139,42 @@ class _Placer:
             found = max(found, before(each.where, other))
         return found
 
-    def _relay(self, far: Module, needed: int) -> int:
-        """A command of compute that starts after the command `needed` of load, or of store."""
+    def _relay(self, far: Module, needed: int, least: int) -> int:
+        """A command of compute that starts after the command `needed` of load, or of store.
+
+        The best is one that has to be waited for anyway, `least`, or the next: it then pops a token
+        of `far` too. That is possible where compute has popped none since.
+        """
         passed = self._passed[far]
         at = bisect_left(passed, (needed, NOBODY))
         if at < len(passed):
             return passed[at][1]
-        return self._add(None, Module.COMPUTE, {far: needed})
+        since = passed[-1][1] if passed else NOBODY
+        free = bisect_left(self._computes, max(least, needed + 1, since + 1))
+        if least == NOBODY or free == len(self._computes):
+            return self._add(None, Module.COMPUTE, {far: needed})
+        position = self._computes[free]
+        self._pop(position, far, needed)
+        return position
+
+    def _pop(self, position: int, other: Module, needed: int) -> None:
+        """Let a command wait for another one, of a neighbour, if its module has not done so."""
+        slot = self._slots[position]
+        if needed <= self._popped.get((slot.module, other), NOBODY):
+            return
+        self._popped[slot.module, other] = needed
+        slot.pops.add(other)
+        self._slots[needed].pushes.add(slot.module)
+        if slot.module is Module.COMPUTE:
+            self._passed[other].append((needed, position))
 
     def _add(self, what: Resident | None, module: Module, needs: dict[Module, int]) -> int:
         position = len(self._slots)
-        slot = Slot(what, module)
-        self._slots.append(slot)
+        self._slots.append(Slot(what, module))
+        if module is Module.COMPUTE:
+            self._computes.append(position)
         for other, needed in needs.items():
-            if needed > self._popped.get((module, other), NOBODY):
-                self._popped[module, other] = needed
-                slot.pops.add(other)
-                self._slots[needed].pushes.add(module)
-                if module is Module.COMPUTE:
-                    self._passed[other].append((needed, position))
+            self._pop(position, other, needed)
         return position
 
     def _accesses(self, command: Command) -> tuple[_Access, ...]:
