@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hw.faults import Fault
 from hw.memories import Module, TokenQueue
+
+if TYPE_CHECKING:
+    from hw.isa.hazards.report import Race
 
 __all__ = [
     "AssemblyError",
@@ -14,6 +19,7 @@ __all__ = [
     "DeadlockError",
     "EncodingError",
     "HardwareError",
+    "HazardError",
     "ModuleWait",
     "ProgramError",
     "SynthesisError",
@@ -91,3 +97,17 @@ class DeadlockError(ProgramError):
         stuck = "; ".join(str(wait) for wait in waits)
         super().__init__(Fault.DEADLOCK, None, f"no module can ever proceed: {stuck}")
         self.waits = waits
+
+
+class HazardError(HardwareError):
+    """A program whose tokens do not order what must be ordered, or of which that is not proved.
+
+    Attributes
+    ----------
+    races
+        The pairs of instructions that nothing orders; empty where it is something else.
+    """
+
+    def __init__(self, message: str, races: Sequence[Race] = ()) -> None:
+        super().__init__(message)
+        self.races = tuple(races)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
-from hw.isa import Assembler, Module, Program, disassemble, validate
+from hw.isa import Assembler, Module, Program, disassemble, pack_uops, validate
+from hw.isa.hazards import check_hazards
 from scripts.bench.figures import Figure, print_figures
 from scripts.matmul import matmul_program
 
@@ -18,14 +20,21 @@ ROUNDS = 3
 LENGTH = 100_000
 """Instructions of a program: those of a deep network in small tiles."""
 PRODUCT = 1024
+LARGE_PRODUCT = 2048
+"""One program of its own: a proof of its order takes one that is in order."""
 
 
-def measure(config: HardwareConfig, length: int = LENGTH) -> Iterator[Figure]:
+def measure(
+    config: HardwareConfig, length: int = LENGTH, product: int = LARGE_PRODUCT
+) -> Iterator[Figure]:
     """Time what every launch does with a program, and what `tandem disasm` does."""
     products, empty = _products(config, length), _empty_pairs(config, length)
     yield _rate("fields of a program as columns", products, Program.columns, 2e6)
     yield _rate("validation, matrix products", products, validate, 1e5)
     yield _rate("validation, tokens alone", empty, validate, 3e4)
+    large, layout = matmul_program(config, product, product, product)
+    micro_ops = pack_uops(config, layout.uops)  # the image begins with them
+    yield _rate("order of a matrix product", large, partial(check_hazards, image=micro_ops), 1e4)
     yield _rate("disassembly", products, disassemble, None)
 
 

@@ -1,0 +1,126 @@
+"""The checker: a program and what is known about memory in, a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.errors import EncodingError, ProgramError
+from hw.faults import Fault
+from hw.isa.hazards.dram import Rectangles, rectangles_of
+from hw.isa.hazards.explain import race_of
+from hw.isa.hazards.order import order_of
+from hw.isa.hazards.report import Doubt, Gap, HazardReport, Overwrite, Race
+from hw.isa.hazards.walk import Walk
+from hw.isa.program import Program
+from hw.isa.validate import validate
+from hw.memories import MemoryId, Module
+
+__all__ = ["RACES_KEPT", "check_hazards"]
+
+RACES_KEPT = 100
+"""Races that a report holds at most. A program without tokens has thousands."""
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def check_hazards(
+    program: Program,
+    *,
+    image: Bytes | bytes | None = None,
+    bases: Sequence[int] = (0,) * len(MemoryId),
+    program_bytes: range | None = None,
+) -> HazardReport:
+    """Check that the tokens of `program` order all that must be ordered, in every timing.
+
+    Instructions of different modules that touch an element of an on-chip memory, or a byte of DRAM,
+    one of them writing, must be ordered by tokens (`order`, `accesses`). On-chip memory counts as
+    not loaded when the program starts. What the program does is assumed to stay inside memory.
+
+    Parameters
+    ----------
+    image
+        Memory at launch, index == physical address: it tells the micro-ops. Without it, or where
+        micro-ops are not known for another reason, GEMM and ALU become gaps of the report.
+    bases
+        The base registers, by `MemoryId`, in bytes.
+    program_bytes
+        Where the program lies, in physical bytes: no STORE may write there.
+
+    Raises
+    ------
+    ProgramError
+        An instruction is illegal, or there is no FINISH; tokens that are wrong are in the report.
+    EncodingError
+        A base register that cannot be, or an image that is no flat array of bytes.
+    """
+    token_fault = _token_fault(program)
+    columns = program.columns()
+    modules = program.modules()
+    order = order_of(columns, modules)
+    rectangles = rectangles_of(program.config, columns, bases)
+    data = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
+    if data is not None and (data.ndim != 1 or data.dtype != np.uint8):
+        raise EncodingError(
+            f"the image is an array of {data.dtype} with {data.ndim} dimensions: "
+            f"it must be a flat array of uint8"
+        )
+    walk = Walk(program.config, columns, order, rectangles, bases, data)
+    kept: list[Race] = []
+    count = 0
+    names = modules.tolist()
+    for position in order.sequence:
+        for conflict in walk.step(position, Module(names[position])):
+            count += 1
+            if len(kept) < RACES_KEPT:
+                kept.append(race_of(program, names, conflict, walk.address(conflict)))
+    walk.doubts[Doubt.BEYOND_ADDRESSES] += _beyond(rectangles, program.config.address_bits)
+    never = np.setdiff1d(np.arange(len(program)), order.sequence).tolist()
+    walk.doubts[Doubt.NEVER_STARTS] += never
+    return HazardReport(
+        token_fault=token_fault,
+        races=tuple(kept),
+        race_count=count,
+        overwrites=_overwrites(rectangles, program_bytes),
+        gaps=tuple(
+            Gap(doubt, tuple(sorted(positions)))
+            for doubt, positions in sorted(walk.doubts.items())
+            if positions
+        ),
+    )
+
+
+_TOKEN_FAULTS = (Fault.TOKEN_OVERFLOW, Fault.TOKENS_LEFT, Fault.DEADLOCK)
+
+
+def _token_fault(program: Program) -> ProgramError | None:
+    """What is wrong with the tokens of a program that is legal otherwise."""
+    try:
+        validate(program)
+    except ProgramError as error:
+        if error.fault not in _TOKEN_FAULTS:
+            raise
+        return error
+    return None
+
+
+def _beyond(rectangles: Rectangles, address_bits: int) -> list[int]:
+    """Instructions with addresses that the machine does not have: it cuts off their high bits."""
+    largest = min(1 << address_bits, np.iinfo(np.int64).max)
+    return [int(position) for position in np.flatnonzero(rectangles.end > largest)]
+
+
+def _overwrites(rectangles: Rectangles, program_bytes: range | None) -> tuple[Overwrite, ...]:
+    if not program_bytes:
+        return ()
+    begin, end = program_bytes.start, program_bytes.stop
+    meets = rectangles.stores & (rectangles.first < end) & (rectangles.end > begin)
+    found = []
+    for position in np.flatnonzero(meets):
+        starts = rectangles.row_starts(np.array([position]))
+        hit = starts[(starts < end) & (starts + rectangles.length[position] > begin)]
+        if len(hit):
+            found.append(Overwrite(int(position), max(begin, int(hit[0]))))
+    return tuple(found)

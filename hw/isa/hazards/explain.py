@@ -1,0 +1,62 @@
+"""A race in a sentence."""
+
+from __future__ import annotations
+
+from hw.isa.disasm import disassemble
+from hw.isa.hazards.accesses import Conflict
+from hw.isa.hazards.report import Race
+from hw.isa.program import Program
+from hw.memories import MemoryId, Module, TokenQueue
+
+__all__ = ["race_of"]
+
+
+def race_of(program: Program, modules: list[int], conflict: Conflict, address: int) -> Race:
+    """The race that `conflict` is; `address` is that of its place."""
+    first, second = sorted((conflict.earlier, conflict.later))
+    first_writes = conflict.later_writes == (conflict.later == first)
+    queues = _path(Module(modules[first]), Module(modules[second]))
+    where = _where(conflict.memory, address)
+    does = ("writes" if first_writes else "reads", "reads" if first_writes else "writes")
+    explanation = (
+        f"instruction {first} ({_text(program, first)}) {does[0]} {where} and "
+        f"instruction {second} ({_text(program, second)}) {does[1]} it, in no order: "
+        f"{_remedy(queues, first, second)} would order them"
+    )
+    return Race(
+        first=first,
+        second=second,
+        memory=conflict.memory,
+        address=address,
+        first_writes=first_writes,
+        second_writes=not first_writes,
+        queues=queues,
+        explanation=explanation,
+    )
+
+
+def _text(program: Program, position: int) -> str:
+    """An instruction as the disassembler shows it, without its index."""
+    line = disassemble(Program(program.config, program.word(position)))
+    return " ".join(line.split()[1:])
+
+
+def _where(memory: MemoryId | None, address: int) -> str:
+    if memory is None:
+        return f"DRAM byte {address:#x}"
+    name = "ACC/OUT" if memory is MemoryId.ACC else memory.name
+    return f"{name} element {address}"
+
+
+def _path(first: Module, second: Module) -> tuple[TokenQueue, ...]:
+    """The queues that lead from one module to another."""
+    step = 1 if second > first else -1
+    ends = {(queue.producer, queue.consumer): queue for queue in TokenQueue}
+    return tuple(ends[Module(at), Module(at + step)] for at in range(int(first), int(second), step))
+
+
+def _remedy(queues: tuple[TokenQueue, ...], first: int, second: int) -> str:
+    if len(queues) == 1:
+        return f"a token {queues[0]} from {first} or later to {second} or earlier"
+    one, other = queues
+    return f"tokens {one} from {first} or later and on by {other} to {second} or earlier"

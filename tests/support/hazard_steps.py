@@ -1,0 +1,111 @@
+"""Single instructions that meet in one place of each memory, for programs with hazards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config_files import load_config
+from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
+
+__all__ = [
+    "PLACE",
+    "TINY",
+    "Step",
+    "alu",
+    "assembler",
+    "at",
+    "gemm",
+    "image",
+    "load_acc",
+    "load_acc_8bit",
+    "load_inp",
+    "load_uop",
+    "load_wgt",
+    "reset",
+    "store",
+    "two_steps",
+]
+
+TINY = load_config("tiny")
+INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
+PLACE = 0x200
+"""A byte of DRAM that instructions meet at. Micro-ops lie at 0."""
+ELSEWHERE = 0x300
+
+
+def image() -> npt.NDArray[np.uint8]:
+    """Memory with micro-op 0 (dst 3, src 5, wgt 2) and others that are all 0."""
+    found = np.zeros(0x400, np.uint8)
+    found[:4] = np.frombuffer(pack_uops(TINY, [MicroOp(dst=3, src=5, wgt=2)]), np.uint8)
+    return found
+
+
+def assembler() -> Assembler:
+    asm = Assembler(TINY)
+    asm.load(UOP, sram=0, dram=0, columns=1)
+    return asm
+
+
+def at(memory: MemoryId, byte: int = PLACE) -> int:
+    """`dram_base` of a byte."""
+    return byte // TINY.element_bytes(memory)
+
+
+Step = Callable[[Assembler, Sequence[Module], Sequence[Module]], int]
+"""Appends one instruction, which waits for modules and signals others."""
+
+
+def load_inp(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.load(INP, sram=4, dram=at(INP), columns=2, waits_for=waits, signals=signals)
+
+
+def load_wgt(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.load(WGT, sram=1, dram=at(WGT), columns=2, waits_for=waits, signals=signals)
+
+
+def gemm(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.gemm((0, 1), waits_for=waits, signals=signals)
+
+
+def reset(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.gemm((0, 1), reset=True, waits_for=waits, signals=signals)
+
+
+def alu(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.alu(AluOp.ADD, (0, 1), imm=1, waits_for=waits, signals=signals)
+
+
+def load_acc(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.load(
+        ACC, sram=3, dram=at(ACC, ELSEWHERE), columns=1, waits_for=waits, signals=signals
+    )
+
+
+def load_acc_8bit(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    memory = MemoryId.ACC_8BIT
+    return asm.load(
+        memory, sram=2, dram=at(memory, ELSEWHERE), columns=2, waits_for=waits, signals=signals
+    )
+
+
+def load_uop(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.load(UOP, sram=1, dram=at(UOP), columns=1, waits_for=waits, signals=signals)
+
+
+def store(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+    return asm.store(sram=3, dram=at(MemoryId.OUT), columns=1, waits_for=waits, signals=signals)
+
+
+def two_steps(first: Step, second: Step, queues: tuple[TokenQueue, ...]) -> Program:
+    """`first`, `second`, and tokens through `queues`, with an empty instruction between two."""
+    asm = assembler()
+    first(asm, (), [queue.consumer for queue in queues[:1]])
+    for before, after in pairwise(queues):
+        asm.nop(after.producer, waits_for=before.producer, signals=after.consumer)
+    second(asm, [queue.producer for queue in queues[-1:]], ())
+    asm.finish()
+    return asm.build()
