@@ -90,6 +90,31 @@ class TensorInstruction:
     steps: tuple[Step, ...]
     features: frozenset[Feature] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Raises `LoweringError` for operands that do not lie where the machine looks for them."""
+        (output,) = self.function.outputs
+        for each in self.steps:
+            self._check("the output", each.dst, Scope.ACC)
+            if each.dst != output.name:
+                raise LoweringError(f"{self.name} changes {each.dst}; its output is {output.name}")
+            if isinstance(each, GemmStep):
+                self._check("src of a GEMM", each.src, Scope.INP)
+                self._check("wgt of a GEMM", each.wgt, Scope.WGT)
+            elif isinstance(each, AluStep) and isinstance(each.src, str):
+                self._check("an operand of the ALU", each.src, Scope.ACC)
+        if self.start is not None:
+            self._check("where it starts from", self.start, Scope.ACC)
+
+    def _check(self, what: str, name: str, scope: Scope) -> None:
+        found = {each.name: each.scope for each in (*self.function.inputs, *self.function.outputs)}
+        if name not in found:
+            names = ", ".join(found)
+            raise LoweringError(f"{self.name} has no parameter {name}; it has {names}")
+        if found[name] is not scope:
+            raise LoweringError(
+                f"{self.name}: {name}, {what}, is in {found[name].value}, not in {scope.value}"
+            )
+
     @property
     def name(self) -> str:
         """As programs call it."""
@@ -148,9 +173,9 @@ def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
 
 
 def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
-    """The instruction that `immediate` or `fill` calls so."""
-    found = re.fullmatch(r"(?:fill|alu_([a-z]+)_imm)_(m?)([0-9]+)", name)
-    if found is None:
+    """The instruction that `immediate` or `fill` calls so; they may refuse its number."""
+    found = re.fullmatch(r"(?:fill|alu_([a-z]+)_imm)_(m?)(0|[1-9][0-9]*)", name)
+    if found is None or name.endswith("_m0"):
         return None
     op, minus, digits = found.groups()
     value = -int(digits) if minus else int(digits)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.ir.expr import Cast, Const, Expr, Load, Select
+from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Store
 from compiler.lower.accelerator.forms import Env, Form
-from compiler.lower.accelerator.nests import Box, Nest, Tests, within
-from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, pieces
+from compiler.lower.accelerator.nests import NEVER, Box, Nest, Tests, within
+from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, may_overlap, pieces
 from compiler.lower.conditions import parts
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -76,6 +76,8 @@ class CopyPlan:
         store = nest.leaf
         assert isinstance(store, Store)
         value, inside = _unpadded(store)
+        if value == Const(0, store.buffer.dtype) and store.buffer.scope is not Scope.GLOBAL:
+            return CopyPlan._all_zeros(nest, store, config)
         load = value.operand if isinstance(value, Cast) else value
         if not isinstance(load, Load):
             raise LoweringError(f"{_what(store)} is no copy: tensorize what computes")
@@ -115,13 +117,30 @@ class CopyPlan:
         lanes = lanes_of(memory, config)
         return CopyPlan(nest, chip, dram, memory, chip_at, dram_at, tests, unrolled, lanes)
 
+    @staticmethod
+    def _all_zeros(nest: Nest, store: Store, config: HardwareConfig) -> CopyPlan:
+        """Padding and nothing else: no turn has an element in DRAM."""
+        buffer = store.buffer
+        memory = _MEMORIES.get((buffer.scope, buffer.dtype))
+        if memory is None:
+            raise LoweringError(
+                f"{_what(store)} is zeros of {buffer.dtype} in {buffer.scope.value}: inp and wgt "
+                f"take int8, acc takes int32"
+            )
+        at = Form.of(flat_address(buffer, store.indices))
+        lanes = lanes_of(memory, config)
+        unrolled = at.needs(nest.names)
+        return CopyPlan(nest, buffer, buffer, memory, at, at, NEVER, unrolled, lanes)
+
     def at(self, env: Env, *, loose: bool = False) -> Iterator[Piece | Zeros]:
         """The pieces of one turn; addresses count elements from either buffer's first one.
 
-        `loose`: nothing that is of use lies between rows on chip.
+        `loose`: nobody uses what this leaves out of the buffer, or of its thread's slice of it.
         """
-        for inner, box in self.nest.boxes(env, self.unrolled):
-            yield from self._pieces(inner, box, loose)
+        boxes = list(self.nest.boxes(env, self.unrolled))
+        for inner, box in boxes:
+            # One box must not put zeros on what another brought.
+            yield from self._pieces(inner, box, loose and len(boxes) == 1)
 
     def _pieces(self, env: Env, box: Box, loose: bool) -> Iterator[Piece | Zeros]:
         chip, chip_steps = self.chip_at.at(env)
@@ -144,11 +163,28 @@ class CopyPlan:
             self._refuse("copies begin inside of one")
         if inner != self.lanes:
             self._refuse(f"{inner} values of each are copied")
+        if may_overlap((each.extent, self._written(each)) for each in outer):
+            self._refuse("some are written several times in one turn of the loops around")
         scaled = [
             replace(each, sram=each.sram // self.lanes, dram=each.dram // self.lanes)
             for each in outer
         ]
-        yield from pieces(scaled, chip // self.lanes, dram // self.lanes, loose=loose)
+        at = chip // self.lanes
+        yield from pieces(scaled, at, dram // self.lanes, loose=self._slice(at) if loose else None)
+
+    def _written(self, axis: Axis) -> int:
+        return axis.dram if self.memory is MemoryId.OUT else axis.sram
+
+    def _slice(self, at: int) -> range:
+        """The thread's elements of the buffer, of which `at` is one."""
+        assert isinstance(self.nest.leaf, Store)
+        size = self.chip.size // self.lanes
+        for index, extent in zip(self.nest.leaf.indices, self.chip.shape, strict=True):
+            if not isinstance(index, Var) or index.name in self.nest.names:
+                break
+            size //= extent
+        first = at // size * size
+        return range(first, first + size)
 
     def _parted(self, axes: list[Axis]) -> tuple[int, list[Axis]]:
         """How many values lie together, and the axes along which elements lie."""

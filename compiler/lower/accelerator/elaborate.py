@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer
+from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.lower.accelerator.commands import Command, Copy, Origin
 from compiler.lower.accelerator.copies import CopyPlan
@@ -54,6 +54,12 @@ def elaborate(
     CapacityError
         Where buffers do not fit.
     """
+    for each in (*function.inputs, *function.outputs):
+        if each.scope is not Scope.GLOBAL:
+            raise LoweringError(
+                f"{each.name} of {function.name} lies in {each.scope.value}: inputs and outputs "
+                f"lie in global"
+            )
     return _Elaborator(function, target, dram, chip).part(function.body)({})
 
 

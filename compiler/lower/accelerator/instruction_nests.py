@@ -71,8 +71,10 @@ def written_whole(buffer: Buffer, body: Stmt) -> bool:
         return False
     stmt, around = writers[0]
     store = leaf(stmt)
-    return isinstance(store, Store) and all(
-        each.kind is LoopKind.UNROLLED and each.var in store.indices for each in around
+    return (
+        isinstance(store, Store)
+        and all(each.kind is LoopKind.UNROLLED for each in around)
+        and {each.var for each in around} == set(store.indices[: len(around)])
     )
 
 

@@ -12,7 +12,7 @@ from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, 
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region
 from compiler.lower.accelerator.commands import Compute, Ints, Origin
-from compiler.lower.accelerator.copies import flat_address
+from compiler.lower.accelerator.copies import flat_address, lanes_of
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
 from compiler.lower.accelerator.nests import Box, Nest
@@ -67,7 +67,7 @@ class InvocationPlan:
             for parameter, region in zip(
                 parameters,
                 (
-                    _checked(function.name, parameter, region)
+                    _checked(function.name, parameter, region, target)
                     for parameter, region in zip(parameters, nest.leaf.operands, strict=True)
                 ),
                 strict=True,
@@ -213,8 +213,17 @@ class _Apart:
             )
 
 
-def _checked(instruction: str, parameter: Buffer, region: Region) -> Region:
-    """A region, if it is an element: values that lie together."""
+def _checked(
+    instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
+) -> Region:
+    """A region, if it is an element of its memory: values that lie together."""
+    memory = target.memory(parameter.scope)
+    lanes = parameter.size if memory is None else lanes_of(memory, target.config)
+    if parameter.size != lanes:
+        raise LoweringError(
+            f"{instruction}: {parameter.name} {list(parameter.shape)} has {parameter.size} values; "
+            f"an element of {parameter.scope.value} has {lanes}"
+        )
     if region.buffer.scope is not parameter.scope:
         raise LoweringError(
             f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "

@@ -15,7 +15,7 @@ from compiler.ir.visit import variables
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.conditions import parts
 
-__all__ = ["Box", "Nest", "Tests", "within"]
+__all__ = ["NEVER", "Box", "Nest", "Tests", "within"]
 
 Box = dict[str, tuple[int, int]]
 """For each loop, the first turn and the one behind the last."""
@@ -31,6 +31,10 @@ class Tests:
     def of(conditions: tuple[Expr, ...]) -> Tests:
         """Comparisons of indices; others are refused."""
         return Tests(tuple(each for test in conditions for each in _sums(test)))
+
+
+NEVER = Tests((Form((), (), -1),))
+"""What does not hold in any turn."""
 
 
 def _sums(test: Expr) -> Iterator[Form]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
-__all__ = ["Axis", "Piece", "Zeros", "pieces"]
+__all__ = ["Axis", "Piece", "Zeros", "may_overlap", "pieces"]
 
 LONGEST_PAD = 15
 LONGEST_STRIDE = (1 << 16) - 1
@@ -59,7 +59,7 @@ class Zeros:
 
 
 def pieces(
-    axes: list[Axis], sram: int, dram: int, *, loose: bool = False
+    axes: list[Axis], sram: int, dram: int, *, loose: range | None = None
 ) -> Iterator[Piece | Zeros]:
     """The pieces of a copy, in the order of their addresses on chip.
 
@@ -68,15 +68,17 @@ def pieces(
     sram, dram
         Where element 0 along each axis lies, padding or not.
     loose
-        What lies between two rows on chip is of no use to anybody: zeros may be put there, so that
-        one LOAD brings many rows.
+        Elements on chip of which nobody uses those that the copy leaves out: zeros may be put
+        there, so that one LOAD brings many rows that do not touch each other.
     """
     joined = _joined(axes)
     x = Axis(1, 0, 1, 1, 1)
     if joined and joined[0].sram == 1 and joined[0].dram == 1:
         x = joined.pop(0)
-    if joined and loose and 0 < joined[0].sram - x.high <= LONGEST_PAD:
-        x = replace(x, extent=joined[0].sram)
+    if joined and loose is not None:
+        moved = _stretched(x, joined, range(loose.start - sram, loose.stop - sram))
+        sram, dram = sram + x.low - moved.low, dram + x.low - moved.low
+        x = moved
     y = Axis(1, 0, 1, x.extent, 0)
     if joined and joined[0].sram == x.extent and 0 <= joined[0].dram <= LONGEST_STRIDE:
         y = joined.pop(0)
@@ -88,6 +90,29 @@ def pieces(
             yield from _rectangle(y, x, at, source)
         else:
             yield Zeros(at, y.extent * x.extent)
+
+
+def may_overlap(steps: Iterable[tuple[int, int]]) -> bool:
+    """Whether two turns of loops may mean the same place: extents, and steps of either sign."""
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
+        if step <= reach:
+            return True
+        reach += step * (extent - 1)
+    return False
+
+
+def _stretched(x: Axis, outer: list[Axis], loose: range) -> Axis:
+    """`x` with zeros around it, as long as from one of its rows to the next; as it is where they
+    have no room. `loose` counts from its first element."""
+    row = outer[0].sram
+    behind = sum((each.extent - 1) * each.sram for each in outer) + row
+    # Zeros behind the last row may be others' elements: then there are more in front of each.
+    front = max(0, behind - loose.stop)
+    low, high = x.low + front, x.high + front
+    fits = -front >= loose.start and high <= row and max(low, row - high) <= LONGEST_PAD
+    nested = all(b.sram >= a.sram * a.extent for a, b in pairwise(outer))
+    return replace(x, extent=row, low=low, high=high) if fits and nested else x
 
 
 def _joined(axes: list[Axis]) -> list[Axis]:

@@ -52,18 +52,19 @@ class _Memory:
         return at
 
     def make_room(self, kernel: Kernel, keep: set[Kernel]) -> int | None:
-        """A place for a kernel; None if those to `keep` leave no room."""
-        evictable = [each for each in self.begins if each not in keep]
-        while (at := self._gap(len(kernel))) is None:
+        """A place for a kernel; None, and nothing goes, if those to `keep` leave no room."""
+        left = dict(self.begins)
+        evictable = [each for each in left if each not in keep]
+        while (at := self._gap(left, len(kernel))) is None:
             if not evictable:
                 return None
-            del self.begins[evictable.pop(0)]
-        self.begins[kernel] = at
+            del left[evictable.pop(0)]
+        self.begins = {**left, kernel: at}
         return at
 
-    def _gap(self, size: int) -> int | None:
+    def _gap(self, begins: dict[Kernel, int], size: int) -> int | None:
         at = 0
-        for kernel, begin in sorted(self.begins.items(), key=lambda each: each[1]):
+        for kernel, begin in sorted(begins.items(), key=lambda each: each[1]):
             if begin - at >= size:
                 return at
             at = begin + len(kernel)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Var
-from compiler.ir.linear import linear
+from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Seq, Stmt
 from compiler.ir.visit import map_children, variables
 from compiler.target import AcceleratorTarget
@@ -123,11 +123,13 @@ def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorT
 
 def _names_elements(var: Var, loops: list[Var], region: Region) -> bool:
     """Whether different values of a loop mean different boxes, whatever the other loops do."""
-    others = {each.name for each in loops} - {var.name}
-    return any(
-        abs(linear(low).factor(var)) >= extent and not variables(low) & others
-        for low, extent in zip(region.lower, region.shape, strict=True)
-    )
+    names = {each.name for each in loops}
+    for low, extent in zip(region.lower, region.shape, strict=True):
+        total = linear(low)
+        rest = total.plus(Linear.atom(var), -total.factor(var)).expr()
+        if abs(total.factor(var)) >= extent and not variables(rest) & names:
+            return True
+    return False
 
 
 def mentions(stmt: Stmt, buffer: str) -> bool:

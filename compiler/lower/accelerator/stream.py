@@ -126,9 +126,11 @@ class Stream:
     def dump(self) -> dict[str, str]:
         """Each stage as text, by name."""
         found: dict[str, str] = {}
-        for operator, lowered in self.programs:
-            found[f"{operator.program.name}: schedule"] = text(operator.program)
-            found[f"{operator.program.name}: lowered"] = text(lowered)
+        for number, (operator, lowered) in enumerate(self.programs):
+            name = operator.program.name
+            name = f"{name} ({number})" if f"{name}: schedule" in found else name
+            found[f"{name}: schedule"] = text(operator.program)
+            found[f"{name}: lowered"] = text(lowered)
         found["commands"] = "\n".join(_slot_text(each) for each in self.slots)
         found["instructions"] = disassemble(self.program)
         return found
@@ -152,12 +154,13 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
     """
     lowered = [lower(each.program, accelerator_passes(target)) for each in operators]
     tensors, end = _places(operators, lowered, target)
-    zeros = _up(end)
-    dram_uops = zeros + PAGE
+    grain = _grain(target)
+    zeros = end
+    dram_uops = zeros + grain
     commands: list[Command] = []
     footprints = Footprints(target.config)
     for number, (operator, function) in enumerate(zip(operators, lowered, strict=True)):
-        dram = Dram(_addresses(operator, function, tensors), zeros, PAGE)
+        dram = Dram(_addresses(operator, function, tensors), zeros, grain)
         chip = ChipMemory(target.config, from_top=bool(number % 2))
         found = list(elaborate(function, target, dram, chip))
         commands += late_resets(drop_unused_loads(found, footprints), footprints)
@@ -165,7 +168,7 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
     size = target.config.element_bytes(MemoryId.UOP)
     residents = list(keep_kernels(commands, store, target.config, dram_uops // size))
     uops = encode_kernels(store, target.config)
-    memory_bytes = _up(dram_uops + len(uops))
+    memory_bytes = _up(dram_uops + len(uops), grain)
     slots = place_tokens(residents, footprints, memory_bytes)
     program = encode_stream(slots, target.config)
     origins = [None if each.what is None else each.what.command.origin for each in slots]
@@ -173,7 +176,7 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
         target=target,
         program=program,
         tensors=tensors,
-        constants={zeros: bytes(PAGE), dram_uops: uops},
+        constants={zeros: bytes(grain), dram_uops: uops},
         memory_bytes=memory_bytes,
         origins=(*origins, None),
         slots=tuple(slots),
@@ -192,8 +195,13 @@ def _check_order(stream: Stream) -> None:
         raise LoweringError(message) from error
 
 
-def _up(address: int) -> int:
-    return -(-address // PAGE) * PAGE
+def _grain(target: AcceleratorTarget) -> int:
+    """Tensors begin at multiples of this: pages, and whole elements of every memory."""
+    return max(PAGE, *(target.config.element_bytes(each) for each in MemoryId))
+
+
+def _up(address: int, grain: int) -> int:
+    return -(-address // grain) * grain
 
 
 def _global_buffers(function: Function) -> list[Buffer]:
@@ -218,12 +226,19 @@ def _places(
     places: dict[str, Place] = {}
     end = 0
     for operator, function in zip(operators, lowered, strict=True):
-        for buffer in _global_buffers(function):
+        buffers = _global_buffers(function)
+        unknown = operator.tensors.keys() - {each.name for each in buffers}
+        if unknown:
+            raise LoweringError(
+                f"{operator.program.name} has no buffer {', '.join(sorted(unknown))}; it has "
+                f"{', '.join(each.name for each in buffers)}"
+            )
+        for buffer in buffers:
             name = _name(operator, buffer)
             known = places.get(name)
             if known is None:
                 places[name] = Place(end, buffer)
-                end = _up(end + places[name].size)
+                end = _up(end + places[name].size, _grain(target))
             elif (known.buffer.shape, known.buffer.dtype) != (buffer.shape, buffer.dtype):
                 raise LoweringError(
                     f"{name} is {known.buffer.dtype}{list(known.buffer.shape)}, and "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.accelerator.epilogue import DATA_AXES, Pass, epilogue
+from compiler.operators.accelerator.epilogue import DATA_AXES, Pass, Step, epilogue
 from compiler.operators.checks import refuse, show
 from compiler.operators.pad import pad
 from compiler.operators.window import windows
@@ -31,7 +31,7 @@ class PackedConv2d:
     sums
         int32[N, OC, OH, OW, B, L].
     passes
-        What follows them, and the names of the stages that do it.
+        What follows them, with the names of the stages that do it.
     output
         int8 of the same shape.
     """
@@ -40,7 +40,7 @@ class PackedConv2d:
     weight: Tensor
     padded: Tensor
     sums: Tensor
-    passes: tuple[tuple[str, Pass], ...]
+    passes: tuple[Step, ...]
     output: Tensor
     strides: tuple[int, int]
     dilation: tuple[int, int]
@@ -96,13 +96,13 @@ def packed_conv2d(
 
     shape = (n, outputs, rows.count, columns.count, batch, lanes)
     sums = compute(shape, element, f"{name}_sum", DATA_AXES)
-    output, stages = epilogue(sums, passes, name)
+    output, steps = epilogue(sums, passes, name)
     return PackedConv2d(
         data,
         weight,
         padded,
         sums,
-        tuple(zip(stages, passes, strict=True)),
+        steps,
         output,
         (rows.stride, columns.stride),
         (rows.dilation, columns.dilation),

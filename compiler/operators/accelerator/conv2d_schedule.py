@@ -6,10 +6,11 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import fill, gemm
 from compiler.ir.buffer import Scope
 from compiler.operators.accelerator.conv2d import PackedConv2d
+from compiler.operators.accelerator.epilogue import operands_of
 from compiler.operators.accelerator.passes_schedule import place_passes, tensorize_passes
 from compiler.operators.accelerator.tiling import Order, Tiling
 from compiler.target import AcceleratorTarget
-from compiler.te import Schedule, Tensor
+from compiler.te import Schedule
 
 __all__ = ["conv2d_schedule"]
 
@@ -34,7 +35,7 @@ def conv2d_schedule(conv: PackedConv2d, tiling: Tiling, target: AcceleratorTarge
         For threads along the axis that what stays on chip is for.
     """
     out, sums = conv.output.name, conv.sums.name
-    inputs = (conv.data, conv.weight, *_operands(conv))
+    inputs = (conv.data, conv.weight, *operands_of(each for _, each in conv.passes))
     schedule = Schedule.of(conv.output, inputs=inputs)
     for axis, size in (("oc", tiling.oc), ("y", tiling.y), ("x", tiling.x)):
         schedule = schedule.split(out, axis, size, (f"{axis}_o", f"{axis}_i"))
@@ -57,11 +58,6 @@ def conv2d_schedule(conv: PackedConv2d, tiling: Tiling, target: AcceleratorTarge
     return schedule.tensorize(sums, "b", gemm(config).function).tensorize(
         f"{sums}_init", "b", fill(config, 0).function
     )
-
-
-def _operands(conv: PackedConv2d) -> tuple[Tensor, ...]:
-    found = [each.operand for _, each in conv.passes if isinstance(each.operand, Tensor)]
-    return tuple({each.name: each for each in found}.values())
 
 
 def _outer(tiling: Tiling) -> tuple[str, ...]:

@@ -2,49 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from compiler.intrinsics.accelerator import immediate, two_operands
 from compiler.ir.buffer import Scope
-from compiler.operators.accelerator.epilogue import Pass
+from compiler.operators.accelerator.epilogue import Step, operand_stage, steps_of
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, Tensor
 
-__all__ = ["place_passes", "tensorize_passes"]
+__all__ = ["OperandCounts", "place_passes", "tensorize_passes"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandCounts:
+    """How many operands of passes lie in ACC.
+
+    Attributes
+    ----------
+    channels
+        Those with a number for each channel.
+    elements
+        Those with a number for each element.
+    """
+
+    channels: int
+    elements: int
+
+    @staticmethod
+    def of(steps: Sequence[Step]) -> OperandCounts:
+        """Of passes and of those on their operands."""
+        every = [each for _, each in _all_steps(steps) if isinstance(each.operand, Tensor)]
+        channels = {each.operand for each in every if not each.whole}
+        return OperandCounts(len(channels), sum(each.whole for each in every))
 
 
 def place_passes(
-    schedule: Schedule, passes: Sequence[tuple[str, Pass]], output: Tensor
+    schedule: Schedule, steps: Sequence[Step], output: Tensor, *, resident: bool = True
 ) -> Schedule:
     """Each pass at the output's loop `thread`, its operand with it.
 
-    Numbers for each channel are loaded once, in front of everything; operands for each element with
-    the tile that needs them.
+    Operands for each element are loaded with the tile that needs them; those for each channel once,
+    in front of everything, or with `resident` False with the tile as well.
     """
-    for stage, _ in reversed(passes):
+    for stage in reversed(list(_stages(steps))):
         schedule = schedule.set_scope(stage, Scope.ACC).compute_at(stage, output.name, "thread")
     readers: dict[str, list[str]] = {}
-    operands: dict[str, Tensor] = {}
-    for stage, each in passes:
-        if isinstance(each.operand, Tensor):
+    for stage, each in _all_steps(steps):
+        if isinstance(each.operand, Tensor) and not each.whole:
             readers.setdefault(each.operand.name, []).append(stage)
-            operands[each.operand.name] = each.operand
     for name, stages in readers.items():
         copy = f"{output.name}_{name}"
         schedule = schedule.cache_read(name, tuple(stages), Scope.ACC, copy)
-        if len(operands[name].shape) > 3:
+        if not resident:
             schedule = schedule.compute_at(copy, output.name, "thread")
     return schedule
 
 
 def tensorize_passes(
-    schedule: Schedule, passes: Sequence[tuple[str, Pass]], target: AcceleratorTarget
+    schedule: Schedule, steps: Sequence[Step], target: AcceleratorTarget
 ) -> Schedule:
     """Each pass by the instruction of its operation. Comes last: then loops stay as they are."""
-    for stage, each in passes:
+    for stage, each in _all_steps(steps):
         if isinstance(each.operand, int):
             instruction = immediate(target.config, each.op, each.operand)
         else:
             instruction = two_operands(target.config, each.op)
         schedule = schedule.tensorize(stage, "b", instruction.function)
     return schedule
+
+
+def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """The passes and those on their operands, in their order."""
+    for stage, each in steps:
+        yield from _all_steps(steps_of(each.before, operand_stage(stage)))
+        yield stage, each
+
+
+def _stages(steps: Sequence[Step]) -> Iterator[str]:
+    """All stages that make accumulators, each after what it reads."""
+    for stage, each in steps:
+        if each.whole:
+            operand = operand_stage(stage)
+            yield operand
+            yield from _stages(steps_of(each.before, operand))
+        yield stage

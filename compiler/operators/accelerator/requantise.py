@@ -1,0 +1,58 @@
+"""Requantisation as passes of the epilogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.ir.dtypes import INT32
+from compiler.operators.accelerator.epilogue import Pass
+from compiler.operators.accelerator.packing import pack_channels
+from compiler.quantise import RequantSpec
+from compiler.te import placeholder
+from hw.config import HardwareConfig
+
+__all__ = ["RequantPasses", "requantise"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequantPasses:
+    """What a requantisation is on the ALU.
+
+    Attributes
+    ----------
+    passes
+        Operations, in order.
+    values
+        The numbers for each channel that they read, int32[O / L, B, L], by the tensors' names.
+    """
+
+    passes: tuple[Pass, ...]
+    values: dict[str, npt.NDArray[np.generic]]
+
+
+def requantise(
+    spec: RequantSpec, channels: int, config: HardwareConfig, name: str
+) -> RequantPasses:
+    """The passes of the base instruction set that do what `spec` says.
+
+    Parameters
+    ----------
+    channels
+        Output channels; where `spec` has a number for each, as many. They are padded to blocks.
+    name
+        Tensors are called `{name}_0` and so on, by the pass that reads them.
+    """
+    passes, values = [], {}
+    for number, step in enumerate(spec.steps()):
+        if isinstance(step.operand, int):
+            passes.append(Pass(step.op, step.operand))
+            continue
+        each = np.array(step.operand, dtype=np.int32)
+        packed = pack_channels(np.broadcast_to(each, (channels,)).copy(), config)
+        operand = placeholder(packed.shape, INT32, f"{name}_{number}")
+        values[operand.name] = packed
+        passes.append(Pass(step.op, operand))
+    return RequantPasses(tuple(passes), values)

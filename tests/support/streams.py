@@ -1,0 +1,84 @@
+"""From operators to what an engine makes of their tensors, with every check on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.isa.hazards import check_hazards
+from sim.engine import Launch
+from sim.engines import make_engine
+from sim.fill import fill_on_chip
+from sim.memory import place
+from sim.result import Result
+from sim.timing import parse_memory
+
+__all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
+
+Array = npt.NDArray[np.generic]
+
+JUNK = 0xA5
+"""Every byte on chip before the stream starts: reading what nobody wrote shows."""
+
+
+def stream_of(schedule: Schedule, config: HardwareConfig) -> Stream:
+    """A stream of one operator, whose tensors keep their names."""
+    return compile_stream([Operator(schedule.program, {})], AcceleratorTarget.of(config))
+
+
+def run_schedule(
+    schedule: Schedule, config: HardwareConfig, values: Mapping[str, Array], engine: str
+) -> Array:
+    """The output of a program with one."""
+    (output,) = schedule.program.outputs
+    outputs, _ = run_stream(stream_of(schedule, config), values, engine)
+    return outputs[output.name]
+
+
+def run_stream(
+    stream: Stream, values: Mapping[str, Array], engine: str = "functional", memory: str = "fast"
+) -> tuple[dict[str, Array], Result]:
+    """Prove that tokens order the stream, and run it on a machine whose memories hold junk.
+
+    Parameters
+    ----------
+    values
+        Tensors by name; the others are zero.
+    engine, memory
+        As the command line calls them.
+
+    Returns
+    -------
+    tuple
+        Every tensor that an operator computes, by name, and the engine's result. All other memory
+        is as it was: that is checked.
+    """
+    config = stream.target.config
+    image = stream.image(values)
+    dram, address = place(image, stream.program)
+    end = address + len(stream.program) * INSTRUCTION_BYTES
+    check_hazards(stream.program, image=dram, program_bytes=range(address, end)).raise_if_any()
+    machine = make_engine(engine, config, parse_memory(memory))
+    try:
+        fill_on_chip(machine, JUNK)
+        result = machine.launch(stream.program, dram, Launch(address=address))
+    finally:
+        machine.close()
+    names = [
+        operator.tensors.get(output.name, output.name)
+        for operator, _ in stream.programs
+        for output in operator.program.outputs
+    ]
+    untouched = np.ones(len(image), dtype=np.bool_)
+    for name in names:
+        place_of_it = stream.tensors[name]
+        untouched[place_of_it.address : place_of_it.address + place_of_it.size] = False
+    np.testing.assert_array_equal(dram[: len(image)][untouched], image[untouched])
+    return {name: stream.read(dram, name) for name in names}, result
