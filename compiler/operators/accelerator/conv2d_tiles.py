@@ -24,11 +24,12 @@ def usage(shape: ConvShape, tiling: Tiling) -> dict[MemoryId, int]:
     size = tiling.oc * tiling.y * tiling.x
     image = shape.rows(tiling.y) * shape.columns(tiling.x)
     weights = tiling.oc * shape.taps
+    steps = threads * tiling.ic
     operands = shape.element_operands * threads * size + shape.channel_operands * shape.oc
     return {
         MemoryId.ACC: threads * size + operands,
-        MemoryId.INP: image * (shape.ic if tiling.order is Order.IMAGE else threads * tiling.ic),
-        MemoryId.WGT: weights * (shape.ic if tiling.order is Order.WEIGHTS else threads * tiling.ic),
+        MemoryId.INP: image * (shape.ic if tiling.order is Order.IMAGE else steps),
+        MemoryId.WGT: weights * (shape.ic if tiling.order is Order.WEIGHTS else steps),
         MemoryId.UOP: threads * (_kernel(shape, tiling) + 4),
     }
 
