@@ -1,10 +1,10 @@
 """Dependence tokens, from what commands touch on chip and in DRAM.
 
 For each ordered pair of neighbouring modules, producer and consumer: what a command needs is the
-last command of the producer that it depends on. It pops a token only where that is later than
-anything its module has popped for, and that command of the producer pushes one. Queues are in
-order, so the k-th pop meets the k-th push, one pop covers all that came before, and every edge
-points forward: no such stream can deadlock.
+last command of the producer that it depends on. It pops a token only where no token so far, by
+whatever way, makes sure that this one is complete, and then that command pushes one. Queues are in
+order and needs only grow, so the k-th pop meets the k-th push, one pop covers all that came before,
+and every edge points forward: no such stream can deadlock.
 
 Load and store are not neighbours. What they need of each other, through DRAM, compute passes on: a
 command of it between them that waits for the one anyway and is waited for by the other, or an empty
@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,11 @@ from hw.memories import MemoryId, Module
 __all__ = ["Slot", "place_tokens"]
 
 NOBODY = -1
+
+_Clock: TypeAlias = tuple[int, int, int]
+"""For each module the last command that is certainly complete; all before it are too."""
+
+_NOTHING: _Clock = (NOBODY, NOBODY, NOBODY)
 
 
 @dataclass(slots=True)
@@ -108,8 +114,9 @@ class _Placer:
         self._slots: list[Slot] = []
         self._computes: list[int] = []
         """Positions of compute's commands."""
-        self._popped: dict[tuple[Module, Module], int] = {}
-        """By consumer and producer: the last of the producer's that it has waited for."""
+        self._clocks: list[_Clock] = []
+        """For each command, what is complete when it starts."""
+        self._last: dict[Module, int] = {}
         self._passed: dict[Module, list[tuple[int, int]]] = {Module.LOAD: [], Module.STORE: []}
         """For each neighbour of compute: what compute has waited for, and since which command."""
 
@@ -121,9 +128,8 @@ class _Placer:
             needs = {each: self._needed(accesses, each) for each in Module if each is not module}
             if module is not Module.COMPUTE:
                 far = Module.STORE if module is Module.LOAD else Module.LOAD
-                needed = needs.pop(far)
-                if needed != NOBODY:
-                    least = needs[Module.COMPUTE]
+                needed, least = needs.pop(far), needs[Module.COMPUTE]
+                if needed > self._after(self._clock_of(module), least)[far]:
                     needs[Module.COMPUTE] = max(least, self._relay(far, needed, least))
             position = self._add(resident, module, needs)
             for each in accesses:
@@ -155,14 +161,16 @@ class _Placer:
             return self._add(None, Module.COMPUTE, {far: needed})
         position = self._computes[free]
         self._pop(position, far, needed)
+        for later in self._computes[free + 1 :]:
+            self._clocks[later] = self._after(self._clocks[later], needed)
         return position
 
     def _pop(self, position: int, other: Module, needed: int) -> None:
-        """Let a command wait for another one, of a neighbour, if its module has not done so."""
-        slot = self._slots[position]
-        if needed <= self._popped.get((slot.module, other), NOBODY):
+        """Let a command wait for another one, of a neighbour, if it does not do so already."""
+        slot, clock = self._slots[position], self._clocks[position]
+        if needed <= clock[other]:
             return
-        self._popped[slot.module, other] = needed
+        self._clocks[position] = self._after(clock, needed)
         slot.pops.add(other)
         self._slots[needed].pushes.add(slot.module)
         if slot.module is Module.COMPUTE:
@@ -171,11 +179,28 @@ class _Placer:
     def _add(self, what: Resident | None, module: Module, needs: dict[Module, int]) -> int:
         position = len(self._slots)
         self._slots.append(Slot(what, module))
+        self._clocks.append(self._clock_of(module))
         if module is Module.COMPUTE:
             self._computes.append(position)
-        for other, needed in needs.items():
+        self._last[module] = position
+        # The latest first: what it has waited for need not be waited for again.
+        for other, needed in sorted(needs.items(), key=lambda each: -each[1]):
             self._pop(position, other, needed)
         return position
+
+    def _clock_of(self, module: Module) -> _Clock:
+        """What the next command of a module knows to be complete without any token."""
+        last = self._last.get(module)
+        return _NOTHING if last is None else self._clocks[last]
+
+    def _after(self, clock: _Clock, position: int) -> _Clock:
+        """What is known to be complete besides, when a command of another module is."""
+        if position == NOBODY:
+            return clock
+        known = list(map(max, clock, self._clocks[position]))
+        module = self._slots[position].module
+        known[module] = max(known[module], position)
+        return known[0], known[1], known[2]
 
     def _accesses(self, command: Command) -> tuple[_Access, ...]:
         touched = self._footprints.of(command)
