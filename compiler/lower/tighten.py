@@ -33,8 +33,9 @@ class TightenLoops:
         for C.i_i in min(16, 50 - C.i_o * 16):
           C[C.i_o * 16 + C.i_i] = 0.0
 
-    Vectorized and unrolled loops need their extent to be a number, and keep the condition; so do
-    loops whose extent would differ from lane to lane of a vectorized one around them.
+    Vectorized and unrolled loops and virtual threads need their extent to be a number, and keep the
+    condition; so do loops whose extent would differ from lane to lane of a vectorized one around
+    them.
     """
 
     name: str = "tighten-loops"
@@ -44,6 +45,9 @@ class TightenLoops:
         return replace(function, body=_tighten(function.body, {}, frozenset()))
 
 
+_NUMBERS = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.VIRTUAL_THREAD)
+
+
 def _tighten(stmt: Stmt, ranges: Ranges, lanes: frozenset[str]) -> Stmt:
     """`lanes`: the variables of vectorized loops around."""
     if not isinstance(stmt, For):
@@ -51,7 +55,7 @@ def _tighten(stmt: Stmt, ranges: Ranges, lanes: frozenset[str]) -> Stmt:
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
     is_lane = stmt.kind is LoopKind.VECTORIZED
     body = _tighten(stmt.body, inside, lanes | {stmt.var.name} if is_lane else lanes)
-    if stmt.kind in (LoopKind.VECTORIZED, LoopKind.UNROLLED) or not isinstance(body, If):
+    if stmt.kind in _NUMBERS or not isinstance(body, If):
         return replace(stmt, body=body)
     extent, kept = stmt.extent, []
     for test in parts(body.condition):

@@ -10,7 +10,7 @@ from compiler.operators.broadcast import FLOATS, NUMBERS
 from compiler.operators.checks import refuse, show, typed
 from compiler.operators.pad import pad
 from compiler.operators.reduce import reduce_max, reduce_mean
-from compiler.operators.window import SPATIAL, Window, windows
+from compiler.operators.window import SPATIAL, Window, sees_data, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
@@ -49,7 +49,7 @@ def max_pool(
     """
     typed("max_pool", name, data, *NUMBERS)
     slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
-    _sees_data("max_pool", name, data, slides)
+    sees_data("max_pool", name, data, slides)
     lowest = Combiner.MAX.identity(data.dtype).value
     return _pooled(data, slides, te.max, lowest, name)
 
@@ -78,7 +78,7 @@ def average_pool(
     typed("average_pool", name, data, *FLOATS)
     slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     if not count_include_pad:
-        _sees_data("average_pool", name, data, slides)
+        sees_data("average_pool", name, data, slides)
     sums = _pooled(data, slides, te.sum, 0, f"{name}_sum")
 
     def element(*indices: Expr) -> Expr:
@@ -169,20 +169,6 @@ def _covered(window: Window, i: Expr, with_padding: bool) -> Expr | int:
     first = te.maximum((low - start + window.dilation - 1) // window.dilation, 0)
     end = te.minimum((high - start + window.dilation - 1) // window.dilation, window.kernel)
     return end - first
-
-
-def _sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
-    """Every window covers an element that is no padding: else there is nothing to pool."""
-    for axis, each in enumerate(slides):
-        for number in range(each.count):
-            start = number * each.stride - each.before
-            places = (start + k * each.dilation for k in range(each.kernel))
-            if not any(0 <= place < each.extent for place in places):
-                refuse(
-                    operator,
-                    name,
-                    f"window {number} on axis {axis + 2} of {show(data)} holds only padding",
-                )
 
 
 def _spatial(operator: str, name: str, data: Tensor) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from compiler.ir.expr import Expr
 from compiler.operators.checks import in_order, refuse, show
 from compiler.te import Tensor
 
-__all__ = ["SPATIAL", "Window", "windows"]
+__all__ = ["SPATIAL", "Window", "sees_data", "windows"]
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """The axes' names, by their number."""
@@ -95,3 +95,17 @@ def windows(
             count += 1
         found.append(Window(extent, kernel[axis], stride, dilation[axis], before, after, count))
     return tuple(found)
+
+
+def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
+    """Every window covers an element that is no padding: else there is nothing to pool."""
+    for axis, each in enumerate(slides):
+        for number in range(each.count):
+            start = number * each.stride - each.before
+            places = (start + k * each.dilation for k in range(each.kernel))
+            if not any(0 <= place < each.extent for place in places):
+                refuse(
+                    operator,
+                    name,
+                    f"window {number} on axis {axis + 2} of {show(data)} holds only padding",
+                )

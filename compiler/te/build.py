@@ -111,13 +111,10 @@ def _stage(tensor: Tensor) -> Stmt:
 def _stores(buffer: Buffer, source: Compute) -> tuple[Store | None, Store]:
     indices: tuple[Expr, ...] = tuple(Var(each.name) for each in source.axes)
     value = _plain(source.value)
-    if source.combiner is None:
+    if source.combiner is None or source.start is None:
         return None, Store(buffer, indices, value)
     joined = binary(source.combiner.value, Load(buffer, indices), value)
-    return (
-        Store(buffer, indices, source.combiner.identity(buffer.dtype)),
-        Store(buffer, indices, joined),
-    )
+    return Store(buffer, indices, source.start), Store(buffer, indices, joined)
 
 
 def _plain(expr: Expr) -> Expr:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast as as_type
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Expr, Operators, UnaryOp, unary
+from compiler.errors import IRError, TensorError
+from compiler.ir.dtypes import BOOL, DType
+from compiler.ir.expr import Const, Expr, Operators, UnaryOp, constant, unary
 from compiler.ir.ops import (
     all_of,
     any_of,
@@ -71,14 +71,16 @@ def prod(term: Operators, axis: Axes) -> Reduction:
     return _reduction(Combiner.PRODUCT, term, axis)
 
 
-def max(term: Operators, axis: Axes) -> Reduction:
-    """The greatest `term` along axes; NaN if one is."""
-    return _reduction(Combiner.MAX, term, axis)
+def max(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
+    """The greatest `term` along axes; NaN if one is. Never less than `start`, which it begins with;
+    by default that is the least number of the type."""
+    return _reduction(Combiner.MAX, term, axis, start)
 
 
-def min(term: Operators, axis: Axes) -> Reduction:
-    """The least `term` along axes; NaN if one is."""
-    return _reduction(Combiner.MIN, term, axis)
+def min(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
+    """The least `term` along axes; NaN if one is. Never more than `start`, which it begins with;
+    by default that is the greatest number of the type."""
+    return _reduction(Combiner.MIN, term, axis, start)
 
 
 def all_along(term: Operators, axis: Axes) -> Reduction:
@@ -91,7 +93,9 @@ def any_along(term: Operators, axis: Axes) -> Reduction:
     return _reduction(Combiner.ANY, term, axis)
 
 
-def _reduction(combiner: Combiner, term: Operators, axis: Axes) -> Reduction:
+def _reduction(
+    combiner: Combiner, term: Operators, axis: Axes, start: int | float | None = None
+) -> Reduction:
     if not isinstance(term, Operators):
         raise TensorError(f"{term!r} cannot be reduced: it is no expression")
     axes = (axis,) if isinstance(axis, ReduceAxis) else tuple(axis)
@@ -101,7 +105,17 @@ def _reduction(combiner: Combiner, term: Operators, axis: Axes) -> Reduction:
     logical = combiner in (Combiner.ALL, Combiner.ANY)
     if logical != (expr.dtype == BOOL):
         raise TensorError(f"{combiner.name.lower()} of {expr.dtype} is not defined")
-    return Reduction(combiner, expr, axes)
+    return Reduction(combiner, expr, axes, _start(combiner, expr.dtype, start))
+
+
+def _start(combiner: Combiner, dtype: DType, start: int | float | None) -> Const:
+    if start is None:
+        return combiner.identity(dtype)
+    try:
+        return constant(start, dtype)
+    except IRError as error:
+        name = combiner.name.lower()
+        raise TensorError(f"{name} of {dtype} begins with {start!r}: {error}") from None
 
 
 def abs(value: Operators) -> Expr:

@@ -25,6 +25,7 @@ from compiler.te.primitives import (
     Reorder,
     SetLayout,
     SetScope,
+    SkipTerms,
     Split,
     Tensorize,
     Unroll,
@@ -154,6 +155,10 @@ class Schedule:
     def decompose_reduction(self, stage: str, axis: str) -> Schedule:
         """Start sums in front of a loop, in a stage of their own (`C_init`)."""
         return self.then(DecomposeReduction(stage, axis))
+
+    def skip_terms(self, stage: str) -> Schedule:
+        """Leave turns out whose terms change nothing."""
+        return self.then(SkipTerms(stage))
 
     def tensorize(self, stage: str, axis: str, intrinsic: Function) -> Schedule:
         """A loop and all inside it as one tensor instruction."""

@@ -65,21 +65,24 @@ class ReduceAxis(Var):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Terms joined along axes; only ever the whole of what a `compute` gives."""
+    """Terms joined along axes, and with `start`; only ever the whole of what a `compute` gives."""
 
     combiner: Combiner
     term: Expr
     axes: tuple[ReduceAxis, ...]
+    start: Const
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """How a tensor's elements come about: `value` at `axes`, joined along `reduce_axes`."""
+    """How a tensor's elements come about: `value` at `axes`; or `start`, and `value` joined to it
+    along `reduce_axes`."""
 
     axes: tuple[Var, ...]
     value: Expr
     combiner: Combiner | None = None
     reduce_axes: tuple[ReduceAxis, ...] = ()
+    start: Const | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +153,7 @@ def compute(
     variables = tuple(Var(_checked(each, "axis")) for each in names)
     result = function(*variables)
     if isinstance(result, Reduction):
-        source = Compute(variables, result.term, result.combiner, result.axes)
+        source = Compute(variables, result.term, result.combiner, result.axes, result.start)
     elif isinstance(result, Operators):
         source = Compute(variables, cast(Expr, result))
     else:

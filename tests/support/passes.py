@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,17 @@ from compiler.lower import Pass
 
 __all__ = ["becomes", "keeps_meaning", "unchanged"]
 
+_NONE: Final[Mapping[str, Function]] = MappingProxyType({})
 
-def becomes(work: Pass, before: str, after: str) -> None:
-    """The pass makes exactly this program of that one, and the two do the same."""
-    start, wanted = parse(before), parse(after)
+
+def becomes(
+    work: Pass, before: str, after: str, intrinsics: Mapping[str, Function] = _NONE
+) -> None:
+    """The pass makes exactly this program of that one, and the two do the same.
+
+    `intrinsics` are those that the texts may name.
+    """
+    start, wanted = parse(before, intrinsics), parse(after, intrinsics)
     found = work.apply(start)
     assert text(found) == text(wanted)
     arrays = [
@@ -31,9 +40,9 @@ def becomes(work: Pass, before: str, after: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def unchanged(work: Pass, program: str) -> None:
+def unchanged(work: Pass, program: str, intrinsics: Mapping[str, Function] = _NONE) -> None:
     """The pass leaves this program as it is."""
-    becomes(work, program, program)
+    becomes(work, program, program, intrinsics)
 
 
 def keeps_meaning(work: Pass, function: Function, arrays: list[NDArray[Any]]) -> None:

@@ -12,6 +12,7 @@ from compiler.te.primitives.partition import Partition
 from compiler.te.primitives.reorder import Reorder
 from compiler.te.primitives.set_layout import SetLayout
 from compiler.te.primitives.set_scope import SetScope
+from compiler.te.primitives.skip_terms import SkipTerms
 from compiler.te.primitives.split import Split
 from compiler.te.primitives.tensorize import Tensorize
 
@@ -30,6 +31,7 @@ __all__ = [
     "Reorder",
     "SetLayout",
     "SetScope",
+    "SkipTerms",
     "Split",
     "Tensorize",
     "Unroll",
@@ -50,6 +52,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         SetScope,
         SetLayout,
         DecomposeReduction,
+        SkipTerms,
         Partition,
         Tensorize,
         VirtualThread,

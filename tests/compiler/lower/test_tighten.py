@@ -69,8 +69,8 @@ func f() -> (C: int32[10]):
     )
 
 
-def test_lanes_and_copies_keep_their_number() -> None:
-    for kind in (" vectorized", " unrolled"):
+def test_lanes_copies_and_threads_keep_their_number() -> None:
+    for kind in (" vectorized", " unrolled", " virtual_thread"):
         unchanged(TightenLoops(), _LOOP.format(kind=kind, condition="o * 16 + i < 50"))
 
 

@@ -57,6 +57,15 @@ def test_reductions(reduction: object, reference: object) -> None:
     np.testing.assert_array_equal(run(tensor, array), expected)
 
 
+def test_where_a_reduction_begins() -> None:
+    k = reduce_axis(6, "k")
+    array = np.random.default_rng(2).integers(-9, 9, (4, 6)).astype(np.int8)
+    greatest = compute((4,), lambda i: max(A[i, k], axis=k, start=5), "R")
+    np.testing.assert_array_equal(run(greatest, array), np.maximum(array.max(axis=1), 5))
+    least = compute((4,), lambda i: min(A[i, k], axis=k, start=-5), "R")
+    np.testing.assert_array_equal(run(least, array), np.minimum(array.min(axis=1), -5))
+
+
 def test_a_reduction_along_two_axes() -> None:
     r, s = reduce_axis(4, "r"), reduce_axis(6, "s")
     tensor = compute((), lambda: any_along(equal(A[r, s], 3), axis=(r, s)), "found")
@@ -116,6 +125,10 @@ def test_a_stage_with_two_readers_is_computed_once() -> None:
         (lambda: reduce_axis(0, "k"), r"^reduce axis k has 0 turns: there is nothing to reduce$"),
         (lambda: placeholder((1,), INT8, "a b"), r"^'a b' is no name for a tensor"),
         (lambda: sum(equal(A[0, 0], 1), reduce_axis(2, "k")), r"^sum of bool is not defined$"),
+        (
+            lambda: max(A[0, 0], reduce_axis(2, "k"), start=128),
+            r"^max of int8 begins with 128: .*128",
+        ),
         (lambda: program_of([A]), r"^output A is not computed$"),
         (lambda: program_of([]), r"^a program needs an output$"),
     ],
