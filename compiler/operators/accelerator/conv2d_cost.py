@@ -12,8 +12,8 @@ from itertools import islice, product
 
 from compiler.operators.accelerator.conv2d import PackedConv2d
 from compiler.operators.accelerator.machine_cost import MachineCost
+from compiler.operators.accelerator.passes_schedule import OperandCounts, all_steps
 from compiler.operators.accelerator.tiling import Order, Tiling
-from compiler.te import Tensor
 from hw.memories import MemoryId
 
 __all__ = ["ConvShape", "estimate"]
@@ -57,8 +57,9 @@ class ConvShape:
         """Of a convolution."""
         n, oc, y, x, _, _ = conv.sums.shape
         _, ic, tall, wide, _, _ = conv.weight.shape
-        operands = [each.operand for _, each in conv.passes if isinstance(each.operand, Tensor)]
-        tensors = {each.name: each for each in operands}.values()
+        steps = [each for _, each in all_steps(conv.passes)]
+        counts = OperandCounts.of(conv.passes)
+        numbers = sum(isinstance(each.operand, int) for each in steps)
         dy, dx = conv.dilation
         return ConvShape(
             batches=n,
@@ -70,10 +71,10 @@ class ConvShape:
             kernel=(tall, wide),
             stride=conv.strides,
             reach=(dy * (tall - 1) + 1, dx * (wide - 1) + 1),
-            tensor_passes=len(operands),
-            number_passes=len(conv.passes) - len(operands),
-            element_operands=sum(len(each.shape) > 3 for each in tensors),
-            channel_operands=sum(len(each.shape) == 3 for each in tensors),
+            tensor_passes=len(steps) - numbers,
+            number_passes=numbers,
+            element_operands=counts.elements,
+            channel_operands=counts.channels,
         )
 
     @property

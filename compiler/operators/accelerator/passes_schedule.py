@@ -11,7 +11,7 @@ from compiler.operators.accelerator.epilogue import Step, operand_stage, steps_o
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, Tensor
 
-__all__ = ["OperandCounts", "place_passes", "tensorize_passes"]
+__all__ = ["OperandCounts", "all_steps", "place_passes", "tensorize_passes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class OperandCounts:
     @staticmethod
     def of(steps: Sequence[Step]) -> OperandCounts:
         """Of passes and of those on their operands."""
-        every = [each for _, each in _all_steps(steps) if isinstance(each.operand, Tensor)]
+        every = [each for _, each in all_steps(steps) if isinstance(each.operand, Tensor)]
         channels = {each.operand for each in every if not each.whole}
         return OperandCounts(len(channels), sum(each.whole for each in every))
 
@@ -48,7 +48,7 @@ def place_passes(
     for stage in reversed(list(_stages(steps))):
         schedule = schedule.set_scope(stage, Scope.ACC).compute_at(stage, output.name, "thread")
     readers: dict[str, list[str]] = {}
-    for stage, each in _all_steps(steps):
+    for stage, each in all_steps(steps):
         if isinstance(each.operand, Tensor) and not each.whole:
             readers.setdefault(each.operand.name, []).append(stage)
     for name, stages in readers.items():
@@ -63,7 +63,7 @@ def tensorize_passes(
     schedule: Schedule, steps: Sequence[Step], target: AcceleratorTarget
 ) -> Schedule:
     """Each pass by the instruction of its operation. Comes last: then loops stay as they are."""
-    for stage, each in _all_steps(steps):
+    for stage, each in all_steps(steps):
         if isinstance(each.operand, int):
             instruction = immediate(target.config, each.op, each.operand)
         else:
@@ -72,10 +72,10 @@ def tensorize_passes(
     return schedule
 
 
-def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
     """The passes and those on their operands, in their order."""
     for stage, each in steps:
-        yield from _all_steps(steps_of(each.before, operand_stage(stage)))
+        yield from all_steps(steps_of(each.before, operand_stage(stage)))
         yield stage, each
 
 

@@ -1,0 +1,33 @@
+"""What tests of the accelerator's operators draw alike: machines, tiles, shapes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from tests.support.configs import UNCOMMON
+
+__all__ = ["CONFIGS", "RTL_SEEDS", "THREADS", "drawn_size", "machine"]
+
+CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
+"""Presets, and machines whose blocks of input and output channels differ."""
+
+THREADS = (1, 2, 4)
+
+RTL_SEEDS = range(3)
+"""For runs on the RTL of `tiny`."""
+
+
+@cache
+def machine(name: str) -> HardwareConfig:
+    """A configuration by its name."""
+    uncommon = {each.name: each for each in UNCOMMON}
+    return uncommon[name] if name in uncommon else load_config(name)
+
+
+def drawn_size(rng: np.random.Generator, most: int) -> int:
+    """From 1 to `most`, which comes more often than others."""
+    return most if rng.random() < 0.4 else int(rng.integers(1, most + 1))
