@@ -1,0 +1,68 @@
+"""Attributes of operators: frozen dataclasses, and which types their fields may have.
+
+A field is an `int`, `float`, `bool`, `DType`, an `Enum`, a tuple of integers, or one of these or
+None. Its declaration is the only place that says so: checks and the text form read it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from compiler.ir.dtypes import DType
+
+__all__ = ["NOTHING", "Attributes", "alternatives", "declared", "fits", "name_of", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What an operator is told beside its operands. This one: nothing."""
+
+
+NOTHING: Final = Attributes()
+"""Of operators that have no attributes, and of functions."""
+
+
+def declared(kind: type[Attributes]) -> dict[str, Any]:
+    """The fields of a class of attributes, and their types."""
+    hints = get_type_hints(kind)
+    return {each.name: hints[each.name] for each in fields(kind)}
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types of which a field's value is one."""
+    return get_args(hint) if isinstance(hint, UnionType) else (hint,)
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Whether a value is of exactly that type: no integer for a float, no bool for an integer."""
+    if get_origin(hint) is tuple:
+        return type(value) is tuple and all(type(each) is int for each in value)
+    if isinstance(hint, UnionType):
+        return any(fits(value, each) for each in get_args(hint))
+    # NaN equals nothing, itself included: two programs with it could not be compared.
+    return type(value) is hint and not (isinstance(value, float) and math.isnan(value))
+
+
+def refusal(attributes: Attributes) -> str:
+    """What is wrong with the types of the values; nothing where they are as declared."""
+    for name, hint in declared(type(attributes)).items():
+        value = getattr(attributes, name)
+        if not fits(value, hint):
+            return f"{name} is {value!r}, and has to be {name_of(hint)}"
+    return ""
+
+
+def name_of(hint: Any) -> str:
+    """A type as messages name it."""
+    if get_origin(hint) is tuple:
+        return "a tuple of integers"
+    if isinstance(hint, UnionType):
+        return " or ".join(name_of(each) for each in get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return "one of " + ", ".join(str(each.value) for each in hint)
+    names = {int: "an integer", float: "a float", bool: "True or False", DType: "a type"}
+    return "none" if hint is NoneType else names[hint]

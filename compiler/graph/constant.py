@@ -1,0 +1,66 @@
+"""Arrays that are part of a graph, known by their content."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.errors import GraphError, IRError
+from compiler.graph.types import TensorType
+from compiler.ir.dtypes import dtype_of
+
+__all__ = ["Constant"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Constant:
+    """An array. Two of the same type and the same bits are the same.
+
+    Attributes
+    ----------
+    array
+        Not writable, row-major, in the host's byte order; a copy of what was given, unless nobody
+        could write that.
+    type
+        Its type, of plain numbers.
+    digest
+        A hash of type and bits, 32 hexadecimal digits.
+
+    Raises
+    ------
+    GraphError
+        A type that the compiler does not have, as float16.
+    """
+
+    array: NDArray[Any]
+    type: TensorType = field(init=False)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        array = self.array
+        try:
+            type_ = TensorType(array.shape, dtype_of(array.dtype.name))
+        except IRError as error:
+            raise GraphError(f"a constant of {array.dtype}: {error}") from None
+        native = array.dtype.newbyteorder("=")
+        fixed = array.base is None and not array.flags.writeable and array.flags.c_contiguous
+        if not fixed or array.dtype != native:
+            array = np.array(array, native, order="C", copy=True)
+            array.flags.writeable = False
+        hashed = hashlib.blake2b(str(type_).encode(), digest_size=16)
+        hashed.update(array.reshape(-1).view(np.uint8).data)
+        for name, value in (("array", array), ("type", type_), ("digest", hashed.hexdigest())):
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Constant({self.type}, {self.digest})"

@@ -1,0 +1,99 @@
+"""From operators of a graph to tensor expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from compiler import te
+from compiler.errors import GraphError
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Body, Call, Function, Tuple, TupleGet, Value
+from compiler.graph.opspec import OpSpec
+from compiler.operators.arithmetic import identity
+from compiler.te import Tensor, compute
+
+__all__ = ["tensors"]
+
+_Given: TypeAlias = Tensor | tuple["_Given", ...]
+
+
+def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """What a kernel computes of its inputs, a placeholder for each parameter, of its name and of a
+    static shape: a tensor for each that is in its result.
+
+    Stages are called as the values of the kernel, and what operators need on the way as they say.
+
+    Raises
+    ------
+    GraphError
+        The function is no kernel: see `verify`.
+    """
+    names = [each.name for each in function.params]
+    return _Expressions(function.name, dict(zip(names, inputs, strict=True))).body(function.body)
+
+
+class _Expressions:
+    def __init__(self, function: str, known: Mapping[str, Tensor]) -> None:
+        self._function = function
+        self._known: dict[str, _Given] = dict(known)
+        self._added = 0
+
+    def body(self, body: Body) -> tuple[Tensor, ...]:
+        """The result's tensors."""
+        for let in body.lets:
+            self._known[let.name] = self._value(let.name, let.value)
+        found = _flat(self._atom(body.result))
+        # A program computes its outputs, and each of them once.
+        seen: set[str] = set()
+        results = []
+        for each in found:
+            fresh = each.source is not None and each.name not in seen
+            results.append(each if fresh else identity(each, name=self._name("copy")))
+            seen.add(results[-1].name)
+        return tuple(results)
+
+    def _name(self, stem: str) -> str:
+        """A name that no value has."""
+        self._added += 1
+        name = f"{stem}_{self._added}"
+        return name if name not in self._known else self._name(stem)
+
+    def _value(self, name: str, value: Value) -> _Given:
+        match value:
+            case Call(callee=Function(name=callee)):
+                raise GraphError(f"function {self._function}: {name} calls the function {callee}")
+            case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
+                operands = [self._tensor(name, each) for each in args]
+                found = spec.compute(name, operands, attributes)
+                return found if spec.several else found[0]
+            case Tuple(items=items):
+                return tuple(self._atom(each) for each in items)
+            case TupleGet(operand=operand, index=index):
+                whole = self._known[operand.name]
+                assert isinstance(whole, tuple), "verified"
+                return whole[index]
+            case _:
+                raise GraphError(f"function {self._function}: {name} is decided when it runs")
+
+    def _atom(self, atom: Atom) -> _Given:
+        return self._known[atom.name] if not isinstance(atom, Constant) else self._constant(atom)
+
+    def _tensor(self, user: str, atom: Atom) -> Tensor:
+        found = self._atom(atom)
+        assert isinstance(found, Tensor), f"verified: operators take tensors, as {user} does"
+        return found
+
+    def _constant(self, constant: Constant) -> Tensor:
+        if constant.array.size != 1:
+            raise GraphError(
+                f"function {self._function} holds a constant {constant.type}: one element only"
+            )
+        value = te.const(constant.array.item(), constant.type.dtype)
+        return compute(constant.array.shape, lambda *_: value, self._name("constant"))
+
+
+def _flat(given: _Given) -> tuple[Tensor, ...]:
+    if isinstance(given, Tensor):
+        return (given,)
+    return tuple(tensor for each in given for tensor in _flat(each))

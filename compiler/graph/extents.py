@@ -1,0 +1,108 @@
+"""Extents of tensors: numbers, or products of symbols that stand for numbers.
+
+A batch that is not known yet is `N`; an image of 7 x 7 flattened with it is `49*N`. That is all the
+arithmetic there is: sums are known only of like terms, and what is not known is None, for the
+operator to refuse in its own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler.errors import GraphError
+
+__all__ = ["Dim", "Extent", "difference", "product", "quotient", "replaced", "sum_of", "symbols_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """`factor` times symbols, each of which stands for a number of 1 or more.
+
+    Attributes
+    ----------
+    symbols
+        In order; one that comes twice is a square.
+    """
+
+    symbols: tuple[str, ...]
+    factor: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.symbols or tuple(sorted(self.symbols)) != self.symbols or self.factor < 1:
+            raise GraphError(
+                f"{self.factor} times symbols {self.symbols}: one symbol or more, in order, and a "
+                "factor of 1 or more are expected"
+            )
+        if not all(each.isascii() and each.isidentifier() for each in self.symbols):
+            raise GraphError(f"a symbol is letters, digits and _: {self.symbols}")
+
+    def __str__(self) -> str:
+        factor = [] if self.factor == 1 else [str(self.factor)]
+        return "*".join([*factor, *self.symbols])
+
+
+Extent: TypeAlias = int | Dim
+
+
+def _parts(extent: Extent) -> tuple[int, tuple[str, ...]]:
+    return (extent.factor, extent.symbols) if isinstance(extent, Dim) else (extent, ())
+
+
+def _extent(factor: int, symbols: Iterable[str]) -> Extent:
+    names = tuple(sorted(symbols))
+    return Dim(names, factor) if names and factor else factor
+
+
+def product(extents: Iterable[Extent]) -> Extent:
+    """All of them multiplied; 1 of none."""
+    factor, names = 1, list[str]()
+    for each in extents:
+        own, symbols = _parts(each)
+        factor *= own
+        names += symbols
+    return _extent(factor, names)
+
+
+def quotient(left: Extent, right: Extent) -> Extent | None:
+    """`left / right` where it is known to be whole, else None."""
+    (a, x), (b, y) = _parts(left), _parts(right)
+    if a == 0:
+        return 0 if b else None
+    rest = list(x)
+    for each in y:
+        if each not in rest:
+            return None
+        rest.remove(each)
+    return _extent(a // b, rest) if b and a % b == 0 else None
+
+
+def sum_of(extents: Iterable[Extent]) -> Extent | None:
+    """All of them added; None where terms of different symbols would be."""
+    total: Extent = 0
+    for each in extents:
+        (a, x), (b, y) = _parts(total), _parts(each)
+        if a and b and x != y:
+            return None
+        total = _extent(a + b, x or y)
+    return total
+
+
+def difference(left: Extent, right: Extent) -> Extent | None:
+    """`left - right` where it is known and not negative, else None."""
+    (a, x), (b, y) = _parts(left), _parts(right)
+    if b == 0:
+        return left
+    return _extent(a - b, x) if x == y and a >= b else None
+
+
+def symbols_in(extent: Extent) -> frozenset[str]:
+    """The names of its symbols."""
+    return frozenset(_parts(extent)[1])
+
+
+def replaced(extent: Extent, sizes: Mapping[str, Extent]) -> Extent:
+    """With extents for symbols; those not named stay."""
+    factor, names = _parts(extent)
+    return product([factor, *(sizes.get(each, Dim((each,))) for each in names)])

@@ -1,0 +1,148 @@
+"""Types of all values of a function, from those of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, assert_never
+
+from compiler.errors import GraphError
+from compiler.graph.attributes import Attributes
+from compiler.graph.binding import bind
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
+from compiler.graph.types import (
+    FunctionType,
+    TensorType,
+    TupleType,
+    Type,
+    specialised,
+    symbols_of,
+)
+from compiler.graph.visit import functions
+from compiler.ir.dtypes import BOOL
+from compiler.ir.syntax import MAX_DEPTH
+
+__all__ = ["infer", "signature"]
+
+
+def infer(function: Function) -> dict[str, Type]:
+    """The type of every name in the function, those in inner bodies included.
+
+    Raises
+    ------
+    GraphError
+        Names the function and the value: a name that is not known there, operands that do not fit,
+        a type that is said and is another.
+    """
+    return _Inference(_signatures(functions(function)[:-1])).function(function)[0]
+
+
+def signature(function: Function) -> FunctionType:
+    """What the function takes and gives. Raises as `infer`."""
+    return _signatures(functions(function))[function.digest]
+
+
+def _signatures(order: Sequence[Function]) -> dict[str, FunctionType]:
+    """By digest; each function comes after those that it calls."""
+    known: dict[str, FunctionType] = {}
+    for each in order:
+        _, result = _Inference(known).function(each)
+        known[each.digest] = FunctionType(tuple(param.type for param in each.params), result)
+    return known
+
+
+class _Inference:
+    """The walk over one function."""
+
+    def __init__(self, signatures: Mapping[str, FunctionType]) -> None:
+        self._signatures = signatures
+        self._types: dict[str, Type] = {}
+        self._name = ""
+
+    def function(self, function: Function) -> tuple[dict[str, Type], Type]:
+        """The types of its names, and of its result."""
+        self._name = function.name
+        scope = {param.name: param.type for param in function.params}
+        self._types = dict(scope)
+        result = self._body(function.body, scope, 1)
+        if function.result is not None and function.result != result:
+            self._fail(f"the result is {result}, and is said to be {function.result}")
+        return self._types, result
+
+    def _fail(self, message: str) -> NoReturn:
+        raise GraphError(f"function {self._name}: {message}")
+
+    def _body(self, body: Body, around: Mapping[str, Type], depth: int) -> Type:
+        if depth > MAX_DEPTH:
+            self._fail(f"nested more than {MAX_DEPTH} deep")
+        scope = dict(around)
+        for let in body.lets:
+            type_ = self._let(let, scope, depth)
+            if let.type is not None and let.type != type_:
+                self._fail(f"{let.name} is {type_}, and is said to be {let.type}")
+            scope[let.name] = self._types[let.name] = type_
+        return self._atom("the result", body.result, scope)
+
+    def _atom(self, user: str, atom: Atom, scope: Mapping[str, Type]) -> Type:
+        if isinstance(atom, Constant):
+            return atom.type
+        if atom.name not in scope:
+            where = "only inside another body" if atom.name in self._types else "nowhere before"
+            self._fail(f"{user} uses {atom.name}, which is defined {where}")
+        return scope[atom.name]
+
+    def _let(self, let: Let, scope: Mapping[str, Type], depth: int) -> Type:
+        value: Value = let.value
+        match value:
+            case Call(callee=callee, args=args, attributes=attributes):
+                types = [self._atom(let.name, each, scope) for each in args]
+                if isinstance(callee, Function):
+                    return self._called(let.name, callee, types, attributes)
+                try:
+                    return callee.result(let.name, types, attributes)
+                except GraphError as error:
+                    self._fail(str(error))
+            case Tuple(items=items):
+                return TupleType(tuple(self._atom(let.name, each, scope) for each in items))
+            case TupleGet(operand=operand, index=index):
+                tuple_type = self._atom(let.name, operand, scope)
+                if not isinstance(tuple_type, TupleType):
+                    self._fail(f"{let.name} is a part of {operand.name}, which is {tuple_type}")
+                if not 0 <= index < len(tuple_type.items):
+                    self._fail(
+                        f"{let.name} is {operand.name}[{index}], and that is {tuple_type}, of "
+                        f"{len(tuple_type.items)} values"
+                    )
+                return tuple_type.items[index]
+            case If():
+                return self._if(let.name, value, scope, depth)
+            case _:
+                assert_never(value)
+
+    def _if(self, name: str, value: If, scope: Mapping[str, Type], depth: int) -> Type:
+        condition = self._atom(name, value.condition, scope)
+        if condition != TensorType((), BOOL):
+            self._fail(f"the condition of {name} is {condition}, and has to be bool[]")
+        then, otherwise = (
+            self._body(each, scope, depth + 1) for each in (value.then, value.otherwise)
+        )
+        if then != otherwise:
+            self._fail(f"{name} is {then} if the condition holds, else {otherwise}")
+        return then
+
+    def _called(
+        self, name: str, callee: Function, types: Sequence[Type], attributes: Attributes
+    ) -> Type:
+        declared = self._signatures[callee.digest]
+        given = f"({', '.join(map(str, types))})"
+        if type(attributes) is not Attributes:
+            self._fail(f"{name} calls function {callee.name}, which takes no attributes")
+        sizes = bind(declared.params, types)
+        if sizes is None:
+            self._fail(f"{name} calls {callee.name}{given}, which is {declared}")
+        unknown = symbols_of(declared.result) - sizes.keys()
+        if unknown:
+            self._fail(
+                f"{name}: {callee.name} gives {declared.result}, with {sorted(unknown)} open"
+            )
+        return specialised(declared.result, sizes)

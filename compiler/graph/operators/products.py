@@ -1,0 +1,143 @@
+"""Operators that sum products: convolutions, dense layers, products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.extents import Extent
+from compiler.graph.operators.symbolic import broadcast, carried
+from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.types import TensorType
+from compiler.ir.dtypes import DType
+from compiler.operators.conv2d import conv2d
+from compiler.operators.dense import dense, gemm
+from compiler.operators.matmul import matmul
+from compiler.te import Tensor
+
+__all__ = ["SPECS", "Conv2d", "Gemm", "Product"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2d(Attributes):
+    """Two numbers an axis; padding is top, left, bottom, right. See `compiler.operators.conv2d`."""
+
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0, 0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    out_dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Attributes):
+    """The type of sums, if it does not follow from the operands'."""
+
+    out_dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm(Attributes):
+    """alpha * a @ b + beta * c, with a or b transposed."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    trans_a: bool = False
+    trans_b: bool = False
+
+
+def _conv2d(name: str, tensors: Sequence[Tensor], given: Conv2d) -> tuple[Tensor, ...]:
+    data, weight, *bias = tensors
+    own = keywords(given)
+    return (conv2d(data, weight, bias=_first(bias), name=name, **own),)
+
+
+def _dense(name: str, tensors: Sequence[Tensor], given: Product) -> tuple[Tensor, ...]:
+    data, weight, *bias = tensors
+    own = keywords(given)
+    return (dense(data, weight, bias=_first(bias), name=name, **own),)
+
+
+def _gemm(name: str, tensors: Sequence[Tensor], given: Gemm) -> tuple[Tensor, ...]:
+    a, b, *c = tensors
+    return (gemm(a, b, _first(c), name=name, **keywords(given)),)
+
+
+def _matmul(name: str, tensors: Sequence[Tensor], given: Product) -> tuple[Tensor, ...]:
+    a, b = tensors
+    return (matmul(a, b, name=name, **keywords(given)),)
+
+
+def _first(tensors: Sequence[Tensor]) -> Tensor | None:
+    return tensors[0] if tensors else None
+
+
+def _rows(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
+    return carried(ask, {(0, 0): 0})
+
+
+def _gemm_symbolic(ask: Ask, given: Gemm) -> tuple[TensorType, ...]:
+    rows, columns = (0, 1)[given.trans_a], (1, 0)[given.trans_b]
+    free: dict[tuple[int, int], int | None] = {(0, rows): 0, (1, columns): 1}
+    if len(ask.types) < 3:
+        return carried(ask, free)
+    # c has a symbol where the product has the same one.
+    rank = len(ask.types[2].shape)
+    free |= {(2, axis): None for axis in range(rank)}
+    (found,) = carried(ask, free)
+    if broadcast(ask, [found.shape, ask.types[2].shape]) != found.shape:
+        ask.fail(f"{ask.show(2)} does not broadcast to {found}")
+    return (found,)
+
+
+def _matmul_symbolic(ask: Ask, _: Product) -> tuple[TensorType, ...]:
+    a, b = (each.shape for each in ask.types)
+    if not a or not b:
+        ask.fail(f"{ask.show_all()}: a scalar is no matrix")
+    depth, other = a[-1], b[-2:][0]
+    if depth != other:
+        ask.fail(f"{ask.show_all()} meet with {depth} and {other} elements")
+    if depth == 0:
+        ask.fail(f"{ask.show_all()} meet with none: nothing to sum")
+    stack: tuple[Extent, ...] = ()
+    if len(a) > 2 or len(b) > 2:
+        stack = broadcast(ask, [a[:-2], b[:-2]])
+    (found,) = ask.answer([(1,), (1,)])
+    return (TensorType((*stack, *a[-2:-1], *b[1:][-1:]), found.dtype),)
+
+
+SPECS: tuple[AnyOp, ...] = (
+    OpSpec(
+        "conv2d",
+        Pattern.OUT_FUSABLE,
+        Operands(("data", "weight", "bias"), optional=1),
+        Conv2d,
+        _conv2d,
+        _rows,
+    ),
+    OpSpec(
+        "dense",
+        Pattern.OUT_FUSABLE,
+        Operands(("data", "weight", "bias"), optional=1),
+        Product,
+        _dense,
+        _rows,
+    ),
+    OpSpec(
+        "gemm",
+        Pattern.OUT_FUSABLE,
+        Operands(("a", "b", "c"), optional=1),
+        Gemm,
+        _gemm,
+        _gemm_symbolic,
+    ),
+    OpSpec(
+        "matmul",
+        Pattern.OUT_FUSABLE,
+        Operands(("a", "b")),
+        Product,
+        _matmul,
+        _matmul_symbolic,
+    ),
+)

@@ -1,0 +1,186 @@
+"""Operators that join elements along axes: reductions, pooling, softmax, normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.operators.symbolic import axis_of, carried, same_axes
+from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.types import TensorType
+from compiler.operators import arg, norm, pool, softmax
+from compiler.operators.reduce import REDUCE, Reduce
+from compiler.te import Tensor
+
+__all__ = [
+    "SPECS",
+    "Arg",
+    "AveragePool",
+    "Epsilon",
+    "LastAxes",
+    "MaxPool",
+    "Reduction",
+    "Softmax",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction(Attributes):
+    """Axes, by default all; `keepdims` leaves them with extent 1."""
+
+    axes: tuple[int, ...] | None = None
+    keepdims: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Arg(Attributes):
+    """The axis; of several that are the greatest or least, which one."""
+
+    axis: int = 0
+    keepdims: bool = True
+    select_last_index: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPool(Attributes):
+    """A number for each spatial axis, of padding two. See `compiler.operators.pool`."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: tuple[int, ...] | None = None
+    dilation: tuple[int, ...] | None = None
+    ceil_mode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePool(Attributes):
+    """As `MaxPool`, and whether padding counts."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: tuple[int, ...] | None = None
+    dilation: tuple[int, ...] | None = None
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax(Attributes):
+    """Along which axis sums are 1."""
+
+    axis: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon(Attributes):
+    """What is added to variances."""
+
+    epsilon: float = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class LastAxes(Attributes):
+    """The first of the last axes, over which is normalised; what is added to variances."""
+
+    axis: int = -1
+    epsilon: float = 1e-5
+
+
+def _reduced(ask: Ask, axes: Sequence[int], keepdims: bool) -> tuple[TensorType, ...]:
+    """Other axes go through; along these, whatever their extent, one element is left."""
+    gone = {axis_of(ask, each) for each in axes}
+    free: dict[tuple[int, int], int | None] = {}
+    place = 0
+    for axis in range(len(ask.types[0].shape)):
+        free[0, axis] = None if axis in gone else place
+        place += keepdims or axis not in gone
+    return carried(ask, free)
+
+
+def _reduction(ask: Ask, given: Reduction) -> tuple[TensorType, ...]:
+    axes = range(len(ask.types[0].shape)) if given.axes is None else given.axes
+    return _reduced(ask, axes, given.keepdims)
+
+
+def _arg(ask: Ask, given: Arg) -> tuple[TensorType, ...]:
+    return _reduced(ask, [given.axis], given.keepdims)
+
+
+def _global_pool(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
+    return _reduced(ask, range(2, len(ask.types[0].shape)), True)
+
+
+def _pool(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
+    return carried(ask, {(0, axis): axis for axis in range(len(ask.types[0].shape[:2]))})
+
+
+def _softmax(ask: Ask, given: Softmax) -> tuple[TensorType, ...]:
+    # Along `axis` too: how many elements add up to 1 does not change what the result is.
+    axis_of(ask, given.axis)
+    return carried(ask, same_axes(ask))
+
+
+def _batch_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
+    rank = len(ask.types[0].shape)
+    return carried(ask, {(0, axis): axis for axis in range(rank) if axis != 1})
+
+
+def _instance_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
+    return carried(ask, {(0, axis): axis for axis in range(len(ask.types[0].shape[:1]))})
+
+
+def _last_axes(ask: Ask, given: LastAxes) -> tuple[TensorType, ...]:
+    return carried(ask, {(0, axis): axis for axis in range(axis_of(ask, given.axis))})
+
+
+def _spec(
+    function: Callable[..., Tensor],
+    pattern: Pattern,
+    operands: tuple[str, ...],
+    attributes: type[Any],
+    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
+    optional: int = 0,
+) -> AnyOp:
+    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
+        return (function(*tensors, name=name, **keywords(given)),)
+
+    name = function.__name__
+    return OpSpec(name, pattern, Operands(operands, optional), attributes, compute, symbolic)
+
+
+def _reduce(onnx: str, function: Reduce) -> AnyOp:
+    # What reads its operand twice would compute twice whatever is fused into it.
+    twice = onnx == "ReduceLogSumExp"
+    pattern = Pattern.OUT_FUSABLE if twice else Pattern.REDUCTION
+    return _spec(_named(function), pattern, ("data",), Reduction, _reduction)
+
+
+def _named(function: Reduce) -> Callable[..., Tensor]:
+    return function
+
+
+_NORMS = ("data", "scale", "bias")
+
+SPECS: tuple[AnyOp, ...] = (
+    *(_reduce(onnx, function) for onnx, function in REDUCE.items()),
+    _spec(arg.arg_max, Pattern.OUT_FUSABLE, ("data",), Arg, _arg),
+    _spec(arg.arg_min, Pattern.OUT_FUSABLE, ("data",), Arg, _arg),
+    _spec(pool.max_pool, Pattern.OUT_FUSABLE, ("data",), MaxPool, _pool),
+    _spec(pool.average_pool, Pattern.OUT_FUSABLE, ("data",), AveragePool, _pool),
+    _spec(pool.global_max_pool, Pattern.OUT_FUSABLE, ("data",), Attributes, _global_pool),
+    _spec(pool.global_average_pool, Pattern.OUT_FUSABLE, ("data",), Attributes, _global_pool),
+    _spec(softmax.softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
+    _spec(softmax.log_softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
+    _spec(
+        norm.batch_norm,
+        Pattern.BROADCAST,
+        (*_NORMS, "mean", "variance"),
+        Epsilon,
+        _batch_norm,
+    ),
+    _spec(norm.instance_norm, Pattern.OPAQUE, _NORMS, Epsilon, _instance_norm),
+    _spec(norm.layer_norm, Pattern.OPAQUE, _NORMS, LastAxes, _last_axes, optional=1),
+    _spec(norm.rms_norm, Pattern.OPAQUE, _NORMS[:2], LastAxes, _last_axes),
+)

@@ -1,0 +1,191 @@
+"""Operators that give the same elements another shape or order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.extents import Dim, Extent, product, quotient
+from compiler.graph.operators.symbolic import axis_of, carried, same_axes, stood_in
+from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.types import TensorType
+from compiler.operators import layout
+from compiler.te import Tensor
+
+__all__ = [
+    "SPECS",
+    "Axis",
+    "DepthToSpace",
+    "Expand",
+    "Reshape",
+    "SomeAxes",
+    "SpaceToDepth",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose(Attributes):
+    """The old axis for each new one; by default their order is reversed."""
+
+    perm: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(Attributes):
+    """One extent may be -1, what is left; 0 is the old one, or, with `allow_zero`, none."""
+
+    shape: tuple[int, ...]
+    allow_zero: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(Attributes):
+    """The first axis of a matrix's columns."""
+
+    axis: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SomeAxes(Attributes):
+    """Axes; by default all that have extent 1."""
+
+    axes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsqueeze(Attributes):
+    """Where the new axes stand in the result."""
+
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Attributes):
+    """The shape to broadcast with."""
+
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile(Attributes):
+    """How many times, for each axis."""
+
+    repeats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceToDepth(Attributes):
+    """Pixels of a block, along each axis."""
+
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
+class DepthToSpace(Attributes):
+    """As `SpaceToDepth`, and the order of a channel's parts."""
+
+    block: int
+    column_row_depth: bool = False
+
+
+def _transpose(ask: Ask, given: Transpose) -> tuple[TensorType, ...]:
+    rank = len(ask.types[0].shape)
+    order = tuple(reversed(range(rank))) if given.perm is None else given.perm
+    return carried(ask, {(0, old): new for new, old in enumerate(order) if 0 <= old < rank})
+
+
+def _reshape(ask: Ask, given: Reshape) -> tuple[TensorType, ...]:
+    data = ask.types[0]
+    asked = f"{ask.show(0)} into {list(given.shape)}"
+    found: list[Extent] = list(given.shape)
+    for axis, extent in enumerate(given.shape):
+        if extent < -1 or (extent == 0 and not given.allow_zero and axis >= len(data.shape)):
+            ask.fail(f"{asked}: there is no extent {extent} for axis {axis}")
+        if extent == 0 and not given.allow_zero:
+            found[axis] = data.shape[axis]
+    if found.count(-1) > 1:
+        ask.fail(f"{asked}: only one extent can be -1")
+    if -1 in found:
+        left = quotient(data.size, product(each for each in found if each != -1))
+        if left is None:
+            ask.fail(f"{asked}: {data.size} elements leave no extent for -1 that is known")
+        found[found.index(-1)] = left
+    if product(found) != data.size:
+        ask.fail(f"{asked}: {data.size} elements are not known to be {product(found)}")
+    return (TensorType(tuple(found), data.dtype),)
+
+
+def _flatten(ask: Ask, given: Axis) -> tuple[TensorType, ...]:
+    data = ask.types[0]
+    at = given.axis if given.axis == len(data.shape) else axis_of(ask, given.axis)
+    return (TensorType((product(data.shape[:at]), product(data.shape[at:])), data.dtype),)
+
+
+def _squeeze(ask: Ask, given: SomeAxes) -> tuple[TensorType, ...]:
+    data = ask.types[0]
+    if given.axes is None:
+        ask.fail(f"{ask.show(0)}: whether a symbol is 1 is not known, axes have to be given")
+    gone = {axis_of(ask, each) for each in given.axes}
+    kept = [each for each in range(len(data.shape)) if each not in gone]
+    for each in gone:
+        if data.shape[each] != 1:
+            ask.fail(f"axis {each} of {ask.show(0)} has not extent 1")
+    return carried(ask, {(0, old): new for new, old in enumerate(kept)})
+
+
+def _unsqueeze(ask: Ask, given: Unsqueeze) -> tuple[TensorType, ...]:
+    rank = len(ask.types[0].shape)
+    new = {axis_of(ask, each, extra=len(given.axes)) for each in given.axes}
+    kept = [each for each in range(rank + len(given.axes)) if each not in new]
+    return carried(ask, {(0, old): kept[old] for old in range(rank)})
+
+
+def _expand(ask: Ask, given: Expand) -> tuple[TensorType, ...]:
+    data = ask.types[0]
+    for mine, asked in zip(reversed(data.shape), reversed(given.shape), strict=False):
+        if isinstance(mine, Dim) and asked != 1:
+            ask.fail(f"{ask.show(0)} is not known to broadcast with {list(given.shape)}")
+    added = max(len(given.shape) - len(data.shape), 0)
+    return carried(ask, {(0, axis): added + axis for axis in range(len(data.shape))})
+
+
+def _tile(ask: Ask, given: Tile) -> tuple[TensorType, ...]:
+    data = ask.types[0]
+    ask.answer(stood_in(ask, same_axes(ask)))
+    shape = tuple(product(pair) for pair in zip(data.shape, given.repeats, strict=True))
+    return (TensorType(shape, data.dtype),)
+
+
+def _batch(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
+    return carried(ask, {(0, 0): 0})
+
+
+def _spec(
+    function: Callable[..., Tensor],
+    attributes: type[Any],
+    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
+) -> AnyOp:
+    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
+        return (function(*tensors, name=name, **keywords(given)),)
+
+    return OpSpec(
+        function.__name__, Pattern.INJECTIVE, Operands(("data",)), attributes, compute, symbolic
+    )
+
+
+SPECS: tuple[AnyOp, ...] = (
+    _spec(layout.transpose, Transpose, _transpose),
+    _spec(layout.reshape, Reshape, _reshape),
+    _spec(layout.flatten, Axis, _flatten),
+    _spec(layout.squeeze, SomeAxes, _squeeze),
+    _spec(layout.unsqueeze, Unsqueeze, _unsqueeze),
+    _spec(layout.expand, Expand, _expand),
+    _spec(layout.tile, Tile, _tile),
+    _spec(layout.depth_to_space, DepthToSpace, _batch),
+    _spec(layout.space_to_depth, SpaceToDepth, _batch),
+)

@@ -1,0 +1,80 @@
+"""Rules that operators share for extents that are no numbers.
+
+Most operators leave most axes alone: whatever a tensor's extent there, it goes through to the
+result. With a number put in its place the operator itself says what else the result is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from compiler.graph.extents import Dim, Extent
+from compiler.graph.opspec import Ask
+from compiler.graph.types import TensorType
+
+__all__ = ["axis_of", "broadcast", "carried", "dtype_of_elements", "same_axes", "stood_in"]
+
+Free = Mapping[tuple[int, int], int | None]
+"""Operand and axis: the result's axis of the same extent, or None where it is gone."""
+
+
+def carried(ask: Ask, free: Free) -> tuple[TensorType, ...]:
+    """The result, to which extents of `free` axes go through. Other symbolic ones are refused."""
+    found = ask.answer(stood_in(ask, free))
+    results = []
+    for each in found:
+        shape: list[Extent] = list(each.shape)
+        for (operand, axis), place in free.items():
+            extent = ask.types[operand].shape[axis]
+            if place is not None and isinstance(extent, Dim):
+                shape[place] = extent
+        results.append(TensorType(tuple(shape), each.dtype))
+    return tuple(results)
+
+
+def stood_in(ask: Ask, free: Iterable[tuple[int, int]], number: int = 1) -> list[list[int]]:
+    """The operands' shapes with a number for what is symbolic, which only `free` axes may be."""
+    allowed = set(free)
+    shapes = []
+    for operand, type_ in enumerate(ask.types):
+        shape = []
+        for axis, extent in enumerate(type_.shape):
+            if isinstance(extent, Dim) and (operand, axis) not in allowed:
+                ask.fail(f"axis {axis} of {ask.show(operand)} has to be a number, not {extent}")
+            shape.append(number if isinstance(extent, Dim) else extent)
+        shapes.append(shape)
+    return shapes
+
+
+def same_axes(ask: Ask, *fixed: int) -> Free:
+    """Every axis of the first operand stays where it is, but for `fixed` ones."""
+    rank = len(ask.types[0].shape)
+    return {(0, axis): axis for axis in range(rank) if axis not in {each % rank for each in fixed}}
+
+
+def axis_of(ask: Ask, axis: int, operand: int = 0, extra: int = 0) -> int:
+    """An axis counted from 0; a negative one counts from the end. `extra` more are allowed."""
+    rank = len(ask.types[operand].shape) + extra
+    if not -rank <= axis < rank:
+        ask.fail(f"{ask.show(operand)} has no axis {axis}: {-rank}..{rank - 1}")
+    return axis % rank
+
+
+def dtype_of_elements(ask: Ask) -> TensorType:
+    """What the operator makes of scalars."""
+    (found,) = ask.answer([()] * len(ask.types))
+    return found
+
+
+def broadcast(ask: Ask, shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
+    """The shape that these have together, by NumPy's rule: from the last axis on, equal or 1."""
+    rank = max(map(len, shapes))
+    result: list[Extent] = []
+    for axis in range(-rank, 0):
+        extents = [shape[axis] for shape in shapes if len(shape) >= -axis]
+        others = list(dict.fromkeys(each for each in extents if each != 1))
+        if len(others) > 1:
+            found = " and ".join(map(str, others))
+            ask.fail(f"{ask.show_all()} do not broadcast: axis {axis} has {found}")
+        result.append(others[0] if others else 1)
+    return tuple(result)

@@ -1,0 +1,104 @@
+"""Numbers for symbolic extents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from compiler.errors import GraphError
+from compiler.graph.binding import bind
+from compiler.graph.constant import Constant
+from compiler.graph.extents import Extent, replaced
+from compiler.graph.infer import infer
+from compiler.graph.names import fresh
+from compiler.graph.nodes import Call, Function, Let, Param
+from compiler.graph.types import Type, specialised, symbols_of
+from compiler.graph.visit import functions, rewrite_lets
+
+__all__ = ["BindSymbols"]
+
+
+@dataclass(frozen=True, slots=True)
+class BindSymbols:
+    """Puts numbers in the place of symbols, and says all types. Functions that are called become
+    those for what is then passed to them; for different sizes there are several.
+
+    ::
+
+        func @f(x: float32[N, 3]): ...    ->    func @f(x: float32[4, 3]): ...
+
+    Attributes
+    ----------
+    sizes
+        Symbols and numbers of 1 or more.
+    """
+
+    sizes: tuple[tuple[str, int], ...]
+    name: str = "bind-symbols"
+
+    def apply(self, function: Function) -> Function:
+        """The function for these sizes.
+
+        Raises
+        ------
+        GraphError
+            A number under 1; a symbol that no parameter has.
+        """
+        known = frozenset[str]().union(*(symbols_of(each.type) for each in function.params))
+        for symbol, number in self.sizes:
+            if number < 1:
+                raise GraphError(f"{symbol} is {number}: 1 or more is allowed")
+            if symbol not in known:
+                raise GraphError(
+                    f"function {function.name} has no symbol {symbol}: "
+                    f"{', '.join(sorted(known)) or 'it has none'}"
+                )
+        return _Binder({each.name for each in functions(function)}).function(
+            function, dict(self.sizes)
+        )
+
+
+class _Binder:
+    """The functions of a program, for the sizes that they are called with."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._used: set[str] = set()
+        self._found: dict[tuple[str, frozenset[tuple[str, Extent]]], Function] = {}
+
+    def function(self, function: Function, sizes: Mapping[str, Extent]) -> Function:
+        """The function for these sizes."""
+        key = (function.digest, frozenset(sizes.items()))
+        if key not in self._found:
+            self._found[key] = self._bound(function, sizes)
+        return self._found[key]
+
+    def _bound(self, function: Function, sizes: Mapping[str, Extent]) -> Function:
+        types = infer(function)
+
+        def change(let: Let) -> tuple[Let, ...]:
+            value = let.value
+            if isinstance(value, Call) and isinstance(value.callee, Function):
+                value = replace(value, callee=self._callee(value, value.callee, types, sizes))
+            return (Let(let.name, value, specialised(types[let.name], sizes)),)
+
+        name = function.name
+        if name in self._used:
+            name = fresh(name, self._taken)
+        self._used.add(name)
+        params = tuple(Param(each.name, specialised(each.type, sizes)) for each in function.params)
+        result = None if function.result is None else specialised(function.result, sizes)
+        body = rewrite_lets(function.body, change)
+        return replace(function, name=name, params=params, body=body, result=result)
+
+    def _callee(
+        self, call: Call, callee: Function, types: Mapping[str, Type], sizes: Mapping[str, Extent]
+    ) -> Function:
+        given = [
+            each.type if isinstance(each, Constant) else types[each.name] for each in call.args
+        ]
+        own = bind([each.type for each in callee.params], given)
+        assert own is not None, "verified"
+        return self.function(
+            callee, {name: replaced(extent, sizes) for name, extent in own.items()}
+        )

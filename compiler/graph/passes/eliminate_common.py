@@ -1,0 +1,67 @@
+"""Values that are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Value, Var
+from compiler.graph.visit import bodies, map_atoms, map_bodies
+
+__all__ = ["EliminateCommon"]
+
+
+@dataclass(frozen=True, slots=True)
+class EliminateCommon:
+    """Computes once what is computed twice of the same operands, and looks through tuples that are
+    made here.
+
+    ::
+
+        a = relu(x)                   a = relu(x)
+        b = relu(x)           ->
+        t = (a, b)                    t = (a, a)
+        c = add(t[1], a)              c = add(a, a)
+
+    What is decided (`if`) stays, and values inside its bodies are only compared with those before
+    and within.
+    """
+
+    name: str = "eliminate-common"
+
+    def apply(self, function: Function) -> Function:
+        """The function with each value once."""
+        return replace(function, body=_body(function.body, {}, {}, {}))
+
+
+def _body(
+    body: Body,
+    seen: Mapping[str, Var],
+    tuples: Mapping[str, Tuple],
+    renamed: Mapping[str, Atom],
+) -> Body:
+    known, made, names = dict(seen), dict(tuples), dict(renamed)
+
+    def change(atom: Atom) -> Atom:
+        return names.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+    lets: list[Let] = []
+    for let in body.lets:
+        value: Value = map_atoms(let.value, change)
+        if bodies(value):
+            value = map_bodies(value, lambda inner: _body(inner, known, made, names))
+            lets.append(replace(let, value=value))
+            continue
+        if isinstance(value, TupleGet) and value.operand.name in made:
+            names[let.name] = made[value.operand.name].items[value.index]
+            continue
+        # Not the value itself: 0.0 and -0.0 are equal, as attributes, and give different results.
+        key = repr(value)
+        if key in known:
+            names[let.name] = known[key]
+            continue
+        known[key] = Var(let.name)
+        if isinstance(value, Tuple):
+            made[let.name] = value
+        lets.append(replace(let, value=value))
+    return Body(tuple(lets), change(body.result))

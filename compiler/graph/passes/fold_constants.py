@@ -1,0 +1,107 @@
+"""Values that are known before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from compiler.graph.constant import Constant
+from compiler.graph.evaluate import Given, Runner, run_call
+from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value, Var
+from compiler.graph.types import tensors_of
+from compiler.graph.verify import verify
+from compiler.graph.visit import map_atoms, map_bodies
+
+__all__ = ["FoldConstants"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldConstants:
+    """Computes what depends on constants alone, and decides what a constant decides.
+
+    ::
+
+        w = transpose(float32[2, 2](...))
+        y = matmul(x, w)                     ->    y = matmul(x, float32[2, 2](...))
+
+    Attributes
+    ----------
+    run
+        How: `evaluate.interpret` for small ones, `native.run_native` for weights.
+    limit
+        Elements of the largest value that is made a constant; what is made much larger by being
+        computed, as by `expand`, is better computed when it is needed.
+    """
+
+    run: Runner
+    limit: int = 1 << 27
+    name: str = "fold-constants"
+
+    def apply(self, function: Function) -> Function:
+        """The function with constants for what can be known."""
+        sizes = {
+            name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in them)
+            for name, type_ in verify(function).items()
+            if (them := tensors_of(type_))
+        }
+        small = frozenset(name for name, size in sizes.items() if size <= self.limit)
+        return replace(function, body=self._body(function.body, {}, {}, small))
+
+    def _body(
+        self,
+        body: Body,
+        around: Mapping[str, Given],
+        renamed: Mapping[str, Atom],
+        small: frozenset[str],
+    ) -> Body:
+        known, names = dict(around), dict(renamed)
+
+        def change(atom: Atom) -> Atom:
+            return names.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+        lets: list[Let] = []
+        for let in body.lets:
+            value = map_atoms(let.value, change)
+            if isinstance(value, If) and isinstance(value.condition, Constant):
+                chosen = value.then if value.condition.array else value.otherwise
+                inner = self._body(chosen, known, names, small)
+                lets += inner.lets
+                names[let.name] = inner.result
+                if isinstance(inner.result, Var) and inner.result.name in known:
+                    known[let.name] = known[inner.result.name]
+                continue
+            value = map_bodies(value, lambda inner: self._body(inner, known, names, small))
+            found = self._known(let.name, value, known) if let.name in small else None
+            if found is not None:
+                known[let.name] = found
+            if found is None or isinstance(found, tuple):
+                # A tuple stays as it is made; its parts become constants where they are taken.
+                lets.append(replace(let, value=value))
+            else:
+                names[let.name] = Constant(found)
+        return Body(tuple(lets), change(body.result))
+
+    def _known(self, name: str, value: Value, known: Mapping[str, Given]) -> Given | None:
+        """The value, if all that it depends on is known."""
+        match value:
+            case Call(args=args):
+                operands = [_given(each, known) for each in args]
+                found = [each for each in operands if each is not None]
+                complete = len(found) == len(operands)
+                return run_call(name, value, found, self.run) if complete else None
+            case Tuple(items=items):
+                parts = [_given(each, known) for each in items]
+                whole = tuple(each for each in parts if each is not None)
+                return whole if len(whole) == len(parts) else None
+            case TupleGet(operand=operand, index=index):
+                given = known.get(operand.name)
+                return given[index] if isinstance(given, tuple) else None
+            case If():
+                return None
+            case _:
+                assert_never(value)
+
+
+def _given(atom: Atom, known: Mapping[str, Given]) -> Given | None:
+    return atom.array if isinstance(atom, Constant) else known.get(atom.name)

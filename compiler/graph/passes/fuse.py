@@ -1,0 +1,103 @@
+"""Operators made kernels, several together where that saves memory traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
+from compiler.graph.opspec import AnyOp, OpSpec, Pattern
+from compiler.graph.passes.dominators import Edge
+from compiler.graph.passes.grouping import groups_of
+from compiler.graph.passes.kernels import KernelPool
+from compiler.graph.types import TensorType, Type
+from compiler.graph.verify import verify
+from compiler.graph.visit import atoms, bodies, functions, map_bodies, names_in
+
+__all__ = ["Fuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse:
+    """Puts every operator into a kernel, alone or with others: see `grouping` for the rules.
+
+    ::
+
+        c = conv2d(x, W)              kernel @conv2d_add_relu(p0: ..., p1: ..., p2: ...):
+        s = add(c, b)                   conv2d = conv2d(p0, p1)
+        y = relu(s)             ->      add = add(conv2d, p2)
+                                        relu = relu(add)
+                                        return relu
+
+                                      y = @conv2d_add_relu(x, W, b)
+
+    Constants of one element go into the kernel, others are arguments. So layers of the same
+    operators, shapes and attributes share a kernel. Kernels that are called already stay.
+
+    Attributes
+    ----------
+    limit
+        Operators of the largest kernel.
+    """
+
+    limit: int = 32
+    name: str = "fuse"
+
+    def apply(self, function: Function) -> Function:
+        """The function, of calls of kernels."""
+        types = verify(function)
+        pool = KernelPool(types, {each.name for each in functions(function)})
+        return replace(function, body=self._body(function.body, types, pool))
+
+    def _body(self, body: Body, types: Mapping[str, Type], pool: KernelPool) -> Body:
+        lets = [
+            replace(let, value=map_bodies(let.value, lambda inner: self._body(inner, types, pool)))
+            for let in body.lets
+        ]
+        patterns = [_pattern(let.value) for let in lets]
+        escapes = [body.result == Var(let.name) for let in lets]
+        groups = groups_of(patterns, _users(lets, patterns, types), escapes, self.limit)
+        members: dict[int, list[Let]] = {}
+        for let, group in zip(lets, groups, strict=True):
+            members.setdefault(group, []).append(let)
+        fused = []
+        for number, let in enumerate(lets):
+            if groups[number] == number:
+                fused.append(pool.fused(members[number]) if _operator(let.value) else let)
+        return Body(tuple(fused), body.result)
+
+
+def _operator(value: Value) -> AnyOp | None:
+    if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+        return value.callee
+    return None
+
+
+def _pattern(value: Value) -> Pattern:
+    spec = _operator(value)
+    return Pattern.OPAQUE if spec is None else spec.pattern
+
+
+def _users(
+    lets: Sequence[Let], patterns: Sequence[Pattern], types: Mapping[str, Type]
+) -> list[list[Edge]]:
+    """Who uses each value, and how: an operand of the result's shape is read element by element."""
+    places = {let.name: number for number, let in enumerate(lets)}
+    found: list[list[Edge]] = [[] for _ in lets]
+    for number, let in enumerate(lets):
+        names = [each.name for each in atoms(let.value) if isinstance(each, Var)]
+        for inner in bodies(let.value):
+            names += names_in(inner)
+        for name in names:
+            if name in places:
+                pattern = patterns[number]
+                if pattern is Pattern.BROADCAST and _same_shape(types[name], types[let.name]):
+                    pattern = Pattern.ELEMENTWISE
+                found[places[name]].append(Edge(number, pattern))
+    return found
+
+
+def _same_shape(left: Type, right: Type) -> bool:
+    return (
+        isinstance(left, TensorType) and isinstance(right, TensorType) and left.shape == right.shape
+    )

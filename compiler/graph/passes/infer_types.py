@@ -1,0 +1,43 @@
+"""Types said at every value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.graph.infer import infer, signature
+from compiler.graph.nodes import Body, Call, Function, Let
+from compiler.graph.visit import functions, rewrite_lets
+
+__all__ = ["InferTypes"]
+
+
+@dataclass(frozen=True, slots=True)
+class InferTypes:
+    """Says the type of every value and result, in functions that are called too.
+
+    ::
+
+        y = relu(x)    ->    y: float32[N, 4] = relu(x)
+    """
+
+    name: str = "infer-types"
+
+    def apply(self, function: Function) -> Function:
+        """The function with all types."""
+        typed: dict[str, Function] = {}
+        for each in functions(function):
+            typed[each.digest] = _typed(each, typed)
+        return typed[function.digest]
+
+
+def _typed(function: Function, callees: dict[str, Function]) -> Function:
+    types = infer(function)
+
+    def change(let: Let) -> tuple[Let, ...]:
+        value = let.value
+        if isinstance(value, Call) and isinstance(value.callee, Function):
+            value = replace(value, callee=callees[value.callee.digest])
+        return (Let(let.name, value, types[let.name]),)
+
+    body: Body = rewrite_lets(function.body, change)
+    return replace(function, body=body, result=signature(function).result)

@@ -1,0 +1,91 @@
+"""Kernels made of operators: the same one for the same operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.graph.constant import Constant
+from compiler.graph.names import fresh
+from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
+from compiler.graph.opspec import OpSpec
+from compiler.graph.types import Type
+from compiler.graph.visit import map_atoms
+
+__all__ = ["KernelPool"]
+
+_NAMED = 4
+"""Operators of a kernel that its name tells."""
+
+
+class KernelPool:
+    """The kernels of a program so far.
+
+    Parameters
+    ----------
+    types
+        Of the program's values.
+    taken
+        Names that functions have already.
+    """
+
+    def __init__(self, types: Mapping[str, Type], taken: Iterable[str]) -> None:
+        self._types = types
+        self._taken = set(taken)
+        self._kernels: dict[str, Function] = {}
+        """By the digest that they would have without a name."""
+
+    def fused(self, lets: Sequence[Let]) -> Let:
+        """The last value, as a call of a kernel of all these."""
+        *_, last = lets
+        nameless, args = self._nameless(lets)
+        kernel = self._kernels.get(nameless.digest)
+        if kernel is None:
+            kernel = replace(nameless, name=fresh(_stem(lets), self._taken))
+            self._kernels[nameless.digest] = kernel
+        return replace(last, value=Call(kernel, args))
+
+    def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
+        """Values called by their operators, everything from outside a parameter."""
+        params: dict[Atom, Param] = {}
+        names: dict[str, str] = {}
+        taken: set[str] = set()
+
+        def inside(atom: Atom) -> Atom:
+            if isinstance(atom, Constant):
+                if atom.array.size == 1:
+                    return atom
+                type_: Type = atom.type
+            elif atom.name in names:
+                return Var(names[atom.name])
+            else:
+                type_ = self._types[atom.name]
+            return Var(params.setdefault(atom, Param(f"p{len(params)}", type_)).name)
+
+        renamed = []
+        for let in lets:
+            value = map_atoms(let.value, inside)
+            names[let.name] = fresh(_operator(let), taken)
+            renamed.append(Let(names[let.name], value, self._types[let.name]))
+        result = Var(names[lets[-1].name])
+        kernel = Function(
+            "kernel",
+            tuple(params.values()),
+            Body(tuple(renamed), result),
+            self._types[lets[-1].name],
+            FunctionKind.KERNEL,
+        )
+        return kernel, tuple(params)
+
+
+def _operator(let: Let) -> str:
+    assert isinstance(let.value, Call), "only operators are fused"
+    assert isinstance(let.value.callee, OpSpec), "only operators are fused"
+    return let.value.callee.name
+
+
+def _stem(lets: Sequence[Let]) -> str:
+    """What the kernel does, as far as a name can tell."""
+    named = [_operator(each) for each in lets[:_NAMED]]
+    more = [f"and_{len(lets) - _NAMED}_more"] if len(lets) > _NAMED else []
+    return "_".join([*named, *more])

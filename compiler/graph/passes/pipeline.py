@@ -1,0 +1,50 @@
+"""Passes in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.errors import GraphError
+from compiler.graph.evaluate import Runner
+from compiler.graph.nodes import Function
+from compiler.graph.passes.base import Pass
+from compiler.graph.passes.eliminate_common import EliminateCommon
+from compiler.graph.passes.eliminate_dead import EliminateDead
+from compiler.graph.passes.fold_batch_norm import FoldBatchNorm
+from compiler.graph.passes.fold_constants import FoldConstants
+from compiler.graph.passes.fuse import Fuse
+from compiler.graph.passes.infer_types import InferTypes
+from compiler.graph.verify import verify
+
+__all__ = ["cpu_passes", "transform"]
+
+
+def cpu_passes(run: Runner) -> tuple[Pass, ...]:
+    """What the CPU wants done; `run` computes constants."""
+    return (
+        EliminateDead(),
+        EliminateCommon(),
+        FoldConstants(run),
+        FoldBatchNorm(),
+        EliminateDead(),
+        Fuse(),
+        InferTypes(),
+    )
+
+
+def transform(function: Function, passes: Sequence[Pass]) -> Function:
+    """The function after all `passes`, verified before the first and after each.
+
+    Raises
+    ------
+    GraphError
+        If a function is not legal; names the pass that made it.
+    """
+    verify(function)
+    for each in passes:
+        function = each.apply(function)
+        try:
+            verify(function)
+        except GraphError as error:
+            raise GraphError(f"after {each.name}: {error}") from error
+    return function

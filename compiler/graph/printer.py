@@ -1,0 +1,130 @@
+"""Graphs as text (the grammar is in `compiler.graph`). `parser` reads it back.
+
+Attributes that have their default are left out. Constants of a few elements are written out, all
+others are told by type and digest: `visit.constants` gives the table to read them back with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from enum import Enum
+from typing import Any, assert_never
+
+import numpy as np
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    If,
+    Let,
+    Module,
+    Tuple,
+    TupleGet,
+    Value,
+)
+from compiler.graph.syntax import NONE, REFERENCE, SMALL
+from compiler.graph.types import Type
+from compiler.graph.visit import functions
+from compiler.ir.dtypes import BOOL, DType
+from compiler.ir.expr import Const
+from compiler.ir.printer import text as loop_text
+
+__all__ = ["text"]
+
+_INDENT = "  "
+
+
+def text(program: Function | Module) -> str:
+    """A module, or a function after all that it calls."""
+    listed = functions(program) if isinstance(program, Function) else program.functions
+    return "\n".join("".join(f"{line}\n" for line in _function(each)) for each in listed)
+
+
+def _function(function: Function) -> Iterator[str]:
+    params = ", ".join(f"{each.name}: {each.type}" for each in function.params)
+    result = "" if function.result is None else f" -> {function.result}"
+    yield f"{function.kind.value} @{function.name}({params}){result}:"
+    yield from _body(function.body, "return")
+
+
+def _body(body: Body, ending: str) -> Iterator[str]:
+    for let in body.lets:
+        yield from (_INDENT + line for line in _let(let))
+    yield f"{_INDENT}{ending} {_atom(body.result)}"
+
+
+def _let(let: Let) -> Iterator[str]:
+    type_: Type | None = let.type
+    start = let.name if type_ is None else f"{let.name}: {type_}"
+    first, *rest = _value(let.value)
+    yield f"{start} = {first}"
+    yield from rest
+
+
+def _value(value: Value) -> Iterator[str]:
+    match value:
+        case Call():
+            yield _call(value)
+        case Tuple(items=items):
+            inner = ", ".join(map(_atom, items))
+            yield f"({inner},)" if len(items) == 1 else f"({inner})"
+        case TupleGet(operand=operand, index=index):
+            yield f"{operand.name}[{index}]"
+        case If(condition=condition, then=then, otherwise=otherwise):
+            yield f"if {_atom(condition)}:"
+            yield from _body(then, "yield")
+            yield "else:"
+            yield from _body(otherwise, "yield")
+        case _:
+            assert_never(value)
+
+
+def _call(call: Call) -> str:
+    args = [_atom(each) for each in call.args]
+    if isinstance(call.callee, Function):
+        return f"@{call.callee.name}({', '.join(args)})"
+    return f"{call.callee.name}({', '.join([*args, *_attributes(call.attributes)])})"
+
+
+def _attributes(attributes: Attributes) -> Iterator[str]:
+    for each in fields(attributes):
+        value = getattr(attributes, each.name)
+        # 0.0 equals -0.0, and is another number.
+        if each.default is MISSING or repr(value) != repr(each.default):
+            yield f"{each.name}={_attribute(value)}"
+
+
+def _attribute(value: Any) -> str:
+    match value:
+        case None:
+            return NONE
+        case Enum():
+            return str(value.value)
+        case tuple():
+            return f"[{', '.join(map(str, value))}]"
+        case DType():
+            return str(value)
+        case _:
+            return repr(value)
+
+
+def _atom(atom: Atom) -> str:
+    if not isinstance(atom, Constant):
+        return atom.name
+    type_ = atom.type
+    # Of NaN there are many, and a text for one.
+    if atom.array.size > SMALL or (type_.dtype.is_float and bool(np.isnan(atom.array).any())):
+        return f"{type_} @ {REFERENCE}{atom.digest}"
+    return f"{type_}({', '.join(_number(each, type_.dtype) for each in atom.array.flat)})"
+
+
+def _number(value: Any, dtype: DType) -> str:
+    """As in the loop language, but its type stands in front of all of them."""
+    plain = Const(bool(value) if dtype == BOOL else value.item(), dtype)
+    written = loop_text(plain)
+    return written.removeprefix(f"{dtype}(").removesuffix(")")

@@ -1,0 +1,107 @@
+"""Types of the graph: tensors, tuples of them, and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from compiler.errors import GraphError
+from compiler.graph.extents import Extent, product, replaced, symbols_in
+from compiler.ir.dtypes import DType
+
+__all__ = [
+    "FunctionType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "specialised",
+    "symbols_of",
+    "tensors_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A dense array. Extents may be 0, or symbolic; () is a scalar."""
+
+    shape: tuple[Extent, ...]
+    dtype: DType
+
+    def __post_init__(self) -> None:
+        if any(isinstance(each, int) and each < 0 for each in self.shape):
+            raise GraphError(f"{self} has a negative extent")
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def size(self) -> Extent:
+        """Elements."""
+        return product(self.shape)
+
+    def static_shape(self, what: str) -> tuple[int, ...]:
+        """The shape, of plain numbers.
+
+        Raises
+        ------
+        GraphError
+            Names `what` has a symbolic extent.
+        """
+        found = tuple(each for each in self.shape if isinstance(each, int))
+        if len(found) != len(self.shape):
+            raise GraphError(f"{what} {self} has a symbolic extent: numbers are needed here")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """A tuple of values."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.items))
+        return f"({inner},)" if len(self.items) == 1 else f"({inner})"
+
+
+Type: TypeAlias = TensorType | TupleType
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """What a function takes and gives. No value is of this type: functions are called by name."""
+
+    params: tuple[Type, ...]
+    result: Type
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.params))}) -> {self.result}"
+
+
+def tensors_of(type_: Type) -> tuple[TensorType, ...]:
+    """The tensors in a type, in order."""
+    match type_:
+        case TensorType():
+            return (type_,)
+        case TupleType(items=items):
+            return tuple(tensor for each in items for tensor in tensors_of(each))
+        case _:
+            assert_never(type_)
+
+
+def symbols_of(type_: Type) -> frozenset[str]:
+    """The names of all symbols in a type."""
+    found = (symbols_in(extent) for tensor in tensors_of(type_) for extent in tensor.shape)
+    return frozenset().union(*found)
+
+
+def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
+    """With extents for symbols; those not named stay."""
+    match type_:
+        case TensorType(shape=shape, dtype=dtype):
+            return TensorType(tuple(replaced(each, sizes) for each in shape), dtype)
+        case TupleType(items=items):
+            return TupleType(tuple(specialised(each, sizes) for each in items))
+        case _:
+            assert_never(type_)

@@ -1,0 +1,102 @@
+"""Whether a graph means anything: names, scopes, types, and what kernels may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.errors import GraphError
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Call, Function, FunctionKind, If, Module
+from compiler.graph.opspec import AnyOp, OpSpec
+from compiler.graph.syntax import is_name
+from compiler.graph.types import TensorType, Type
+from compiler.graph.visit import all_lets, constants, functions
+
+__all__ = ["verify", "verify_module"]
+
+
+def verify(function: Function) -> dict[str, Type]:
+    """Accept a legal function, with all that it calls; the types of its names.
+
+    Every name is defined once in a function. All functions of a program have names of their own,
+    and so have all operators.
+
+    Raises
+    ------
+    GraphError
+        Names the function and the value, what is there and what is allowed.
+    """
+    called = functions(function)
+    _names(called)
+    for each in called:
+        _function(each)
+    return infer(function)
+
+
+def verify_module(module: Module) -> None:
+    """Accept a legal module: legal functions, each once and after those that it calls."""
+    listed: set[str] = set()
+    _names(module.functions)
+    for each in module.functions:
+        verify(each)
+        missing = [it.name for it in functions(each)[:-1] if it.digest not in listed]
+        if missing:
+            raise GraphError(f"function {each.name} calls {missing[0]}, which is not listed before")
+        if each.digest in listed:
+            raise GraphError(f"function {each.name} is listed twice")
+        listed.add(each.digest)
+
+
+def _names(called: Iterable[Function]) -> None:
+    by_name: dict[str, Function] = {}
+    operators: dict[str, AnyOp] = {}
+    for function in called:
+        if not is_name(function.name):
+            raise GraphError(f"{function.name!r} is no name for a function")
+        if by_name.setdefault(function.name, function) != function:
+            raise GraphError(f"two functions are called {function.name}")
+        for let in all_lets(function.body):
+            match let.value:
+                case Call(callee=OpSpec() as spec):
+                    if operators.setdefault(spec.name, spec) is not spec:
+                        raise GraphError(
+                            f"function {function.name}: {let.name} calls another {spec.name}"
+                        )
+
+
+def _function(function: Function) -> None:
+    if function.kind is FunctionKind.KERNEL:
+        _kernel(function)
+    seen: set[str] = set()
+    for name in (
+        *(it.name for it in function.params),
+        *(it.name for it in all_lets(function.body)),
+    ):
+        if not is_name(name):
+            raise GraphError(f"function {function.name}: {name!r} is no name for a value")
+        if name in seen:
+            raise GraphError(f"function {function.name}: two values are called {name}")
+        seen.add(name)
+
+
+def _kernel(kernel: Function) -> None:
+    """Operators on tensors and small constants only: what one piece of code can be made of."""
+    for param in kernel.params:
+        if not isinstance(param.type, TensorType):
+            raise GraphError(
+                f"kernel {kernel.name}: parameter {param.name} is {param.type}, and no tensor"
+            )
+    for let in kernel.body.lets:
+        value = let.value
+        if isinstance(value, If) or (
+            isinstance(value, Call) and isinstance(value.callee, Function)
+        ):
+            raise GraphError(
+                f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
+            )
+    for constant in constants(kernel).values():
+        if constant.array.size != 1:
+            raise GraphError(
+                f"kernel {kernel.name} holds a constant {constant.type}: those of one element "
+                "are allowed, others have to be parameters"
+            )

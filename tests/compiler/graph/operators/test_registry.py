@@ -1,0 +1,79 @@
+"""The graph knows every operator that there is, and tells it what it has to be told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
+from enum import Enum
+
+import pytest
+
+from compiler.errors import GraphError
+from compiler.graph.operators import OPERATORS
+from compiler.graph.opspec import registry
+from compiler.operators import (
+    arg,
+    concat,
+    conv2d,
+    dense,
+    gather,
+    layout,
+    matmul,
+    norm,
+    pad,
+    pool,
+    reduce,
+    slicing,
+    softmax,
+)
+from compiler.operators.elementwise import ELEMENTWISE
+
+MODULES = (arg, concat, conv2d, dense, gather, layout, matmul, norm, pad, pool, slicing, softmax)
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    **{each.name: each.scalar for each in ELEMENTWISE.values()},
+    **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},
+    **{
+        name.removesuffix("_of"): getattr(module, name)
+        for module in MODULES
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+    },
+}
+"""What computes each operator, by its name; of elements, where it works on these."""
+
+
+def test_every_operator_is_there() -> None:
+    assert set(OPERATORS) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_attributes_have_the_names_and_defaults_of_the_function(name: str) -> None:
+    parameters = inspect.signature(FUNCTIONS[name]).parameters
+    for each in fields(OPERATORS[name].attributes):
+        default = parameters[each.name].default
+        if each.default is MISSING:
+            assert default is inspect.Parameter.empty
+        else:
+            plain = each.default.value if isinstance(each.default, Enum) else each.default
+            assert default in (plain, each.default)
+            assert type(default) in (type(plain), type(each.default))
+
+
+def test_the_table(golden: Callable[[str, str], None]) -> None:
+    lines = []
+    for name, spec in sorted(OPERATORS.items()):
+        attributes = ", ".join(
+            each.name if each.default is MISSING else f"{each.name}={each.default}"
+            for each in fields(spec.attributes)
+        )
+        inner = "; ".join(filter(None, (str(spec.operands), attributes)))
+        lines.append(f"{name}({inner}) {spec.pattern.name}\n")
+    golden("graph/operators.txt", "".join(lines))
+
+
+def test_two_of_one_name_are_refused() -> None:
+    other = replace(OPERATORS["celu"], name="elu")
+    with pytest.raises(GraphError, match="two operators are called elu"):
+        registry(*OPERATORS.values(), other)
+    assert registry(OPERATORS["elu"], OPERATORS["elu"]) == {"elu": OPERATORS["elu"]}

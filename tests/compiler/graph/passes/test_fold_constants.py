@@ -1,0 +1,120 @@
+"""What is known is computed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from compiler.errors import GraphError
+from compiler.graph import Constant, Function, TensorType
+from compiler.graph.evaluate import Runner, interpret
+from compiler.graph.infer import infer
+from compiler.graph.native import run_native
+from compiler.graph.passes import EliminateDead, FoldConstants, transform
+from compiler.graph.visit import all_lets, atoms
+from tests.support.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
+
+PROGRAM = """
+kernel @twice(p0: int32[2]):
+  a = add(p0, p0)
+  return a
+
+func @f(x: int32[3], c: bool[]):
+  a = add(int32[3](1, 2, 3), int32[](10))
+  b = multiply(x, a)
+  s = split(a, sizes=[1, 2])
+  d = s[1]
+  e = @twice(d)
+  t = (e, a)
+  g = t[0]
+  h = less(int32[](1), int32[](2))
+  i = if h:
+    j = add(b, x)
+    yield j
+  else:
+    k = negative(x)
+    yield k
+  l = if c:
+    m = negative(int32[3](1, 2, 3))
+    yield m
+  else:
+    yield i
+  o = (g, l)
+  return o
+"""
+
+
+@pytest.mark.parametrize("run", [interpret, run_native])
+def test_by_hand(run: Runner) -> None:
+    after = """
+func @f(x: int32[3], c: bool[]):
+  b = multiply(x, int32[3](11, 12, 13))
+  j = add(b, x)
+  l = if c:
+    yield int32[3](-1, -2, -3)
+  else:
+    yield j
+  o = (int32[2](24, 26), l)
+  return o
+"""
+    folded = transform(graph(PROGRAM), [FoldConstants(run), EliminateDead()])
+    assert folded == graph(after)
+    agree(graph(PROGRAM), folded)
+
+
+def test_what_becomes_large_is_computed_when_it_is_needed() -> None:
+    program = """
+func @f(x: float32[]):
+  a = expand(float32[1](1.0), shape=[100])
+  b = add(a, x)
+  return b
+"""
+    becomes(FoldConstants(interpret, limit=99), program, program)
+    folded = transform(graph(program), [FoldConstants(interpret, limit=100)])
+    assert [each.name for each in folded.body.lets] == ["b"]
+
+
+def test_a_branch_that_is_known_may_give_a_tuple() -> None:
+    becomes(
+        FoldConstants(interpret),
+        """
+func @f(x: int8[]):
+  a = if bool[](False):
+    b = (x, x)
+    yield b
+  else:
+    c = (x, int8[](3))
+    yield c
+  d = a[0]
+  e = a[1]
+  g = add(e, int8[](1))
+  h = add(d, g)
+  return h
+""",
+        """
+func @f(x: int8[]):
+  c = (x, int8[](3))
+  d = c[0]
+  e = c[1]
+  g = add(e, int8[](1))
+  h = add(d, g)
+  return h
+""",
+    )
+
+
+def test_an_illegal_function_is_refused() -> None:
+    function = graph(PROGRAM)
+    illegal = Function("f", function.params[:1], function.body)
+    with pytest.raises(GraphError, match="l uses c, which is defined nowhere before"):
+        FoldConstants(interpret).apply(illegal)
+
+
+@settings(max_examples=25)
+@given(graphs())
+def test_nothing_known_is_left(function: Function) -> None:
+    found = keeps_meaning(FoldConstants(interpret), function, inputs(function))
+    types = infer(found)
+    for each in all_lets(found.body):
+        if isinstance(types[each.name], TensorType):
+            assert not all(isinstance(atom, Constant) for atom in atoms(each.value))

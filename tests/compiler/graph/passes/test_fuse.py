@@ -1,0 +1,181 @@
+"""Kernels: which operators share one, and what they look like."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from compiler.graph import Call, Function, FunctionKind
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes import Fuse, InferTypes
+from compiler.graph.visit import all_lets, functions
+from tests.support.graphs import becomes, graph, graphs, inputs, keeps_meaning
+
+HEAD = "func @f(x: float32[2, 4, 3, 3], w: float32[4, 4, 1, 1], b: float32[4, 1, 1]):\n"
+
+
+def kernels(body: str) -> list[list[str]]:
+    """The operators of each kernel that is called, in order."""
+    function = Fuse().apply(graph(HEAD + body))
+    called = [let.value for let in all_lets(function.body) if isinstance(let.value, Call)]
+    return [
+        [repr(let.value.callee) for let in call.callee.body.lets if isinstance(let.value, Call)]
+        for call in called
+        if isinstance(call.callee, Function)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Element by element, whatever comes together again.
+        (
+            "  a = relu(x)\n  b1 = exp(a)\n  c = tanh(a)\n  d = add(b1, c)\n  return d",
+            [["relu", "exp", "tanh", "add"]],
+        ),
+        # After a convolution; not before it.
+        (
+            "  a = relu(x)\n  c = conv2d(a, w)\n  d = add(c, b)\n  e = relu(d)\n  return e",
+            [["relu"], ["conv2d", "add", "relu"]],
+        ),
+        # What is broadcast is no epilogue of its own.
+        (
+            "  c = conv2d(x, w)\n  g = global_max_pool(c)\n  m = multiply(c, g)\n  return m",
+            [["conv2d"], ["global_max_pool"], ["multiply"]],
+        ),
+        # One convolution a kernel; the first takes the sum.
+        (
+            "  c = conv2d(x, w)\n  d = conv2d(x, w)\n  e = add(c, d)\n  return e",
+            [["conv2d"], ["conv2d", "add"]],
+        ),
+        # A residual block: the shortcut is read twice.
+        (
+            "  r = relu(x)\n  c = conv2d(r, w)\n  s = add(c, r)\n  t = relu(s)\n  return t",
+            [["relu"], ["conv2d", "add", "relu"]],
+        ),
+        # Into a reduction, and nothing after it.
+        (
+            "  a = exp(x)\n  s = reduce_sum(a)\n  l = log(s)\n  return l",
+            [["exp", "reduce_sum"], ["log"]],
+        ),
+        # What moves elements goes into what reads them, but does not hold up an epilogue.
+        (
+            "  c = conv2d(x, w)\n  r = relu(c)\n  t = transpose(r)\n  u = flatten(t)\n"
+            "  v = exp(u)\n  return v",
+            [["conv2d", "relu"], ["transpose", "flatten", "exp"]],
+        ),
+        # A sum that has joined what moves elements is no epilogue any more.
+        (
+            "  a = relu(x)\n  c = conv2d(x, w)\n  d = add(c, a)\n  e = concat(d, a, axis=1)\n"
+            "  return e",
+            [["conv2d"], ["relu", "add", "concat"]],
+        ),
+        # Used elsewhere: kept.
+        (
+            "  a = relu(x)\n  c = exp(a)\n  t = (a, c)\n  return t",
+            [["relu"], ["exp"]],
+        ),
+        (
+            "  a = exp(x)\n  s = softmax(a)\n  l = log(s)\n  return l",
+            [["exp"], ["softmax"], ["log"]],
+        ),
+    ],
+)
+def test_rules(body: str, expected: list[list[str]]) -> None:
+    assert kernels(body) == expected
+
+
+def test_layers_of_the_same_shape_share_a_kernel() -> None:
+    becomes(
+        Fuse(),
+        """
+func @f(x: float32[N, 4], w: float32[4, 4], v: float32[4, 4]):
+  a = dense(x, w)
+  b = add(a, float32[](1.0))
+  c = dense(b, v)
+  d = add(c, float32[](1.0))
+  e = dense(d, w)
+  g = add(e, float32[](2.0))
+  return g
+""",
+        """
+kernel @dense_add(p0: float32[N, 4], p1: float32[4, 4]) -> float32[N, 4]:
+  dense: float32[N, 4] = dense(p0, p1)
+  add: float32[N, 4] = add(dense, float32[](1.0))
+  return add
+
+kernel @dense_add_1(p0: float32[N, 4], p1: float32[4, 4]) -> float32[N, 4]:
+  dense: float32[N, 4] = dense(p0, p1)
+  add: float32[N, 4] = add(dense, float32[](2.0))
+  return add
+
+func @f(x: float32[N, 4], w: float32[4, 4], v: float32[4, 4]):
+  b = @dense_add(x, w)
+  d = @dense_add(b, v)
+  g = @dense_add_1(d, w)
+  return g
+""",
+    )
+
+
+def test_bodies_tuples_and_constants() -> None:
+    becomes(
+        Fuse(),
+        """
+func @relu(x: int8[4], c: bool[]):
+  a = relu(x)
+  b = add(a, int8[4](1, 2, 3, 4))
+  s = split(b, sizes=[1, 3])
+  t = s[1]
+  d = if c:
+    e = negative(t)
+    g = absolute(e)
+    yield g
+  else:
+    yield t
+  return d
+""",
+        """
+kernel @relu_add_split(p0: int8[4], p1: int8[4]) -> (int8[1], int8[3]):
+  relu: int8[4] = relu(p0)
+  add: int8[4] = add(relu, p1)
+  split: (int8[1], int8[3]) = split(add, sizes=[1, 3])
+  return split
+
+kernel @negative_absolute(p0: int8[3]) -> int8[3]:
+  negative: int8[3] = negative(p0)
+  absolute: int8[3] = absolute(negative)
+  return absolute
+
+func @relu(x: int8[4], c: bool[]):
+  s = @relu_add_split(x, int8[4](1, 2, 3, 4))
+  t = s[1]
+  d = if c:
+    g = @negative_absolute(t)
+    yield g
+  else:
+    yield t
+  return d
+""",
+    )
+
+
+def test_kernels_have_names_that_nothing_has() -> None:
+    function = Fuse().apply(graph("func @relu(x: int8[4]):\n  a = relu(x)\n  return a"))
+    assert [each.name for each in functions(function)] == ["relu_1", "relu"]
+    chain = "".join(f"  v{n + 1} = absolute(v{n})\n" for n in range(6))
+    program = graph(f"func @f(v0: int8[4]):\n{chain}  return v6")
+    assert functions(Fuse().apply(program))[0].name == "_".join(["absolute"] * 4 + ["and_2_more"])
+    assert len(functions(Fuse(limit=2).apply(program))) == 2
+    assert len(Fuse(limit=2).apply(program).body.lets) == 3
+
+
+@settings(max_examples=25)
+@given(graphs())
+def test_everything_is_in_kernels_and_the_results_are_the_same(function: Function) -> None:
+    found = keeps_meaning(Fuse(), function, inputs(function))
+    for let in all_lets(found.body):
+        assert not (isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec))
+    assert all(each.kind is FunctionKind.KERNEL for each in functions(found)[:-1])
+    assert Fuse().apply(found) == found
+    InferTypes().apply(found)

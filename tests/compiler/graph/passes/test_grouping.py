@@ -1,0 +1,80 @@
+"""Groups can run as one: whatever the graph."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.graph.opspec import Pattern
+from compiler.graph.passes.dominators import Edge
+from compiler.graph.passes.grouping import groups_of
+
+LARGE = (Pattern.REDUCTION, Pattern.OUT_FUSABLE, Pattern.OPAQUE)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[list[Pattern], list[list[Edge]], list[bool], int]:
+    """Patterns, users, what is used elsewhere, and a limit."""
+    count = draw(st.integers(1, 14))
+    simple = st.sampled_from([Pattern.ELEMENTWISE, Pattern.BROADCAST, Pattern.INJECTIVE])
+    patterns = [draw(st.one_of(simple, simple, st.sampled_from(Pattern))) for _ in range(count)]
+    users: list[list[Edge]] = [[] for _ in range(count)]
+    for node in range(1, count):
+        for source in draw(st.sets(st.integers(max(node - 4, 0), node - 1), max_size=3)):
+            same = patterns[node] is Pattern.BROADCAST and draw(st.booleans())
+            pattern = Pattern.ELEMENTWISE if same else patterns[node]
+            users[source].append(Edge(node, pattern))
+    escapes = [draw(st.integers(0, 6)) == 0 for _ in range(count)]
+    return patterns, users, escapes, draw(st.sampled_from([2, 4, 100]))
+
+
+@settings(max_examples=250)
+@given(programs())
+def test_groups_can_run_as_one(
+    program: tuple[list[Pattern], list[list[Edge]], list[bool], int],
+) -> None:
+    patterns, users, escapes, limit = program
+    groups = groups_of(patterns, users, escapes, limit)
+    members: dict[int, list[int]] = {}
+    for node, group in enumerate(groups):
+        members.setdefault(group, []).append(node)
+    for group, nodes in members.items():
+        assert group == max(nodes)
+        assert len(nodes) <= limit
+        # Only the last is used elsewhere: nothing inside has to be kept.
+        for node in nodes:
+            outside = [edge for edge in users[node] if groups[edge.user] != group]
+            assert node == group or not (outside or escapes[node])
+        assert sum(patterns[node] in LARGE for node in nodes) <= 1
+        assert len(nodes) == 1 or not any(patterns[node] is Pattern.OPAQUE for node in nodes)
+        # What is after a reduction is not in its group.
+        for node in nodes:
+            assert patterns[node] is not Pattern.REDUCTION or node == group
+    # Groups do not wait for each other: each needs only what is complete before its last node.
+    for node, edges in enumerate(users):
+        for edge in edges:
+            assert groups[node] <= groups[edge.user]
+            assert groups[node] == groups[edge.user] or groups[node] == node
+
+
+def test_by_hand() -> None:
+    """A convolution, its bias and activation; the sum with a shortcut; a reduction of that."""
+    names = ["conv", "bias", "relu", "short", "conv2", "sum", "mean"]
+    patterns = [
+        *(Pattern.OUT_FUSABLE, Pattern.BROADCAST, Pattern.ELEMENTWISE, Pattern.INJECTIVE),
+        *(Pattern.OUT_FUSABLE, Pattern.BROADCAST, Pattern.REDUCTION),
+    ]
+    users: list[list[Edge]] = [
+        [Edge(1, Pattern.ELEMENTWISE)],
+        [Edge(2, Pattern.ELEMENTWISE)],
+        [Edge(3, Pattern.INJECTIVE), Edge(4, Pattern.OUT_FUSABLE)],
+        [Edge(5, Pattern.ELEMENTWISE)],
+        [Edge(5, Pattern.ELEMENTWISE)],
+        [Edge(6, Pattern.REDUCTION)],
+        [],
+    ]
+    groups = groups_of(patterns, users, [False] * 7, limit=10)
+    # The shortcut moves elements, and so does not join the group that a convolution leads.
+    assert [names[each] for each in groups] == [
+        *("relu", "relu", "relu", "short", "sum", "sum", "mean")
+    ]

@@ -1,0 +1,64 @@
+"""Functions are known by their content, however they share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compiler.errors import GraphError
+from compiler.graph import Body, Call, Function, If, Let, Param, TensorType, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.printer import text
+from compiler.graph.verify import verify
+from compiler.graph.visit import functions
+from compiler.ir import BOOL, FLOAT32
+from tests.support.graphs import graph
+
+X = Param("x", TensorType((2,), FLOAT32))
+PROGRAM = "func @f(x: float32[2]):\n  y = elu(x, alpha=0.0)\n  return y\n"
+
+
+def test_the_same_text_is_the_same_function() -> None:
+    assert graph(PROGRAM) == graph(PROGRAM)
+    assert hash(graph(PROGRAM)) == hash(graph(PROGRAM))
+    for old, new in (("@f", "@g"), ("0.0", "-0.0"), ("float32", "float64"), ("y", "z")):
+        assert graph(PROGRAM.replace(old, new)) != graph(PROGRAM)
+    assert graph(PROGRAM.replace("y =", "y: float32[2] =")) != graph(PROGRAM)
+    assert graph(PROGRAM) != PROGRAM
+
+
+def tower(height: int) -> Function:
+    """A function that calls one twice that calls one twice that ..."""
+    callee = Function("f0", (X,), Body((Let("y", Call(OPERATORS["relu"], (Var("x"),))),), Var("y")))
+    for level in range(1, height):
+        lets = (Let("a", Call(callee, (Var("x"),))), Let("b", Call(callee, (Var("a"),))))
+        callee = Function(f"f{level}", (X,), Body(lets, Var("b")))
+    return callee
+
+
+def test_shared_functions_take_linear_time() -> None:
+    assert tower(60) == tower(60)
+    assert tower(60) != replace(tower(60), name="f")
+    assert len(functions(tower(60))) == 60
+    verify(tower(60))
+    assert text(tower(60)).count("func @") == 60
+
+
+def test_long_chains_are_no_deep_trees() -> None:
+    count = 5000
+    lets = tuple(
+        Let(f"v{number + 1}", Call(OPERATORS["relu"], (Var(f"v{number}"),)))
+        for number in range(count)
+    )
+    function = Function("f", (Param("v0", X.type),), Body(lets, Var(f"v{count}")))
+    assert len(verify(function)) == count + 1
+    assert hash(function) == hash(replace(function))
+
+
+def test_what_is_too_deep_is_refused() -> None:
+    body = Body((), Var("x"))
+    for depth in range(1000):
+        body = Body((Let(f"v{depth}", If(Var("c"), body, Body((), Var("x")))),), Var(f"v{depth}"))
+    with pytest.raises(GraphError, match="function f is nested too deeply"):
+        Function("f", (X, Param("c", TensorType((), BOOL))), body)

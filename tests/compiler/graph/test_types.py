@@ -1,0 +1,36 @@
+"""Types: text, symbols, and numbers for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.errors import GraphError
+from compiler.graph import Dim, FunctionType, TensorType, TupleType
+from compiler.graph.types import specialised, symbols_of, tensors_of
+from compiler.ir import FLOAT32, INT8
+
+N = Dim(("N",))
+BATCH = TensorType((N, 3), FLOAT32)
+PAIR = TupleType((BATCH, TupleType((TensorType((), INT8),))))
+
+
+def test_text() -> None:
+    assert str(PAIR) == "(float32[N, 3], (int8[],))"
+    assert str(FunctionType((BATCH,), TupleType(()))) == "(float32[N, 3]) -> ()"
+
+
+def test_parts() -> None:
+    assert tensors_of(PAIR) == (BATCH, TensorType((), INT8))
+    assert symbols_of(PAIR) == {"N"}
+    assert BATCH.size == Dim(("N",), 3)
+    fixed = specialised(PAIR, {"N": 4, "M": 5})
+    assert str(fixed) == "(float32[4, 3], (int8[],))"
+    assert symbols_of(fixed) == frozenset()
+
+
+def test_refusals() -> None:
+    with pytest.raises(GraphError, match=r"int8\[2, -1\] has a negative extent"):
+        TensorType((2, -1), INT8)
+    with pytest.raises(GraphError, match=r"x float32\[N, 3\] has a symbolic extent"):
+        BATCH.static_shape("x")
+    assert TensorType((0, 3), INT8).static_shape("x") == (0, 3)

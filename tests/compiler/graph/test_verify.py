@@ -1,0 +1,193 @@
+"""What is no legal graph, and how that is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compiler.errors import GraphError
+from compiler.graph import (
+    Body,
+    Call,
+    Constant,
+    Function,
+    FunctionKind,
+    Let,
+    Module,
+    Param,
+    TensorType,
+    Var,
+)
+from compiler.graph.infer import infer, signature
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.elementwise import Alpha
+from compiler.graph.operators.reductions import Softmax
+from compiler.graph.parser import parse, parse_function
+from compiler.graph.verify import verify, verify_module
+from compiler.ir import FLOAT32
+from tests.support.graphs import graph
+
+HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y = relu(z)\n  return y", "function f: y uses z, which is defined nowhere before"),
+        ("y = relu(y)\n  return y", "y uses y, which is defined nowhere before"),
+        ("return y", "the result uses y, which is defined nowhere before"),
+        (
+            "i = if c:\n    a = relu(x)\n    yield a\n  else:\n    yield x\n  return a",
+            "the result uses a, which is defined only inside another body",
+        ),
+        (
+            "i = if c:\n    a = relu(x)\n    yield a\n  else:\n    yield a\n  return i",
+            "the result uses a, which is defined only inside another body",
+        ),
+        ("x = relu(x)\n  return x", "two values are called x"),
+        (
+            "i = if c:\n    a = relu(x)\n    yield a\n  else:\n    a = relu(x)\n    yield x\n"
+            "  return i",
+            "two values are called a",
+        ),
+        (
+            "y: float32[3] = relu(x)\n  return y",
+            r"y is float32\[N, 3\], and is said to be float32\[3\]",
+        ),
+        ("y = t[2]\n  return y", r"y is t\[2\], and that is \(int8\[2\], int8\[3\]\), of 2 values"),
+        ("y = x[0]\n  return y", r"y is a part of x, which is float32\[N, 3\]"),
+        (
+            "y = relu(t)\n  return y",
+            r"y = relu\(...\): x is \(int8\[2\], int8\[3\]\), and has to be",
+        ),
+        ("y = relu()\n  return y", r"y = relu\(...\): 0 operands, and it takes \(x\)"),
+        ("y = relu(x, x)\n  return y", r"y = relu\(...\): 2 operands, and it takes \(x\)"),
+        ("y = dense(x)\n  return y", r"1 operands, and it takes \(data, weight, bias\?\)"),
+        ("y = maximum()\n  return y", r"0 operands, and it takes \(x, \.\.\.\)"),
+        (
+            "y = if x:\n    yield x\n  else:\n    yield x\n  return y",
+            r"the condition of y is float32\[N, 3\], and has to be bool\[\]",
+        ),
+        (
+            "y = if c:\n    yield x\n  else:\n    yield c\n  return y",
+            r"y is float32\[N, 3\] if the condition holds, else bool\[\]",
+        ),
+        (
+            "y = add(x, float32[2](1.0, 2.0))\n  return y",
+            r"y = add\(...\): a float32\[N, 3\], b float32\[2\] do not broadcast: axis -1 has 3",
+        ),
+    ],
+)
+def test_refusals(body: str, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        verify(parse_function(f"{HEAD}  {body}\n", OPERATORS))
+
+
+CALLEE = "func @g(a: float32[M, 3]) -> float32[M, 3]:\n  b = relu(a)\n  return b\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            CALLEE + HEAD + "  y = @g(c)\n  return y",
+            r"y calls g\(bool\[\]\), which is \(float32\[M, 3\]\) -> float32\[M, 3\]",
+        ),
+        (CALLEE + HEAD + "  y = @g(x, x)\n  return y", r"y calls g\(float32\[N, 3\], float32"),
+        (CALLEE.replace("-> float32[M, 3]", "-> int8[]"), r"the result is float32\[M, 3\], and is"),
+        (
+            "func @g() -> float32[]:\n  return float32[](1.0)\nfunc @g_1(x: int8[]):\n"
+            "  y: int8[] = @g()\n  return y",
+            r"function g_1: y is float32\[\], and is said to be int8\[\]",
+        ),
+        (
+            "kernel @k(t: (int8[2],)):\n  a = t[0]\n  return a",
+            r"kernel k: parameter t is \(int8\[2\],\), and no tensor",
+        ),
+        (
+            "kernel @k(c: bool[]):\n  a = if c:\n    yield c\n  else:\n    yield c\n  return a",
+            "kernel k: a is no operator, no tuple and no part of one",
+        ),
+        (
+            CALLEE + "kernel @k(x: float32[2, 3]):\n  a = @g(x)\n  return a",
+            "kernel k: a is no operator, no tuple and no part of one",
+        ),
+        (
+            "kernel @k(x: int8[2]):\n  a = add(x, int8[2](1, 2))\n  return a",
+            r"kernel k holds a constant int8\[2\]: those of one element are allowed",
+        ),
+    ],
+)
+def test_functions_and_kernels(program: str, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        verify(parse_function(program, OPERATORS))
+
+
+def with_value(call: Call, name: str = "y") -> Function:
+    params = (Param("x", TensorType((2,), FLOAT32)),)
+    return Function("f", params, Body((Let(name, call),), Var(name)))
+
+
+def test_what_no_text_can_say() -> None:
+    relu, x = OPERATORS["relu"], (Var("x"),)
+    for call, message in (
+        (Call(relu, x, Alpha()), r"y = relu\(...\): attributes are Alpha, not Attributes"),
+        (Call(OPERATORS["elu"], x), "attributes are Attributes, not Alpha"),
+        (Call(OPERATORS["elu"], x, Alpha(1)), "alpha is 1, and has to be a float"),
+        (Call(OPERATORS["elu"], x, Alpha(float("nan"))), "alpha is nan, and has to be a float"),
+        (Call(OPERATORS["softmax"], x, Softmax(True)), "axis is True, and has to be an integer"),
+        (Call(with_value(Call(relu, x)), x, Alpha()), "function f, which takes no attributes"),
+    ):
+        with pytest.raises(GraphError, match=message):
+            verify(replace(with_value(call), name="g"))
+    for name in ("", "1", "a.b", "if", "float32", "ä"):
+        with pytest.raises(GraphError, match="is no name for a value"):
+            verify(with_value(Call(relu, x), name))
+        with pytest.raises(GraphError, match="is no name for a function"):
+            verify(replace(with_value(Call(relu, x)), name=name))
+
+
+def test_names_mean_one_thing() -> None:
+    relu, x = OPERATORS["relu"], (Var("x"),)
+    inner = with_value(Call(relu, x))
+    with pytest.raises(GraphError, match="two functions are called f"):
+        verify(with_value(Call(inner, x)))
+    other = replace(relu, pattern=OPERATORS["softmax"].pattern)
+    with pytest.raises(GraphError, match="function g: y calls another relu"):
+        verify(
+            replace(with_value(Call(other, x)), name="g", body=both(Call(relu, x), Call(other, x)))
+        )
+
+
+def both(first: Call, second: Call) -> Body:
+    return Body((Let("a", first), Let("y", second)), Var("y"))
+
+
+def test_modules() -> None:
+    module = parse(CALLEE + HEAD + "  y = @g(x)\n  return y", OPERATORS)
+    verify_module(module)
+    first, second = module.functions
+    with pytest.raises(GraphError, match="function f calls g, which is not listed before"):
+        verify_module(Module((second, first)))
+    with pytest.raises(GraphError, match="function g is listed twice"):
+        verify_module(Module((first, first)))
+    with pytest.raises(GraphError, match="two functions are called g"):
+        verify_module(Module((first, replace(first, result=None))))
+
+
+def test_symbols_of_a_callee_stand_for_the_callers() -> None:
+    program = (
+        CALLEE
+        + "func @f(x: float32[2*N, 3], y: float32[4, 3]):\n  a = @g(x)\n  b = @g(y)\n"
+        + "  z = (a, b)\n  return z"
+    )
+    function = graph(program)
+    assert str(signature(function).result) == "(float32[2*N, 3], float32[4, 3])"
+    assert str(infer(function)["a"]) == "float32[2*N, 3]"
+
+
+def test_constants_have_their_types() -> None:
+    function = Function("f", (), Body((), Constant(np.zeros((2, 3)))), kind=FunctionKind.FUNC)
+    assert str(signature(function)) == "() -> float64[2, 3]"
