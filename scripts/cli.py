@@ -16,6 +16,9 @@ VERBS = {
     "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
     "sim": Verb("scripts.sim", "Run a raw program on a raw memory image."),
     "disasm": Verb("scripts.disasm", "Print a raw program as text."),
+    "utilization": Verb(
+        "scripts.utilization.command", "Measure convolutions with and without latency hiding."
+    ),
 }
 
 app = typer.Typer(

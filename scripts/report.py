@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 import typer
 
+from compiler.errors import CompilerError
 from hw.errors import HardwareError
+from scripts.errors import CommandError
 from sim.errors import SimulationError
 
 __all__ = ["FAILED", "INTERRUPTED", "errors_in_one_line", "print_json"]
@@ -37,7 +39,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED, debug)
-    except (HardwareError, SimulationError) as error:
+    except (HardwareError, SimulationError, CompilerError, CommandError) as error:
         _fail(str(error), FAILED, debug)
     except OSError as error:
         _fail(_of_system(error), FAILED, debug)

@@ -1,0 +1,12 @@
+"""How much of the array's time convolutions use, with and without latency hiding.
+
+engine = make_engine("rtl", load_config("pynq"), parse_memory("fast"))
+for row in measure(engine, RESNET18):
+    print(row.layer.name, row.times.cycles_with, row.times.utilization_with)
+"""
+
+from scripts.utilization.layers import RESNET18, Layer, parse_layer
+from scripts.utilization.measure import measure
+from scripts.utilization.rows import Row, Times, total
+
+__all__ = ["RESNET18", "Layer", "Row", "Times", "measure", "parse_layer", "total"]

@@ -1,0 +1,77 @@
+"""A convolution with everything that a run of it needs: values, requantisation, expected result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.quantise import RequantSpec
+from scripts.utilization.layers import LARGEST_SUM, Layer
+
+__all__ = ["Case", "expected", "make_case"]
+
+Int8 = npt.NDArray[np.int8]
+
+MOST = 127
+DEVIATIONS = 3
+"""Standard deviations of a sum that make the greatest output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Values of one convolution.
+
+    Attributes
+    ----------
+    data, weight
+        int8[1, IC, H, W] and int8[OC, IC, K, K].
+    requantisation
+        From sums to int8 in 0..127: a bias a channel, rounding, a shift, and two clippings.
+    """
+
+    layer: Layer
+    data: Int8
+    weight: Int8
+    requantisation: RequantSpec
+
+
+def make_case(layer: Layer, seed: int) -> Case:
+    """Random values, and a shift with which outputs use their range.
+
+    The same for a layer and a seed, whatever other layers are measured.
+    """
+    random = np.random.default_rng(seed)
+    data = _bytes(random, (1, layer.inputs, layer.height, layer.width))
+    weight = _bytes(random, (layer.outputs, layer.inputs, layer.kernel, layer.kernel))
+    # A product of two of 256 numbers with like chances has this variance.
+    deviation = math.sqrt(((256**2 - 1) / 12) ** 2 * layer.products)
+    bias = random.integers(-round(deviation), round(deviation), layer.outputs, endpoint=True)
+    shift = round(math.log2(DEVIATIONS * deviation / MOST))
+    # Within this bound no accumulator has to be clipped before the bias is added: the passes are
+    # ADD, SHR, MAX and MIN for every layer.
+    return Case(layer, data, weight, RequantSpec.pow2(shift, bias, 0, MOST, bound=LARGEST_SUM))
+
+
+def _bytes(random: np.random.Generator, shape: tuple[int, ...]) -> Int8:
+    return random.integers(-128, 128, shape, dtype=np.int8)
+
+
+def expected(case: Case) -> Int8:
+    """The result, int8[1, OC, OH, OW], by NumPy alone and exact."""
+    layer = case.layer
+    rows, columns = layer.size
+    border = (layer.padding, layer.padding)
+    # In doubles, whose product of matrices is the fast one: sums are under 2^31, so exact.
+    image = np.pad(case.data[0].astype(np.float64), ((0, 0), border, border))
+    sums = np.zeros((layer.outputs, rows * columns))
+    step = layer.stride
+    for y in range(layer.kernel):
+        for x in range(layer.kernel):
+            part = image[:, y : y + step * rows : step, x : x + step * columns : step]
+            part = part[:, :rows, :columns].reshape(layer.inputs, -1)
+            sums += case.weight[:, :, y, x].astype(np.float64) @ part
+    acc = sums.astype(np.int64).reshape(1, layer.outputs, rows, columns)
+    return case.requantisation.reference(acc, axis=1).astype(np.int8)

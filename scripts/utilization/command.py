@@ -1,0 +1,78 @@
+"""`tandem utilization`: convolutions with and without latency hiding."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hw.config_files import load_config
+from scripts.errors import LayerError
+from scripts.options import (
+    DEFAULT_CONFIG,
+    DEFAULT_ENGINE,
+    DEFAULT_MEMORY,
+    ConfigOption,
+    DebugOption,
+    EngineOption,
+    JsonOption,
+    MemoryOption,
+    SeedOption,
+)
+from scripts.progress import show_activity
+from scripts.report import errors_in_one_line, print_json
+from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
+from scripts.utilization.measure import measure
+from scripts.utilization.rows import total
+from scripts.utilization.table import print_rows
+from sim.engines import make_engine
+from sim.timing import parse_memory
+
+__all__ = ["command"]
+
+
+def _layer(text: str) -> Layer:
+    try:
+        return parse_layer(text)
+    except LayerError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def command(
+    layer: Annotated[
+        list[Layer] | None,
+        typer.Option(
+            "--layer",
+            metavar="NAME[=H,W,IC,OC,K,STRIDE,PAD]",
+            parser=_layer,
+            help="Measure this convolution, or ResNet-18's C1 to C11 by name; can be repeated "
+            "(default: C2 to C11).",
+        ),
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    engine: EngineOption = DEFAULT_ENGINE,
+    memory: MemoryOption = DEFAULT_MEMORY,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Measure convolutions with and without latency hiding.
+
+    Each runs alone, from launch to done, and its result is compared with NumPy's. The total counts
+    ResNet-18's layers as often as the network has them. The functional engine checks results, but
+    has no time: --engine rtl tells cycles and utilisation.
+    """
+    with errors_in_one_line(debug):
+        layers = distinct(layer or RESNET18)
+        machine = load_config(config)
+        simulator = make_engine(engine, machine, parse_memory(memory))
+        try:
+            with show_activity("utilization", quiet=as_json) as report:
+                rows = list(measure(simulator, layers, seed, report))
+        finally:
+            simulator.close()
+        if as_json:
+            layers_json = [row.times.as_json() for row in rows]
+            print_json({"layers": layers_json, "total": total(rows).as_json()})
+        else:
+            print_rows(rows, simulator.name, machine.name, memory)

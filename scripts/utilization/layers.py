@@ -1,0 +1,156 @@
+"""Convolutions by name: those of ResNet-18, and others as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scripts.errors import LayerError
+
+__all__ = ["FIRST", "LARGEST_SUM", "RESNET18", "Layer", "distinct", "parse_layer"]
+
+NUMBERS = ("H", "W", "IC", "OC", "K", "STRIDE", "PAD")
+
+LARGEST_SUM = 1 << 30
+"""Of products, so that 32 bits hold it with its bias and what rounds it."""
+MOST_PRODUCTS = LARGEST_SUM >> 14
+"""In a sum: one of int8 is up to 2^14."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A convolution of one image with square windows.
+
+    Attributes
+    ----------
+    height, width
+        Of the image, without padding.
+    inputs, outputs
+        Channels.
+    kernel, stride, padding
+        The same along y and x; zeros on all four sides.
+    count
+        How often it comes in its network: its weight in the total.
+
+    Raises
+    ------
+    LayerError
+        A number out of its range, a window larger than the padded image, sums over 32 bits.
+    """
+
+    name: str
+    height: int
+    width: int
+    inputs: int
+    outputs: int
+    kernel: int
+    stride: int
+    padding: int
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        numbers = (self.height, self.width, self.inputs, self.outputs, self.kernel, self.stride)
+        for what, value, least in (
+            *((what, value, 1) for what, value in zip(NUMBERS, numbers, strict=False)),
+            ("PAD", self.padding, 0),
+            ("count", self.count, 1),
+        ):
+            if value < least:
+                raise LayerError(f"layer {self.name}: {what} is {value}, and at least {least}")
+        tall, wide = self.height + 2 * self.padding, self.width + 2 * self.padding
+        if self.kernel > min(tall, wide):
+            raise LayerError(
+                f"layer {self.name}: a window of {self.kernel}x{self.kernel} is larger than the "
+                f"image, {tall}x{wide} with its padding"
+            )
+        if self.products > MOST_PRODUCTS:
+            raise LayerError(
+                f"layer {self.name}: a sum has IC * K * K = {self.products:,} products; for 32 "
+                f"bits there may be {MOST_PRODUCTS:,}"
+            )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the result."""
+        tall, wide = self.height + 2 * self.padding, self.width + 2 * self.padding
+        return (tall - self.kernel) // self.stride + 1, (wide - self.kernel) // self.stride + 1
+
+    @property
+    def products(self) -> int:
+        """Terms of a sum."""
+        return self.inputs * self.kernel**2
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates.
+
+        As everybody counts them: with the zeros around the image, without what fills up blocks of
+        channels.
+        """
+        rows, columns = self.size
+        return rows * columns * self.outputs * self.products
+
+    def __str__(self) -> str:
+        step = f"/{self.stride}" if self.stride > 1 else ""
+        window = f"{self.kernel}x{self.kernel}{step}"
+        return f"{self.height}x{self.width} {self.inputs}->{self.outputs} {window}"
+
+
+FIRST = Layer("C1", 224, 224, 3, 64, 7, 2, 3)
+"""ResNet-18's first convolution: three channels, so that most of the array has nothing to do."""
+
+RESNET18 = (
+    Layer("C2", 56, 56, 64, 64, 3, 1, 1, count=4),
+    Layer("C3", 56, 56, 64, 128, 3, 2, 1),
+    Layer("C4", 56, 56, 64, 128, 1, 2, 0),
+    Layer("C5", 28, 28, 128, 128, 3, 1, 1, count=3),
+    Layer("C6", 28, 28, 128, 256, 3, 2, 1),
+    Layer("C7", 28, 28, 128, 256, 1, 2, 0),
+    Layer("C8", 14, 14, 256, 256, 3, 1, 1, count=3),
+    Layer("C9", 14, 14, 256, 512, 3, 2, 1),
+    Layer("C10", 14, 14, 256, 512, 1, 2, 0),
+    Layer("C11", 7, 7, 512, 512, 3, 1, 1, count=3),
+)
+"""Its others (He et al., CVPR'16, table 1), as VTA's benchmark names them."""
+
+_KNOWN = {layer.name: layer for layer in (FIRST, *RESNET18)}
+
+
+def parse_layer(text: str) -> Layer:
+    """`NAME=H,W,IC,OC,K,STRIDE,PAD`, or the name of one of ResNet-18's.
+
+    Raises
+    ------
+    LayerError
+        For another text, an unknown name, and numbers that make no convolution.
+    """
+    name, equals, numbers = text.partition("=")
+    if not equals:
+        if name not in _KNOWN:
+            raise LayerError(
+                f"layer {name!r}: not one of ResNet-18's, {', '.join(_KNOWN)}; another is "
+                f"written NAME={','.join(NUMBERS)}"
+            )
+        return _KNOWN[name]
+    parts = numbers.split(",")
+    # \d would take other scripts' digits as well.
+    if not name.strip() or len(parts) != len(NUMBERS) or not all(map(_is_number, parts)):
+        raise LayerError(
+            f"layer {text!r}: written NAME={','.join(NUMBERS)}, seven whole numbers, such as "
+            f"C2=56,56,64,64,3,1,1"
+        )
+    return Layer(name.strip(), *map(int, parts))
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r" *[0-9]{1,9} *", text) is not None
+
+
+def distinct(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The layers, refused where two have one name: a table of them would be ambiguous."""
+    names = [layer.name for layer in layers]
+    for layer in layers:
+        if names.count(layer.name) > 1:
+            raise LayerError(f"layer {layer.name}: there are {names.count(layer.name)} of the name")
+    return tuple(layers)

@@ -1,0 +1,99 @@
+"""Convolutions on an engine, one at a time, each result checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from compiler.errors import CompilerError
+from compiler.operators.accelerator.machine_cost import MemoryTiming
+from scripts.errors import LayerError, WrongResultError
+from scripts.utilization import case as cases
+from scripts.utilization.build import HIDING, Built, Convolution
+from scripts.utilization.case import Int8
+from scripts.utilization.layers import RESNET18, Layer, distinct
+from scripts.utilization.rows import Row, Times
+from sim.engine import Engine, Launch
+from sim.memory import place
+
+__all__ = ["measure"]
+
+Report = Callable[[str], None]
+
+
+def measure(
+    engine: Engine,
+    layers: Sequence[Layer] = RESNET18,
+    seed: int = 0,
+    report: Report | None = None,
+) -> Iterator[Row]:
+    """Run each layer without latency hiding and with it, on the same tiles and values.
+
+    A row comes once both results are equal to NumPy's.
+
+    Parameters
+    ----------
+    engine
+        The machine; its memory model is what tiles are chosen for.
+    seed
+        Of data, weights and biases.
+    report
+        Is told what is being done.
+
+    Raises
+    ------
+    LayerError
+        A layer that the machine cannot hold or do, or two layers of one name.
+    WrongResultError
+        A result that differs: says which, where, and how.
+    """
+    say = report if report is not None else _nothing
+    for layer in distinct(layers):
+        yield Row(layer, _measured(engine, layer, seed, say))
+
+
+def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
+    say(f"{layer.name}: compiling")
+    case = cases.make_case(layer, seed)
+    model = engine.memory_model
+    try:
+        conv = Convolution.of(case, engine.config, MemoryTiming(model.latency, model.interval))
+        ways = {"without": conv.build(1), "with": conv.build(HIDING)}
+    except CompilerError as error:
+        raise LayerError(f"layer {layer.name}: {error}") from error
+    say(f"{layer.name}: computing what is expected")
+    wanted = cases.expected(case)
+    cycles = {
+        way: _run(engine, built, wanted, f"{layer.name} {way} latency hiding", say)
+        for way, built in ways.items()
+    }
+    macs, multipliers = layer.macs, engine.config.macs
+    return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
+
+
+def _run(engine: Engine, built: Built, wanted: Int8, what: str, say: Report) -> int | None:
+    """Its cycles, once its result is right."""
+    say(what)
+    memory, address = place(built.image(), built.stream.program, None)
+    how = Launch(address=address, progress=lambda done: say(f"{what}, {done:,} steps"))
+    result = engine.launch(built.stream.program, memory, how)
+    _compare(built.result(memory), wanted, f"{what} on {engine.name}")
+    return result.cycles
+
+
+def _compare(
+    got: np.ndarray[tuple[int, ...], np.dtype[np.generic]], wanted: Int8, who: str
+) -> None:
+    wrong = np.argwhere(got != wanted)
+    if not len(wrong):
+        return
+    first = tuple(map(int, wrong[0]))
+    raise WrongResultError(
+        f"{who}: {len(wrong):,} of {wanted.size:,} results differ from NumPy's; the first, "
+        f"{list(first)} of [n, c, y, x], is {got[first]} and has to be {wanted[first]}"
+    )
+
+
+def _nothing(what: str) -> None:
+    pass

@@ -1,0 +1,82 @@
+"""What was measured: a row a convolution, and their total."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scripts.utilization.layers import Layer
+
+__all__ = ["Row", "Times", "total"]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Cycles of some work on an array, without latency hiding and with it.
+
+    Attributes
+    ----------
+    macs
+        Useful multiply-accumulates.
+    multipliers
+        Of the array: what it could do in a cycle.
+    cycles_without, cycles_with
+        From launch to done; None from an engine that has no time.
+    """
+
+    name: str
+    count: int
+    macs: int
+    multipliers: int
+    cycles_without: int | None
+    cycles_with: int | None
+
+    @property
+    def utilization_without(self) -> float | None:
+        """Useful multiply-accumulates / (cycles x multipliers)."""
+        return self._utilization(self.cycles_without)
+
+    @property
+    def utilization_with(self) -> float | None:
+        """The same with latency hiding."""
+        return self._utilization(self.cycles_with)
+
+    def _utilization(self, cycles: int | None) -> float | None:
+        return None if cycles is None else self.macs / (cycles * self.multipliers)
+
+    def as_json(self) -> dict[str, object]:
+        """What the command's JSON has of it."""
+        return {
+            "name": self.name,
+            "count": self.count,
+            "macs": self.macs,
+            "cycles_without": self.cycles_without,
+            "cycles_with": self.cycles_with,
+            "utilization_without": self.utilization_without,
+            "utilization_with": self.utilization_with,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A convolution and its times: those of one, however often it comes."""
+
+    layer: Layer
+    times: Times
+
+
+def total(rows: Sequence[Row]) -> Times:
+    """All of them together, each as often as it comes."""
+    return Times(
+        "total",
+        sum(row.layer.count for row in rows),
+        sum(row.layer.count * row.times.macs for row in rows),
+        rows[0].times.multipliers,
+        _sum([(row.layer.count, row.times.cycles_without) for row in rows]),
+        _sum([(row.layer.count, row.times.cycles_with) for row in rows]),
+    )
+
+
+def _sum(cycles: Sequence[tuple[int, int | None]]) -> int | None:
+    known = [count * each for count, each in cycles if each is not None]
+    return sum(known) if len(known) == len(cycles) else None
