@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from tests.support.configs import UNCOMMON
 
-__all__ = ["CONFIGS", "RTL_SEEDS", "THREADS", "drawn_size", "machine"]
+__all__ = ["CONFIGS", "MORE_RTL_SEEDS", "ON_RTL", "RTL_SEEDS", "THREADS", "drawn_size", "machine"]
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 """Presets, and machines whose blocks of input and output channels differ."""
@@ -19,6 +19,12 @@ THREADS = (1, 2, 4)
 
 RTL_SEEDS = range(3)
 """For runs on the RTL of `tiny`."""
+
+ON_RTL = ("tiny", "small8", "batch2")
+"""Whose RTL runs more, in exhaustive tests."""
+
+MORE_RTL_SEEDS = range(3, 20)
+"""For these."""
 
 
 @cache

@@ -25,7 +25,15 @@ from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import CONFIGS, RTL_SEEDS, THREADS, drawn_size, machine
+from tests.support.accelerator_operators import (
+    CONFIGS,
+    MORE_RTL_SEEDS,
+    ON_RTL,
+    RTL_SEEDS,
+    THREADS,
+    drawn_size,
+    machine,
+)
 from tests.support.alu_passes import Wide, draw_passes, draw_tensor, low_bytes, passed
 from tests.support.streams import Array, run_schedule, stream_of
 
@@ -79,6 +87,13 @@ def test_many_random_products(config: str) -> None:
 @pytest.mark.parametrize("seed", RTL_SEEDS)
 def test_on_rtl(seed: int) -> None:
     _check(seed, TINY, THREADS[seed], "rtl")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", ON_RTL)
+def test_many_on_rtl(config: str) -> None:
+    for seed in MORE_RTL_SEEDS:
+        _check(seed, machine(config), THREADS[seed % len(THREADS)], "rtl")
 
 
 def test_a_layer_with_odd_sizes() -> None:

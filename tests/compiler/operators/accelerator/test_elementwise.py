@@ -23,7 +23,15 @@ from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import CONFIGS, RTL_SEEDS, THREADS, drawn_size, machine
+from tests.support.accelerator_operators import (
+    CONFIGS,
+    MORE_RTL_SEEDS,
+    ON_RTL,
+    RTL_SEEDS,
+    THREADS,
+    drawn_size,
+    machine,
+)
 from tests.support.alu_passes import draw_passes, draw_tensor, low_bytes, passed
 from tests.support.streams import run_schedule, run_stream, stream_of
 
@@ -77,6 +85,13 @@ def test_many_random_passes(config: str) -> None:
 @pytest.mark.parametrize("seed", RTL_SEEDS)
 def test_on_rtl(seed: int) -> None:
     _check(seed, TINY, THREADS[seed], "rtl")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", ON_RTL)
+def test_many_on_rtl(config: str) -> None:
+    for seed in MORE_RTL_SEEDS:
+        _check(seed, machine(config), THREADS[seed % len(THREADS)], "rtl")
 
 
 @pytest.mark.parametrize("dtype", [INT8, INT32])

@@ -28,7 +28,7 @@ from compiler.te import Tensor, placeholder
 from compiler.te.build import stages
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import RTL_SEEDS, THREADS, machine
+from tests.support.accelerator_operators import MORE_RTL_SEEDS, ON_RTL, RTL_SEEDS, THREADS, machine
 from tests.support.alu_passes import DrawnPasses, draw_passes, draw_tensor, low_bytes, passed
 from tests.support.random_convolutions import convolve
 from tests.support.streams import run_schedule
@@ -134,6 +134,13 @@ def test_many_residuals(config: str) -> None:
 @pytest.mark.parametrize("seed", RTL_SEEDS)
 def test_a_residual_on_rtl(seed: int) -> None:
     _check(seed, machine("tiny"), THREADS[seed], "rtl")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", ON_RTL)
+def test_many_residuals_on_rtl(config: str) -> None:
+    for seed in MORE_RTL_SEEDS:
+        _check(seed, machine(config), THREADS[seed % len(THREADS)], "rtl")
 
 
 @pytest.mark.parametrize(
