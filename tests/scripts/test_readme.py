@@ -16,6 +16,7 @@ from scripts.cli import app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^tandem (.*)$", README, re.MULTILINE)
 
 
 @pytest.fixture
@@ -30,9 +31,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_commands_of_the_tour(here: Path) -> None:
-    commands = re.findall(r"^tandem (.*)$", README, re.MULTILINE)
-    assert {command.split()[0] for command in commands} == {"rtl", "sim", "disasm"}
-    for command in commands:
+    assert {command.split()[0] for command in COMMANDS} == {"rtl", "sim", "disasm", "utilization"}
+    for command in COMMANDS:
+        if command.startswith("utilization"):
+            continue  # Below.
         result = CliRunner().invoke(app, shlex.split(command))
         assert result.exit_code == 0, (command, result.output)
 
@@ -42,6 +44,22 @@ def test_the_programs_result(here: Path) -> None:
     assert CliRunner().invoke(app, arguments).exit_code == 0
     after = np.fromfile(here / "after.img", dtype=np.int8)
     np.testing.assert_array_equal(after[0x2000:0x2080], np.maximum(np.arange(-64, 64), 0))
+
+
+@pytest.mark.parametrize("layer", ["C7", "C10"])
+def test_a_row_of_the_utilisation(layer: str) -> None:
+    result = CliRunner().invoke(app, ["utilization", "--engine", "rtl", "--layer", layer])
+    (row,) = re.findall(rf"^{layer} .*$", result.output, re.MULTILINE)
+    assert row.split() in [line.split() for line in README.splitlines()]
+
+
+@pytest.mark.exhaustive
+def test_the_whole_table() -> None:
+    whole, own = [each for each in COMMANDS if each.startswith("utilization")]
+    result = CliRunner().invoke(app, shlex.split(whole))
+    lines = [line.rstrip() for line in result.output.splitlines()[2:]]
+    assert "\n".join(lines).strip("\n") in README
+    assert CliRunner().invoke(app, shlex.split(own)).exit_code == 0
 
 
 def test_the_operator() -> None:

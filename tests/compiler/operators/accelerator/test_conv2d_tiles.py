@@ -1,0 +1,89 @@
+"""Tiles for convolutions: they fit, none is estimated better, and what cannot fit is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.errors import CapacityError
+from compiler.operators.accelerator.conv2d_cost import ConvShape, estimate
+from compiler.operators.accelerator.conv2d_tiles import choose_tiling, fits, tilings, usage
+from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.operators.accelerator.tiling import Order, Tiling
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+from tests.support.accelerator_operators import machine
+
+SHAPE = ConvShape(
+    batches=1,
+    oc=4,
+    y=14,
+    x=14,
+    ic=4,
+    image=(14, 14),
+    kernel=(3, 3),
+    stride=(1, 1),
+    reach=(3, 3),
+    tensor_passes=1,
+    number_passes=3,
+    element_operands=0,
+    channel_operands=1,
+)
+
+
+@settings(max_examples=25)
+@given(
+    oc=st.integers(1, 6),
+    ic=st.integers(1, 6),
+    size=st.integers(1, 20),
+    kernel=st.sampled_from([1, 3]),
+    threads=st.sampled_from([1, 2]),
+    config=st.sampled_from(["small8", "pynq", "batch2"]),
+)
+def test_the_choice_fits_and_is_no_worse_than_others(
+    oc: int, ic: int, size: int, kernel: int, threads: int, config: str
+) -> None:
+    shape = replace(
+        SHAPE, oc=oc, ic=ic, y=size, x=size, image=(size, size), kernel=(kernel,) * 2,
+        reach=(kernel,) * 2,
+    )  # fmt: skip
+    cost = MachineCost(machine(config))
+    chosen = choose_tiling(shape, cost, threads)
+    assert fits(shape, chosen, cost.config)
+    assert chosen.threads == threads
+    plain = Tiling(1, 1, 1, 1, Order.OUTPUTS, threads, "oc")
+    if fits(shape, plain, cost.config):
+        assert estimate(shape, chosen, cost) <= estimate(shape, plain, cost)
+
+
+def test_memory_that_answers_slowly_makes_tiles_larger() -> None:
+    pynq = HardwareConfig()
+    quick = choose_tiling(SHAPE, MachineCost(pynq, MemoryTiming(1, 1)))
+    slow = choose_tiling(SHAPE, MachineCost(pynq, MemoryTiming(400, 1)))
+    assert slow.oc * slow.y * slow.x * slow.ic > quick.oc * quick.y * quick.x * quick.ic
+
+
+def test_what_a_tiling_takes() -> None:
+    """2 threads of 2 x 7 x 14 outputs; 9 x 16 pixels; 9 taps; one operand for each channel."""
+    taken = usage(SHAPE, Tiling(2, 7, 14, 1, Order.OUTPUTS, 2, "y"))
+    assert taken[MemoryId.ACC] == 2 * 2 * 7 * 14 + 4
+    assert taken[MemoryId.INP] == 2 * 9 * 16
+    assert taken[MemoryId.WGT] == 2 * 2 * 9
+
+
+def test_candidates_fit_and_are_different() -> None:
+    pynq = HardwareConfig()
+    found = list(tilings(SHAPE, pynq, 2))
+    assert len(found) == len(set(found)) > 100
+    assert all(fits(SHAPE, each, pynq) for each in found)
+
+
+def test_refuses_what_cannot_fit_with_numbers() -> None:
+    with pytest.raises(
+        CapacityError,
+        match=r"^tiny is too small for this convolution: WGT has 16 and the smallest tile takes 18",
+    ):
+        choose_tiling(SHAPE, MachineCost(machine("tiny")))

@@ -1,0 +1,115 @@
+"""Two convolutions in one stream: the second one's input is what the first one computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from compiler.ir.dtypes import INT8
+from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.operators.accelerator.conv2d import packed_conv2d
+from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
+from compiler.operators.accelerator.packing import pack_data, pack_weight, unpack_data
+from compiler.operators.accelerator.requantise import requantise
+from compiler.operators.accelerator.tiling import Order, Tiling
+from compiler.quantise import RequantSpec
+from compiler.target import AcceleratorTarget
+from compiler.te import placeholder
+from hw.config import HardwareConfig
+from tests.support.accelerator_operators import machine
+from tests.support.random_convolutions import convolve
+from tests.support.streams import Array, run_stream
+
+TINY = machine("tiny")
+PADDING = (1, 1, 1, 1)
+SHAPE = (1, 8, 5, 5)
+"""Of all tensors between layers: the windows are 3x3, with a border of zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A convolution of 8 channels to 8, and what it computes from int8[N, C, H, W]."""
+
+    operator: Operator
+    values: Mapping[str, Array]
+    weight: Array
+    spec: RequantSpec
+
+    @staticmethod
+    def of(name: str, source: str, seed: int, tiling: Tiling, config: HardwareConfig) -> Layer:
+        rng = np.random.default_rng(seed)
+        channels = SHAPE[1]
+        weight = rng.integers(-128, 128, (channels, channels, 3, 3), dtype=np.int8)
+        spec = RequantSpec.pow2(9, rng.integers(-999, 999, channels).tolist(), -128, 127)
+        after = requantise(spec, channels, config, f"{name}_operand")
+        packed = pack_weight(weight, config)
+        data = pack_data(np.zeros(SHAPE, np.int8), config)
+        conv = packed_conv2d(
+            placeholder(data.shape, INT8, "data"),
+            placeholder(packed.shape, INT8, f"{name}_weight_in"),
+            after.passes,
+            padding=PADDING,
+            name=name,
+        )
+        schedule = conv2d_schedule(conv, tiling, AcceleratorTarget.of(config))
+        values = {f"{name}_weight_in": packed, **after.values}
+        return Layer(Operator(schedule.program, {"data": source}), values, weight, spec)
+
+    def reference(self, data: Array) -> Array:
+        sums = convolve(data, self.weight, (1, 1), PADDING, (1, 1))
+        return self.spec.reference(sums, axis=1).astype(np.int8)
+
+
+def layers(tilings: tuple[Tiling, Tiling]) -> tuple[Layer, Layer]:
+    first, second = tilings
+    return (
+        Layer.of("one", "image", 1, first, TINY),
+        Layer.of("two", "one", 2, second, TINY),
+    )
+
+
+def stream_of(*parts: Layer) -> Stream:
+    return compile_stream([each.operator for each in parts], AcceleratorTarget.of(TINY))
+
+
+def cycles(stream: Stream, values: Mapping[str, Array], expected: Mapping[str, Array]) -> int:
+    """Of a run on the RTL; every result is what it should be."""
+    outputs, result = run_stream(stream, values, "rtl", "ddr")
+    assert outputs.keys() == expected.keys()
+    for name, wanted in expected.items():
+        np.testing.assert_array_equal(unpack_data(outputs[name], SHAPE), wanted, name)
+    assert result.cycles is not None
+    return result.cycles
+
+
+TILINGS = {
+    "two threads": (Tiling(1, 2, 5, 1), Tiling(1, 2, 5, 1)),
+    "one thread": (Tiling(1, 3, 5, 1, threads=1), Tiling(2, 1, 5, 1, threads=1)),
+    "different orders": (
+        Tiling(1, 2, 5, 1, Order.OUTPUTS, 2, "oc"),
+        Tiling(1, 1, 5, 1, Order.OUTPUTS, 2, "y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("tilings", TILINGS.values(), ids=TILINGS.keys())
+def test_joined_layers_take_fewer_cycles_than_two_runs(tilings: tuple[Tiling, Tiling]) -> None:
+    """The second one's weights and micro-ops come while the first one still computes."""
+    one, two = layers(tilings)
+    image = np.random.default_rng(3).integers(-128, 128, SHAPE, dtype=np.int8)
+    middle = one.reference(image)
+    end = two.reference(middle)
+    given = {"image": pack_data(image, TINY)}
+    between = {"one": pack_data(middle, TINY)}
+    apart = (
+        cycles(stream_of(one), {**given, **one.values}, {"one": middle}),
+        cycles(stream_of(two), {**between, **two.values}, {"two": end}),
+    )
+    together = cycles(
+        stream_of(one, two), {**given, **one.values, **two.values}, {"one": middle, "two": end}
+    )
+    print(apart, together)
+    assert max(apart) < together < sum(apart)
