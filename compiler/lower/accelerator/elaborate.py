@@ -124,7 +124,7 @@ class _Elaborator:
         nest = Nest.of(stmt)
         if isinstance(inner, Invoke):
             plan = InvocationPlan.of(nest, self._target)
-            stage = inner.operands[-1].buffer.name
+            stage = plan.output.name
 
             def run(env: dict[str, int]) -> Iterator[Command]:
                 yield from plan.at(env, self._bases, self._origin(stage, env))

@@ -78,6 +78,11 @@ class InvocationPlan:
         )
         return InvocationPlan(nest, instruction, operands, unrolled, Shape.of(target.config))
 
+    @property
+    def output(self) -> Buffer:
+        """What it changes."""
+        return self.operands[self.instruction.function.outputs[0].name][0]
+
     def at(self, env: Env, bases: dict[str, int], origin: Origin) -> Iterator[Compute]:
         """The commands of one turn; `bases` tells where buffers begin on chip, in elements."""
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
@@ -120,15 +125,19 @@ class InvocationPlan:
 
     def _steps(self, places: dict[str, _Address], result: str) -> tuple[Step, ...]:
         """The instruction's steps, after a copy where it starts from elsewhere."""
-        start = self.instruction.start
-        if start is None or places[start] == places[result]:
-            return self.instruction.steps
+        start, steps = self.instruction.start, self.instruction.steps
+        in_place = start is None or places[start] == places[result]
         others = [name for name in places if name not in (start, result)]
-        if any(places[name] == places[result] for name in others):
+        # Only the first step reads what the output held before.
+        if (len(steps) > 1 or not in_place) and any(
+            places[name] == places[result] for name in others
+        ):
             raise LoweringError(
                 f"{self.instruction.name} would overwrite an operand, {others}, before it is read"
             )
-        return (ResetStep(result), AluStep(AluOp.ADD, result, start), *self.instruction.steps)
+        if start is None or in_place:
+            return steps
+        return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
     def _step(
         self, step: Step, placed: _PlacedBox, origin: Origin, apart: _Apart
@@ -156,8 +165,7 @@ class InvocationPlan:
             axes = [each for each in axes if each.dst]
         overlap = isinstance(step, AluStep) and isinstance(step.src, str) and self._same(step)
         for command in commands_of(axes, start, work, self.shape, origin):
-            if overlap and dst != src:
-                apart.add(command)
+            apart.add(command, reads=overlap and dst != src)
             yield command
 
     def _same(self, step: AluStep) -> bool:
@@ -195,17 +203,22 @@ class _Apart:
     instructions in another order, so that no turn may read what another one changes."""
 
     def __init__(self) -> None:
-        self._changed: list[Ints] = []
-        self._read: list[Ints] = []
+        self._changing: list[Compute] = []
+        self._reading: list[Compute] = []
 
-    def add(self, command: Compute) -> None:
-        self._changed.append(command.indices("dst"))
-        self._read.append(command.indices("src"))
+    def add(self, command: Compute, *, reads: bool) -> None:
+        """`reads`: others than those that it changes in the same turn."""
+        self._changing.append(command)
+        if reads:
+            self._reading.append(command)
 
     def check(self, instruction: str) -> None:
-        if not self._changed:
+        if not self._reading:
             return
-        shared = np.intersect1d(np.concatenate(self._changed), np.concatenate(self._read))
+        changed = np.concatenate([each.indices("dst") for each in self._changing])
+        shared = np.intersect1d(
+            changed, np.concatenate([each.indices("src") for each in self._reading])
+        )
         if len(shared):
             raise LoweringError(
                 f"{instruction}: {len(shared)} accumulators, from {shared[0]}, are changed in one "

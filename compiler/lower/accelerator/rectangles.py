@@ -110,7 +110,8 @@ def _stretched(x: Axis, outer: list[Axis], loose: range) -> Axis:
     # Zeros behind the last row may be others' elements: then there are more in front of each.
     front = max(0, behind - loose.stop)
     low, high = x.low + front, x.high + front
-    fits = -front >= loose.start and high <= row and max(low, row - high) <= LONGEST_PAD
+    inside = -front >= loose.start and x.extent + front <= row
+    fits = inside and max(low, row - high) <= LONGEST_PAD
     nested = all(b.sram >= a.sram * a.extent for a, b in pairwise(outer))
     return replace(x, extent=row, low=low, high=high) if fits and nested else x
 

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop, Origin, module_of
+from hw.encoding import AluOp
+from hw.memories import MemoryId, Module
+from tests.support.command_machine import turns
+
+ORIGIN = Origin("conv", "out", (("y", 3), ("x", 0)))
+
+
+def copy(memory: MemoryId, rows: int = 2, pads: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Copy:
+    return Copy(
+        memory=memory,
+        sram=4,
+        dram=100,
+        rows=rows,
+        columns=5,
+        stride=9,
+        pads=pads,
+        origin=ORIGIN,
+    )
+
+
+def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = False) -> Compute:
+    return Compute(
+        kernel=Kernel((1, 7), (2, 8), (3, 9)),
+        outer=Loop(2, 10, 20, 30),
+        inner=Loop(3, 1, 2, 3),
+        op=op,
+        imm=imm,
+        reset=reset,
+        origin=ORIGIN,
+    )
+
+
+def test_how_much_a_copy_fills() -> None:
+    assert (copy(MemoryId.INP).width, copy(MemoryId.INP).size) == (5, 10)
+    padded = copy(MemoryId.INP, pads=(1, 2, 3, 4))
+    assert (padded.width, padded.size) == (12, 60)
+
+
+def test_who_executes_what() -> None:
+    found = {memory: module_of(copy(memory)) for memory in MemoryId}
+    assert found == {
+        MemoryId.UOP: Module.COMPUTE,
+        MemoryId.WGT: Module.LOAD,
+        MemoryId.INP: Module.LOAD,
+        MemoryId.ACC: Module.COMPUTE,
+        MemoryId.OUT: Module.STORE,
+        MemoryId.ACC_8BIT: Module.COMPUTE,
+    }
+    assert module_of(compute()) is Module.COMPUTE
+
+
+def test_which_operands_are_read() -> None:
+    """The source of a GEMM and of the ALU, unless it resets or has an immediate."""
+    found = [
+        (each.reads_src, each.reads_wgt)
+        for each in (
+            compute(),
+            compute(reset=True),
+            compute(AluOp.ADD),
+            compute(AluOp.ADD, 0),
+        )
+    ]
+    assert found == [(True, True), (False, False), (True, False), (False, False)]
+
+
+def test_indices_in_the_machines_order() -> None:
+    command = compute()
+    assert command.micro_ops == 12
+    every = zip(*(command.indices(name).tolist() for name in ("dst", "src", "wgt")), strict=True)
+    assert list(every) == list(turns(command))
+
+
+def test_as_text() -> None:
+    assert str(ORIGIN) == "conv: out (y = 3, x = 0)"
+    assert str(Origin("conv", "out")) == "conv: out"
+    assert str(copy(MemoryId.INP, pads=(1, 0, 2, 0))) == (
+        "inp[4 :+ 21] <- dram[100 :+ 5 x 2 by 9] pads (1, 0, 2, 0)"
+    )
+    assert str(copy(MemoryId.OUT, rows=1)) == "out[4 :+ 5] -> dram[100 :+ 5]"
+    assert str(compute()) == "gemm 2 x 3 x 2 micro-ops from acc[1], inp[2], wgt[3]"
+    assert str(compute(reset=True)) == "reset 2 x 3 x 2 micro-ops from acc[1]"
+    assert str(compute(AluOp.MAX)) == "max 2 x 3 x 2 micro-ops from acc[1], acc[2]"
+    assert str(compute(AluOp.SHR, 4)) == "shr 4 2 x 3 x 2 micro-ops from acc[1]"

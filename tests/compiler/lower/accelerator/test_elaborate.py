@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.errors import CapacityError, LoweringError
+from compiler.ir import interpreter
+from compiler.ir.parser import parse
+from compiler.lower.accelerator.commands import Command
+from compiler.lower.accelerator.elaborate import Dram, elaborate
+from compiler.lower.accelerator.onchip import ChipMemory
+from tests.support.command_machine import CommandMachine
+from tests.support.invocations import INTRINSICS, TARGET, TINY
+
+DRAM = Dram({"S": 64, "T": 128, "D": 256}, zeros=512, zero_bytes=48)
+
+
+def commands(program: str, dram: Dram = DRAM, *, from_top: bool = False) -> list[Command]:
+    function = parse(program, INTRINSICS)
+    return list(elaborate(function, TARGET, dram, ChipMemory(TINY, from_top)))
+
+
+PROGRAM = """
+func f(S: int8[6, 1, 4]) -> (D: int8[6, 1, 4]):
+  for p in 3:
+    alloc a: int32[2, 1, 4] @ acc
+    for i in 2:
+      for l in 4:
+        a[i, 0, l] = int32(S[2 * p + i, 0, l])
+    for q in {turns}:
+      if {guard}:
+        alloc b: int32[2, 1, 4] @ acc
+        for j in 2:
+          invoke alu_max_imm_m7(a[j :+ 1, 0 :+ 1, 0 :+ 4], b[j :+ 1, 0 :+ 1, 0 :+ 4])
+        for k in 2:
+          invoke alu_mul(a[k :+ 1, 0 :+ 1, 0 :+ 4], b[k :+ 1, 0 :+ 1, 0 :+ 4], \
+a[k :+ 1, 0 :+ 1, 0 :+ 4])
+    for m in 2:
+      for n in 4:
+        D[2 * p + m, 0, n] = int8(a[m, 0, n])
+"""
+
+
+@pytest.mark.parametrize("from_top", [False, True])
+@pytest.mark.parametrize("turns", ["p + 1", "2 - p", "3", "1"])
+@pytest.mark.parametrize("guard", ["q < 2", "p + q != 2", "(q % 2 == 0) | (p < 1)"])
+def test_commands_do_what_the_program_does(turns: str, guard: str, from_top: bool) -> None:
+    """Loops of no turns and conditions of any kind, around instructions."""
+    program = PROGRAM.format(turns=turns, guard=guard)
+    source = np.arange(-12, 12, dtype=np.int8).reshape(6, 1, 4) * 5
+    (wanted,) = interpreter.run(parse(program, INTRINSICS), [source])
+    memory = np.zeros(1024, np.uint8)
+    memory[64:88] = source.view(np.uint8).ravel()
+    computer = CommandMachine(TINY, memory)
+    computer.run(commands(program, from_top=from_top))
+    np.testing.assert_array_equal(computer.dram[256:280].view(np.int8), wanted.ravel())
+    computer.dram[256:280] = 0
+    np.testing.assert_array_equal(computer.dram, memory)
+
+
+def test_each_command_says_what_it_does_and_where_it_comes_from() -> None:
+    found = commands(PROGRAM.format(turns="p", guard="q < 1"))
+    assert [f"{each} | {each.origin}" for each in found] == [
+        "acc_8bit[0 :+ 2] <- dram[16 :+ 2] | f: a (p = 0)",
+        "out[0 :+ 2] -> dram[64 :+ 2] | f: D (p = 0)",
+        *(
+            line
+            for p, source, result in ((1, 18, 66), (2, 20, 68))
+            for line in (
+                f"acc_8bit[0 :+ 2] <- dram[{source} :+ 2] | f: a (p = {p})",
+                f"reset 1 x 2 x 1 micro-ops from acc[2] | f: b (p = {p}, q = 0)",
+                f"add 1 x 2 x 1 micro-ops from acc[2], acc[0] | f: b (p = {p}, q = 0)",
+                f"max -7 1 x 2 x 1 micro-ops from acc[2] | f: b (p = {p}, q = 0)",
+                f"mul 1 x 2 x 1 micro-ops from acc[0], acc[2] | f: a (p = {p}, q = 0)",
+                f"out[0 :+ 2] -> dram[{result} :+ 2] | f: D (p = {p})",
+            )
+        ),
+    ]
+
+
+def test_a_product_comes_from_the_stage_of_its_sums() -> None:
+    """Not from that of the weights, which are its last operand."""
+    found = commands("""
+func f(S: int8[1, 4], T: int8[4, 4]) -> (D: int8[1, 4]):
+  alloc weights: int8[4, 4] @ wgt
+  alloc image: int8[1, 4] @ inp
+  alloc sums: int32[1, 4] @ acc
+  for i in 4:
+    image[0, i] = S[0, i]
+  for j in 4:
+    for k in 4:
+      weights[j, k] = T[j, k]
+  invoke fill_0(sums[0 :+ 1, 0 :+ 4])
+  invoke gemm(sums[0 :+ 1, 0 :+ 4], image[0 :+ 1, 0 :+ 4], weights[0 :+ 4, 0 :+ 4])
+  for m in 4:
+    D[0, m] = int8(sums[0, m])
+""")
+    assert [each.origin.stage for each in found] == ["image", "weights", "sums", "sums", "D"]
+
+
+ZEROS = """
+func f() -> (D: int8[1, 4]):
+  alloc a: int32[{count}, 1, 4] @ acc
+  for i in {count}:
+    for l in 4:
+      a[i, 0, l] = 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "copies"),
+    [
+        (2, ["acc[0 :+ 2] <- dram[32 :+ 2]"]),
+        (3, ["acc[0 :+ 3] <- dram[32 :+ 3]"]),
+        (8, ["acc[0 :+ 6] <- dram[32 :+ 3 x 2 by 0]", "acc[6 :+ 2] <- dram[32 :+ 2]"]),
+    ],
+)
+def test_zeros_come_from_a_page_of_them_again_and_again(count: int, copies: list[str]) -> None:
+    """48 bytes are three accumulators."""
+    found = commands(ZEROS.format(count=count))
+    assert [str(each) for each in found] == copies
+    assert {each.origin.stage for each in found} == {"a"}
+
+
+def test_padding_around_one_thread_stays_in_its_slice() -> None:
+    """Threads' loads of a whole buffer bring zeros for what nobody writes."""
+    program = """
+func f(S: int8[3, 9, 4]) -> (D: int8[1, 4]):
+  alloc a: int8[2, 3, 5, 4] @ inp
+  for t in 2 unrolled:
+    for y in 3:
+      for x in 4:
+        for l in 4:
+          a[t, y, x + 1, l] = S[y, x, l]
+"""
+    assert [str(each) for each in commands(program)] == [
+        f"inp[{at} :+ 15] <- dram[16 :+ 4 x 3 by 9] pads (0, 0, 1, 0)" for at in (0, 15)
+    ]
+
+
+def refused(message: str, program: str, dram: Dram = DRAM) -> None:
+    with pytest.raises(LoweringError, match=message):
+        commands(program, dram)
+
+
+def test_refuses() -> None:
+    fine = PROGRAM.format(turns="p", guard="q < 1")
+    for place, what in (("S: int8[6, 1, 4]", "S"), ("(D: int8[6, 1, 4]", "D")):
+        program = fine.replace(place, f"{place} @ inp")
+        refused(f"^{what} of f lies in inp: inputs and outputs lie in global$", program)
+    refused(
+        "^a buffer cannot lie in local of the accelerator: inp, wgt, acc and global are",
+        fine.replace("  for p in 3", "  alloc x: int32[4] @ local\n  for p in 3"),
+    )
+    refused(
+        "^S lies at 0x42, no multiple of the 4 bytes of an element of ACC_8BIT$",
+        fine,
+        Dram({"S": 66, "D": 256}, zeros=512, zero_bytes=48),
+    )
+    refused(
+        "^an index or condition cannot be .*S.*: it needs data$",
+        fine.replace("q < 1", "S[0, 0, 0] < int8(1)"),
+    )
+    refused(
+        "^D is a block still: lower blocks first$",
+        """
+func f() -> (D: int8[4]):
+  for i in 4:
+    block D(spatial l < 4 = i):
+      D[l] = int8(1)
+""",
+    )
+    with pytest.raises(CapacityError, match=r"^ACC of tiny has 32 elements; a 2, b 31 are 33: 1 t"):
+        commands(fine.replace("b: int32[2", "b: int32[31"))

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import pytest
+
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.encode import encode_kernels, encode_stream
+from compiler.lower.accelerator.residency import KernelStore, Resident
+from compiler.lower.accelerator.tokens import Slot
+from hw.config_files import load_config
+from hw.encoding import UOP_BYTES, AluOp
+from hw.errors import EncodingError
+from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
+from hw.isa.codec import decode_uop
+from hw.memories import MemoryId, Module
+from tests.support.random_commands import ORIGIN
+
+TINY = load_config("tiny")
+KERNEL = Kernel((1, 7, 8), (2, 9, 10), (3, 11, 12))
+LOADER, COMPUTER, STORER = Module.LOAD, Module.COMPUTE, Module.STORE
+
+
+def encoded(*slots: Slot) -> list[Instruction]:
+    """All but FINISH, which is the last."""
+    *found, last = encode_stream(slots, TINY)
+    assert last == Finish()
+    return found
+
+
+def one(command: Command, module: Module, uop: int = 0) -> Instruction:
+    (found,) = encoded(Slot(Resident(command, uop), module))
+    return found
+
+
+def copy(memory: MemoryId, pads: tuple[int, int, int, int] = (0, 0, 0, 0), dram: int = 77) -> Copy:
+    return Copy(
+        memory=memory, sram=5, dram=dram, rows=2, columns=3, stride=9, pads=pads, origin=ORIGIN
+    )
+
+
+def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = False) -> Compute:
+    return Compute(
+        kernel=KERNEL,
+        outer=Loop(2, 3, 4, 5),
+        inner=Loop(6, 7, 8, 9),
+        op=op,
+        imm=imm,
+        reset=reset,
+        origin=ORIGIN,
+    )
+
+
+@pytest.mark.parametrize("memory", [each for each in MemoryId if each is not MemoryId.OUT])
+def test_loads(memory: MemoryId) -> None:
+    """Padding is above, below, left and right; the fields are before and after, of y and of x."""
+    assert one(copy(memory, (1, 2, 3, 4)), LOADER) == Load(
+        memory=memory,
+        sram_base=5,
+        dram_base=77,
+        y_size=2,
+        x_size=3,
+        x_stride=9,
+        y_pad_0=1,
+        y_pad_1=2,
+        x_pad_0=3,
+        x_pad_1=4,
+    )
+
+
+def test_stores() -> None:
+    assert one(copy(MemoryId.OUT), STORER) == Store(
+        memory=MemoryId.OUT, sram_base=5, dram_base=77, y_size=2, x_size=3, x_stride=9
+    )
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_products(reset: bool) -> None:
+    assert one(compute(reset=reset), COMPUTER, uop=20) == Gemm(
+        reset=reset,
+        uop_bgn=20,
+        uop_end=23,
+        iter_out=2,
+        iter_in=6,
+        dst_factor_out=3,
+        dst_factor_in=7,
+        src_factor_out=4,
+        src_factor_in=8,
+        wgt_factor_out=5,
+        wgt_factor_in=9,
+    )
+
+
+@pytest.mark.parametrize("op", AluOp)
+@pytest.mark.parametrize("imm", [None, 0, -3, 17])
+def test_the_alu(op: AluOp, imm: int | None) -> None:
+    """An immediate of 0 is one, too."""
+    assert one(compute(op, imm), COMPUTER, uop=20) == Alu(
+        op=op,
+        use_imm=imm is not None,
+        imm=0 if imm is None else imm,
+        uop_bgn=20,
+        uop_end=23,
+        iter_out=2,
+        iter_in=6,
+        dst_factor_out=3,
+        dst_factor_in=7,
+        src_factor_out=4,
+        src_factor_in=8,
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "neighbour", "which"),
+    [
+        (LOADER, COMPUTER, "next"),
+        (COMPUTER, LOADER, "prev"),
+        (COMPUTER, STORER, "next"),
+        (STORER, COMPUTER, "prev"),
+    ],
+)
+def test_tokens_are_of_neighbours(module: Module, neighbour: Module, which: str) -> None:
+    """Of each kind of instruction that a module has: one flag, and no other."""
+    commands: dict[Module, list[Command]] = {
+        LOADER: [copy(MemoryId.INP)],
+        COMPUTER: [copy(MemoryId.ACC), compute(), compute(AluOp.ADD)],
+        STORER: [copy(MemoryId.OUT)],
+    }
+    for command in commands[module]:
+        taker = Slot(Resident(command), module, pops={neighbour})
+        giver = Slot(Resident(command), module, pushes={neighbour})
+        popping, pushing = encoded(taker, giver)
+        assert popping.tokens == Tokens(**{f"pop_{which}": True})
+        assert pushing.tokens == Tokens(**{f"push_{which}": True})
+
+
+def test_an_empty_command_is_a_load_of_compute_that_moves_nothing() -> None:
+    found = encoded(Slot(None, COMPUTER, {LOADER}, {LOADER, STORER}))
+    assert found == [
+        Load(
+            memory=MemoryId.UOP,
+            sram_base=0,
+            dram_base=0,
+            y_size=0,
+            x_size=0,
+            x_stride=0,
+            tokens=Tokens(pop_prev=True, push_prev=True, push_next=True),
+        )
+    ]
+
+
+def test_what_has_no_room_in_its_field_is_refused_by_name() -> None:
+    wide, fine = copy(MemoryId.INP, (0, 0, 16, 0)), copy(MemoryId.INP)
+    with pytest.raises(
+        EncodingError, match=r"^instruction 1: LOAD x_pad_0 is 16: it must lie in 0..15$"
+    ):
+        encoded(Slot(Resident(fine), LOADER), Slot(Resident(wide), LOADER))
+
+
+def test_micro_ops_one_kernel_after_the_other() -> None:
+    store = KernelStore()
+    kernels = (KERNEL, Kernel((4,), (5,), (6,)))
+    assert [store.place(each) for each in (*kernels, *kernels)] == [0, 3, 0, 3]
+    data = encode_kernels(store, TINY)
+    words = [data[at : at + UOP_BYTES] for at in range(0, len(data), UOP_BYTES)]
+    assert [decode_uop(TINY, each) for each in words] == [
+        MicroOp(1, 2, 3),
+        MicroOp(7, 9, 11),
+        MicroOp(8, 10, 12),
+        MicroOp(4, 5, 6),
+    ]
+
+
+def test_an_index_that_a_micro_op_has_no_room_for_is_refused() -> None:
+    """`tiny` has 32 accumulators."""
+    store = KernelStore()
+    store.place(Kernel((32,), (0,), (0,)))
+    with pytest.raises(EncodingError, match=r"^micro-op dst is 32: it must lie in 0..31$"):
+        encode_kernels(store, TINY)

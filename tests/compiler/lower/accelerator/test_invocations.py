@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+
+from compiler.errors import LoweringError
+from compiler.intrinsics.accelerator import AluStep, TensorInstruction, element_program
+from compiler.ir.parser import parse
+from compiler.ir.stmt import Function
+from compiler.lower.accelerator.commands import Compute, Kernel, Loop
+from compiler.target import AcceleratorTarget
+from hw.encoding import AluOp
+from tests.support.accelerator_operators import machine
+from tests.support.invocations import INTRINSICS, TARGET, TINY, TRIPLE, commands, program
+
+
+def test_a_product_is_one_instruction() -> None:
+    found = commands(program("gemm", "C 2*i + t", "E i + j", "B j"))
+    assert [(each.outer, each.inner) for turn in found for each in turn] == [
+        (Loop(3, 2, 1, 0), Loop(4, 0, 1, 1))
+    ] * 2
+    kernels = [each.kernel for turn in found for each in turn]
+    assert kernels == [Kernel((20 + t,), (7,), (2,)) for t in range(2)]
+
+
+def what(found: list[Compute]) -> list[tuple[AluOp | None, int | None, int, int]]:
+    return [
+        (each.op, each.imm, int(each.indices("dst")[0]), each.micro_ops)
+        if each.op is not None or each.reset
+        else pytest.fail("a GEMM")
+        for each in found
+    ]
+
+
+def test_what_starts_elsewhere_is_copied_first() -> None:
+    """Each step for all turns; of an element that is changed again, turn by turn."""
+    apart = commands(program("triple", "A j", "D j", "C j", guard="i < 1"))[0]
+    assert what(apart) == [
+        (None, None, 20, 4),
+        (AluOp.ADD, None, 20, 4),
+        (AluOp.MUL, 3, 20, 4),
+        (AluOp.ADD, None, 20, 4),
+    ]
+    again = commands(program("triple", "C j", "D j", "C j", guard="i < 2"))[0]
+    assert what(again) == [
+        step
+        for turn in (0, 1)
+        for j in range(4)
+        for step in ((AluOp.MUL, 3, 20 + j, 1), (AluOp.ADD, None, 20 + j, 1))
+    ], "2 turns of i change all elements"
+
+
+def test_a_reset_that_is_repeated_is_done_once() -> None:
+    """`fill_0` has one step; two would be done turn by turn."""
+    (found,) = commands(program("fill_0", "C i"))[0]
+    assert (found.reset, found.micro_ops) == (True, 3)
+
+
+def refused(message: str, function: Function, target: AcceleratorTarget = TARGET) -> None:
+    with pytest.raises(LoweringError, match=message):
+        commands(function, target)
+
+
+def test_an_operand_that_is_overwritten_before_it_is_read_is_refused() -> None:
+    """By the copy of what it starts from, or by the first of two steps."""
+    message = "^{} would overwrite an operand, \\['B'\\], before it is read$"
+    refused(message.format("alu_add"), program("alu_add", "A j", "C j", "C j"))
+    refused(message.format("triple"), program("triple", "C j", "C j", "C j"))
+    commands(program("alu_add", "C j", "C j", "C j"))
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "count"),
+    [
+        ("alu_add", ("C j", "C j + 1", "C j"), "3 accumulators, from 21,"),
+        ("alu_max_imm_m7", ("C j + 1", "C j"), "3 accumulators, from 21,"),
+        # Turns that read what they change come between others.
+        ("alu_add", ("C i + 3*(j//2)", "C i + j//2", "C i + 3*(j//2)"), "1 accumulators, from 21,"),
+        ("alu_max_imm_m7", ("C i + j//2", "C i + 3*(j//2)"), "1 accumulators, from 21,"),
+    ],
+)
+def test_turns_that_need_each_others_results_are_refused(
+    name: str, operands: tuple[str, ...], count: str
+) -> None:
+    refused(
+        f"^{name}: {count} are changed in one turn and read in another$",
+        program(name, *operands, guard="i < 2"),
+    )
+
+
+def test_other_instructions_of_the_same_name_are_refused() -> None:
+    message = "^triple does something else in tiny than in the program$"
+    other = element_program(TINY, "triple", lambda a, b: a + b, "A", "B")
+    target = AcceleratorTarget.of(TINY).with_instructions(
+        TensorInstruction(other, "A", (AluStep(AluOp.ADD, "C", "B"),))
+    )
+    refused(message, program("triple", "A i", "D i", "C i"), target)
+    refused(
+        "^tiny has no tensor instruction triple; it has gemm",
+        program("triple", "A i", "D i", "C i"),
+        AcceleratorTarget.of(TINY),
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "region", "message"),
+    [
+        (
+            "int32[8, 4] @ acc",
+            "C[i :+ 1, j :+ 4]",
+            r"^fill_5 works on whole elements of 4 values; its C begins inside of one of C ",
+        ),
+        (
+            "int32[8, 8] @ acc",
+            "C[i :+ 1, 0 :+ 4]",
+            r"^fill_5: \[1, 4\] of C \[8, 8\] is no element of 4 values that lie together$",
+        ),
+        (
+            "int32[4, 8] @ acc",
+            "C[0 :+ 4, j :+ 1]",
+            r"^fill_5: \[4, 1\] of C \[4, 8\] is no element of 4 values that lie together$",
+        ),
+        (
+            "int32[8, 4] @ inp",
+            "C[i :+ 1, 0 :+ 4]",
+            r"^fill_5: C lies in inp, and C is in acc$",
+        ),
+    ],
+)
+def test_parts_of_elements_are_refused(declared: str, region: str, message: str) -> None:
+    head = f"func f(C: {declared}) -> (C: {declared}):\n  for t in 2:\n    for i in 3:\n"
+    body = f"      for j in 4:\n        invoke fill_5({region})\n"
+    refused(message, parse(head + body, INTRINSICS))
+
+
+def test_instructions_of_another_size_are_refused() -> None:
+    wide = machine("small8")
+    four = TensorInstruction(TRIPLE.function, "A", TRIPLE.steps)
+    refused(
+        r"^triple: A \[1, 4\] has 4 values; an element of acc has 8$",
+        program("triple", "A i", "D i", "C i"),
+        AcceleratorTarget.of(wide).with_instructions(four),
+    )

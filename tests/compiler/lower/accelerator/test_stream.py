@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.errors import LoweringError
+from compiler.ir.parser import parse
+from compiler.ir.printer import text
+from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.target import AcceleratorTarget
+from hw.isa import Finish, Load, module_of
+from hw.isa.disasm import disassemble
+from hw.memories import MemoryId
+from tests.support.accelerator_operators import machine
+from tests.support.invocations import INTRINSICS, TINY
+from tests.support.random_convolutions import RandomConvolution
+from tests.support.streams import run_stream, stream_of
+
+TARGET = AcceleratorTarget.of(TINY)
+PAGE = 4096
+
+
+def clip(name: str = "clip", *, source: str = "S", result: str = "D", rows: int = 3) -> Operator:
+    """`max(S, -7)`, with tensors of these names."""
+    program = f"""
+func {name}(S: int8[{rows}, 1, 4]) -> (D: int8[{rows}, 1, 4]):
+  alloc a: int32[{rows}, 1, 4] @ acc
+  for i in {rows}:
+    for l in 4:
+      a[i, 0, l] = int32(S[i, 0, l])
+  for j in {rows}:
+    invoke alu_max_imm_m7(a[j :+ 1, 0 :+ 1, 0 :+ 4], a[j :+ 1, 0 :+ 1, 0 :+ 4])
+  for m in {rows}:
+    for n in 4:
+      D[m, 0, n] = int8(a[m, 0, n])
+"""
+    return Operator(parse(program, INTRINSICS), {"S": source, "D": result})
+
+
+def compiled(*operators: Operator) -> Stream:
+    return compile_stream(operators, TARGET)
+
+
+VALUES = np.arange(-12, 12, 2, dtype=np.int8).reshape(3, 1, 4)
+
+
+def test_tensors_lie_in_pages_of_their_own() -> None:
+    """Then the page of zeros, and the micro-ops."""
+    stream = compiled(clip(rows=17), clip("again", source="D", result="E", rows=17))
+    assert {name: (each.address, each.size) for name, each in stream.tensors.items()} == {
+        "S": (0, 68),
+        "D": (PAGE, 68),
+        "E": (2 * PAGE, 68),
+    }
+    assert stream.constants[3 * PAGE] == bytes(PAGE)
+    assert list(stream.constants) == [3 * PAGE, 4 * PAGE]
+    assert stream.memory_bytes == 5 * PAGE
+
+
+def test_an_image_has_tensors_and_constants() -> None:
+    stream = compiled(clip())
+    image = stream.image({"S": VALUES})
+    assert image.shape == (stream.memory_bytes,)
+    np.testing.assert_array_equal(stream.read(image, "S"), VALUES)
+    stream.read(image, "S")[:] = 1
+    np.testing.assert_array_equal(stream.read(image, "S"), VALUES, "what was read is a copy")
+    np.testing.assert_array_equal(stream.read(image, "D"), np.zeros_like(VALUES))
+    for address, data in stream.constants.items():
+        assert image[address : address + len(data)].tobytes() == data
+    np.testing.assert_array_equal(stream.image({"S": np.asfortranarray(VALUES)}), image)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("S", VALUES[:2], r"^S is int8\[3, 1, 4\], not int8\[2, 1, 4\]$"),
+        ("S", VALUES.astype(np.int32), r"^S is int8\[3, 1, 4\], not int32\[3, 1, 4\]$"),
+        ("X", VALUES, "^there is no tensor X; there are S, D$"),
+    ],
+)
+def test_other_values_are_refused(name: str, value: np.ndarray, message: str) -> None:
+    stream = compiled(clip())
+    with pytest.raises(LoweringError, match=message):
+        stream.image({name: value})
+    with pytest.raises(LoweringError, match=r"^there is no tensor a; there are S, D$"):
+        stream.read(stream.image({}), "a")
+
+
+def test_operators_share_a_tensor_of_one_name() -> None:
+    """`D` of one is `S` of the other, under a third name."""
+    stream = compiled(clip(result="middle"), clip("again", source="middle", result="end"))
+    assert list(stream.tensors) == ["S", "middle", "end"]
+    outputs, _ = run_stream(stream, {"S": VALUES})
+    np.testing.assert_array_equal(outputs["middle"], np.maximum(VALUES, -7))
+    np.testing.assert_array_equal(outputs["end"], np.maximum(VALUES, -7))
+
+
+def test_a_buffer_in_dram_that_nobody_names_is_its_operators_own() -> None:
+    def through(name: str, result: str) -> Operator:
+        first = clip(name)
+        program = text(first.program)
+        head, tail = program.split("  for m in 3")
+        between = "".join(
+            f"  for {row} in 3:\n    for {lane} in 4:\n      {assignment}\n"
+            for row, lane, assignment in (
+                ("x", "y", "T[x, 0, y] = int8(a[x, 0, y])"),
+                ("v", "w", "a[v, 0, w] = int32(T[v, 0, w])"),
+            )
+        )
+        head = head.replace("  alloc a", "  alloc T: int8[3, 1, 4]\n  alloc a")
+        return Operator(parse(f"{head}{between}  for m in 3{tail}", INTRINSICS), {"D": result})
+
+    stream = compiled(through("one", "D"), through("two", "E"))
+    assert list(stream.tensors) == ["S", "D", "one.T", "E", "two.T"]
+
+
+def test_tensors_that_do_not_exist_or_differ_are_refused() -> None:
+    wrong = Operator(clip().program, {"Z": "x", "Y": "y", "a": "z"})
+    with pytest.raises(LoweringError, match=r"^clip has no buffer Y, Z, a; it has S, D$"):
+        compiled(wrong)
+    with pytest.raises(
+        LoweringError, match=r"^D is int8\[3, 1, 4\], and int8\[5, 1, 4\] in again$"
+    ):
+        compiled(clip(), clip("again", source="D", result="E", rows=5))
+
+
+def test_every_instruction_tells_where_it_comes_from() -> None:
+    stream = compiled(clip(), clip("again", source="D", result="E"))
+    assert len(stream.origins) == len(stream.program) == len(stream.slots) + 1
+    *instructions, last = stream.program
+    assert last == Finish()
+    assert stream.origins[-1] is None
+    for instruction, origin, slot in zip(instructions, stream.origins, stream.slots, strict=False):
+        assert module_of(instruction) is slot.module
+        nothing = isinstance(instruction, Load) and not instruction.x_size
+        assert (origin is None) is (slot.what is None) is nothing
+        if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and origin:
+            assert origin.stage == "micro-ops"
+    found = [(each.operator, each.stage) for each in stream.origins if each is not None]
+    both = [("clip", "micro-ops"), ("clip", "a"), ("clip", "D")]
+    assert set(found) == {*both, *(("again", stage) for _, stage in both)}
+    assert [name for name, _ in found] == sorted((name for name, _ in found), reverse=True)
+
+
+def test_all_stages_of_a_convolution_have_instructions() -> None:
+    drawn = RandomConvolution.of(7, machine("tiny"), largest=3)
+    stream = stream_of(drawn.schedule(), drawn.config)
+    stages = {each.stage for each in stream.origins if each is not None}
+    operands = {f"conv_{name}" for name in drawn.values if name not in ("data", "weight")}
+    assert stages == {"micro-ops", "conv", "conv_pad", "conv_weight", "conv_sum", *operands}
+    turns = {dict(each.turns)["conv.oc_o"] for each in stream.origins if each and each.turns}
+    assert turns == {0, 1}
+
+
+def test_dump_has_every_stage() -> None:
+    stream = compiled(clip(), clip(source="D", result="E"))
+    found = stream.dump()
+    assert list(found) == [
+        "clip: schedule",
+        "clip: lowered",
+        "clip (1): schedule",
+        "clip (1): lowered",
+        "commands",
+        "instructions",
+    ]
+    for name, (operator, lowered) in zip(("clip", "clip (1)"), stream.programs, strict=True):
+        assert found[f"{name}: schedule"] == text(operator.program)
+        assert found[f"{name}: lowered"] == text(lowered)
+    assert found["instructions"] == disassemble(stream.program)
+
+
+def test_commands_are_shown_with_their_tokens() -> None:
+    stream = compiled(clip())
+    assert stream.dump()["commands"].splitlines() == [
+        "compute acc_8bit[0 :+ 3] <- dram[0 :+ 3]",
+        "compute uop[0 :+ 1] <- dram[3072 :+ 1]",
+        "compute max -7 1 x 3 x 1 micro-ops from acc[0] >store",
+        "store   out[0 :+ 3] -> dram[1024 :+ 3] <compute",
+    ]

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
+from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.residency import Resident
+from compiler.lower.accelerator.tokens import Slot, place_tokens
+from hw.config_files import load_config
+from hw.memories import MemoryId, Module
+from tests.support.command_machine import Place, touched
+from tests.support.random_commands import ORIGIN, random_commands
+
+TINY = load_config("tiny")
+DRAM_BYTES = 1024
+PAIRS = (
+    (Module.LOAD, Module.COMPUTE),
+    (Module.COMPUTE, Module.LOAD),
+    (Module.COMPUTE, Module.STORE),
+    (Module.STORE, Module.COMPUTE),
+)
+"""Producers and consumers of tokens."""
+
+
+def placed(commands: list[Command]) -> list[Slot]:
+    slots = place_tokens([Resident(each) for each in commands], Footprints(TINY), DRAM_BYTES)
+    assert [each.what.command for each in slots if each.what is not None] == commands
+    for each in slots:
+        assert each.what is None or each.module is module_of(each.what.command)
+        assert each.what is not None or each.module is Module.COMPUTE
+    return slots
+
+
+def dependences(slots: list[Slot]) -> list[tuple[int, int]]:
+    """Pairs of slots that touch something in common, one of them writing."""
+    found = [
+        (set[Place](), set[Place]()) if each.what is None else touched(each.what.command, TINY)
+        for each in slots
+    ]
+    pairs = []
+    for one, other in combinations(range(len(slots)), 2):
+        (reads, writes), (later_reads, later_writes) = found[one], found[other]
+        if writes & (later_reads | later_writes) or reads & later_writes:
+            pairs.append((one, other))
+    return pairs
+
+
+def matched(slots: list[Slot]) -> dict[tuple[Module, Module], list[tuple[int, int]]]:
+    """For each pair of modules, its tokens: who gives it, and who takes it."""
+    found = {}
+    for producer, consumer in PAIRS:
+        gives = [
+            at
+            for at, each in enumerate(slots)
+            if each.module is producer and consumer in each.pushes
+        ]
+        takes = [
+            at for at, each in enumerate(slots) if each.module is consumer and producer in each.pops
+        ]
+        assert len(gives) == len(takes), f"tokens from {producer.name} to {consumer.name}"
+        found[producer, consumer] = list(zip(gives, takes, strict=True))
+    flags = sum(len(each.pops) + len(each.pushes) for each in slots)
+    assert flags == 2 * sum(map(len, found.values())), "load and store are no neighbours"
+    return found
+
+
+def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[set[int]]:
+    """For each slot, all that is done when it starts: its own queue's, and what tokens tell.
+
+    `without`: but for one of them.
+    """
+    closed: list[set[int]] = [set() for _ in slots]
+    waits: list[list[int]] = [[] for _ in slots]
+    for tokens in matched(slots).values():
+        for gives, takes in tokens:
+            if (gives, takes) != without:
+                waits[takes].append(gives)
+    last: dict[Module, int] = {}
+    for at, slot in enumerate(slots):
+        direct = list(waits[at])
+        if slot.module in last:
+            direct.append(last[slot.module])
+        last[slot.module] = at
+        for each in direct:
+            assert each < at
+            closed[at] |= {each} | closed[each]
+    return closed
+
+
+def runs_to_its_end(slots: list[Slot]) -> bool:
+    """Three queues, each in order, and counters of tokens."""
+    queues = {
+        module: [each for each in slots if each.module is module] for module in reversed(Module)
+    }
+    tokens = Counter[tuple[Module, Module]]()
+    moved = True
+    while moved:
+        moved = False
+        for module, queue in queues.items():
+            while queue and all(tokens[other, module] for other in queue[0].pops):
+                slot = queue.pop(0)
+                for other in slot.pops:
+                    tokens[other, module] -= 1
+                for other in slot.pushes:
+                    tokens[module, other] += 1
+                moved = True
+    return not any(queues.values()) and not any(tokens.values())
+
+
+COMMON = range(256), range(128, 384)
+"""LOADs read where STOREs write."""
+APART = range(512), range(512, 1024)
+
+
+@settings(max_examples=120)
+@given(st.randoms(use_true_random=False), st.sampled_from((COMMON, APART)))
+def test_all_that_meets_is_in_order(rng: random.Random, dram: tuple[range, range]) -> None:
+    slots = placed(random_commands(rng, TINY, 16, *dram))
+    closed = before(slots)
+    for one, other in dependences(slots):
+        if slots[one].module is not slots[other].module:
+            assert one in closed[other], (str(slots[one]), str(slots[other]))
+    assert runs_to_its_end(slots)
+
+
+@settings(max_examples=120)
+@given(st.randoms(use_true_random=False))
+def test_there_is_no_token_more_than_needed(rng: random.Random) -> None:
+    """Where load and store have nothing to do with each other: a command takes one if and only if
+    what it needs is later than all that its module has waited for; and the one it needs gives it.
+    """
+    slots = placed(random_commands(rng, TINY, 16, *APART))
+    assert all(each.what is not None for each in slots)
+    pairs = dependences(slots)
+    tokens = matched(slots)
+    for producer, consumer in PAIRS:
+        latest, wanted = -1, []
+        for at, slot in enumerate(slots):
+            if slot.module is not consumer:
+                continue
+            needed = [one for one, other in pairs if other == at and slots[one].module is producer]
+            if needed and max(needed) > latest:
+                latest = max(needed)
+                wanted.append((latest, at))
+        assert tokens[producer, consumer] == wanted
+
+
+@settings(max_examples=60)
+@given(st.randoms(use_true_random=False), st.sampled_from((COMMON, APART)))
+def test_no_token_tells_what_others_tell(rng: random.Random, dram: tuple[range, range]) -> None:
+    slots = placed(random_commands(rng, TINY, 16, *dram))
+    for tokens in matched(slots).values():
+        for gives, takes in tokens:
+            assert gives not in before(slots, (gives, takes))[takes]
+
+
+@settings(max_examples=80)
+@given(st.randoms(use_true_random=False))
+def test_no_more_waits_than_meetings_of_load_and_store(rng: random.Random) -> None:
+    """An empty command only where no other of compute could pass a token on."""
+    slots = placed(random_commands(rng, TINY, 16, *COMMON))
+    meetings = {
+        other
+        for one, other in dependences(slots)
+        if {slots[one].module, slots[other].module} == {Module.LOAD, Module.STORE}
+    }
+    empty = [at for at, each in enumerate(slots) if each.what is None]
+    assert len(empty) <= len(meetings)
+    for at in empty:
+        assert len(slots[at].pops) == 1
+        assert len(slots[at].pushes) == 1
+        assert slots[at].pops | slots[at].pushes == {Module.LOAD, Module.STORE}
+
+
+def copy(memory: MemoryId, sram: int, dram: int, columns: int = 1) -> Copy:
+    return Copy(
+        memory=memory,
+        sram=sram,
+        dram=dram // TINY.element_bytes(memory),
+        rows=1,
+        columns=columns,
+        stride=0,
+        origin=ORIGIN,
+    )
+
+
+def load(sram: int, dram: int = 0, columns: int = 1) -> Copy:
+    return copy(MemoryId.INP, sram, dram, columns)
+
+
+def store(sram: int, dram: int = 512) -> Copy:
+    return copy(MemoryId.OUT, sram, dram)
+
+
+def gemm(dst: int, src: int) -> Compute:
+    return Compute(kernel=Kernel((dst,), (src,), (0,)), outer=Loop(1), inner=Loop(1), origin=ORIGIN)
+
+
+def shown(slots: list[Slot]) -> str:
+    def line(slot: Slot) -> str:
+        pops = "".join(f" <{each.name.lower()}" for each in sorted(slot.pops))
+        pushes = "".join(f" >{each.name.lower()}" for each in sorted(slot.pushes))
+        return ("" if slot.what else "empty ") + slot.module.name.lower() + pops + pushes
+
+    return "\n".join(map(line, slots))
+
+
+def test_two_slices_take_turns() -> None:
+    """Load into one while compute uses the other: a token there and back for each."""
+    commands: list[Command] = []
+    for turn in range(3):
+        at = turn % 2
+        commands += [load(at), gemm(at, at)]
+    assert shown(placed([*commands, store(0), store(1, 516)])) == "\n".join(
+        (
+            "load >compute",
+            "compute <load >load",
+            "load >compute",
+            "compute <load",
+            "load <compute >compute",
+            "compute <load >store",
+            "store <compute",
+            "store",
+        )
+    )
+
+
+def test_one_token_covers_all_loads_before() -> None:
+    loads: list[Command] = [load(0), load(1)]
+    each = "load >compute\nload >compute\ncompute <load\ncompute <load"
+    assert shown(placed([*loads, gemm(0, 0), gemm(0, 1)])) == each
+    once = "load\nload >compute\ncompute <load\ncompute"
+    assert shown(placed([*loads, gemm(0, 1), gemm(0, 0)])) == once
+
+
+def test_a_region_is_not_written_before_it_is_stored() -> None:
+    found = placed([load(0), gemm(3, 0), store(3), gemm(4, 0), gemm(3, 0)])
+    assert shown(found).splitlines()[2:] == [
+        "store <compute >compute",
+        "compute",
+        "compute <store",
+    ]
+
+
+def test_a_load_of_what_was_stored_waits_through_an_empty_command() -> None:
+    assert shown(placed([store(3, 512), load(0, 512)])) == "\n".join(
+        ("store >compute", "empty compute <store >load", "load <compute")
+    )
+
+
+def test_a_store_over_what_was_loaded_waits_through_one_that_it_waits_for_anyway() -> None:
+    assert shown(placed([load(0, 512), gemm(3, 0), store(3, 512)])) == "\n".join(
+        ("load >compute", "compute <load >store", "store <compute")
+    )
+
+
+def test_compute_between_passes_the_token_on() -> None:
+    """The load waits for the GEMM, which reads what it overwrites; so the GEMM waits for the
+    store too, and no empty command is needed."""
+    found = shown(placed([load(0), store(3, 512), gemm(4, 0), load(0, 512)]))
+    assert found == "\n".join(
+        (
+            "load >compute",
+            "store >compute",
+            "compute <load <store >load",
+            "load <compute",
+        )
+    )
+
+
+def test_what_lies_side_by_side_in_dram_is_apart() -> None:
+    """Elements of 4 bytes; the second load reads those between the rows that are stored."""
+    rows = Copy(memory=MemoryId.OUT, sram=0, dram=128, rows=3, columns=1, stride=2, origin=ORIGIN)
+    apart = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=2, columns=1, stride=2, origin=ORIGIN)
+    over = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=1, columns=2, stride=0, origin=ORIGIN)
+    assert shown(placed([rows, apart])) == "store\nload"
+    assert shown(placed([rows, over])).splitlines()[1] == "empty compute <store >load"
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_nothing_to_wait_for(columns: int) -> None:
+    found = placed([load(0, 0, columns), load(4, 64, columns)])
+    assert not any(each.pops or each.pushes for each in found)

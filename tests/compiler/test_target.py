@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import cast
+
+import pytest
+
+from compiler.errors import LoweringError
+from compiler.intrinsics.accelerator import (
+    AluStep,
+    TensorInstruction,
+    alu_value,
+    base_instructions,
+    element_program,
+    fill,
+    immediate,
+)
+from compiler.ir.buffer import Scope
+from compiler.target import AcceleratorTarget
+from hw.config import Feature
+from hw.encoding import AluOp
+from hw.memories import MemoryId
+from tests.support.accelerator_operators import machine
+
+TINY = machine("tiny")
+TARGET = AcceleratorTarget.of(TINY)
+
+
+class Later(Enum):
+    """Features: no configuration has one yet."""
+
+    WIDE = "wide"
+    ANGULAR = "angular"
+
+
+def doubling(name: str = "double", *features: Later) -> TensorInstruction:
+    function = element_program(TINY, name, lambda a: alu_value(AluOp.ADD, a, a), "A")
+    step = AluStep(AluOp.ADD, "C", "A")
+    return TensorInstruction(function, "A", (step,), frozenset(cast(Feature, _) for _ in features))
+
+
+def test_instructions_by_name() -> None:
+    for each in base_instructions(TINY):
+        assert TARGET.instruction(each.name) == each
+    assert TARGET.instruction("alu_add_imm_m7") == immediate(TINY, AluOp.ADD, -7)
+    assert TARGET.instruction("fill_9") == fill(TINY, 9)
+
+
+def test_their_sizes_are_the_configurations() -> None:
+    """Equal names do not make equal instructions."""
+    mine, other = (AcceleratorTarget.of(machine(name)) for name in ("tiny", "batch2"))
+    assert mine.instruction("gemm") != other.instruction("gemm")
+    assert other.instruction("fill_1").function.outputs[0].shape == (2, 16)
+
+
+def test_an_unknown_name_is_told_what_there_is() -> None:
+    with pytest.raises(
+        LoweringError,
+        match=r"^tiny has no tensor instruction conv; it has gemm, alu_min, alu_max, alu_add, "
+        r"alu_shr, alu_mul, alu_<op>_imm_<n> and fill_<n>$",
+    ):
+        TARGET.instruction("conv")
+    with pytest.raises(LoweringError, match=r"has no tensor instruction double; .* fill_<n>$"):
+        TARGET.instruction("double")
+
+
+def test_further_ones_come_beside_the_others() -> None:
+    more = TARGET.with_instructions(doubling(), doubling("again"))
+    assert more.instruction("double") == doubling()
+    assert more.instruction("again") == doubling("again")
+    assert more.instructions[:-2] == TARGET.instructions
+    assert more.instruction("fill_3") == TARGET.instruction("fill_3")
+    assert TARGET == AcceleratorTarget.of(TINY), "a target is a value"
+
+
+@pytest.mark.parametrize(
+    "names", [("alu_add",), ("double", "double"), ("fill_3",), ("alu_shr_imm_4",), ("gemm",)]
+)
+def test_names_that_are_taken_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(LoweringError, match=f"^there is an instruction {names[-1]} already$"):
+        TARGET.with_instructions(*(doubling(each) for each in names))
+
+
+def test_names_that_were_given_before_are_taken() -> None:
+    more = TARGET.with_instructions(doubling())
+    with pytest.raises(LoweringError, match=r"^there is an instruction double already$"):
+        more.with_instructions(doubling())
+
+
+def test_features_that_a_configuration_does_not_have_are_refused() -> None:
+    with pytest.raises(
+        LoweringError, match=r"^double needs angular, wide, which tiny does not have$"
+    ):
+        TARGET.with_instructions(doubling("double", Later.WIDE, Later.ANGULAR))
+    having = replace(TARGET, config=TINY.replace(features=frozenset({Later.WIDE})))
+    assert having.with_instructions(doubling("double", Later.WIDE)).instruction("double")
+    with pytest.raises(LoweringError, match=r"^double needs angular, which tiny"):
+        having.with_instructions(doubling("double", Later.WIDE, Later.ANGULAR))
+
+
+def test_which_memory_a_scope_is() -> None:
+    found = {each: TARGET.memory(each) for each in (Scope.INP, Scope.WGT, Scope.ACC, Scope.GLOBAL)}
+    assert found == {
+        Scope.INP: MemoryId.INP,
+        Scope.WGT: MemoryId.WGT,
+        Scope.ACC: MemoryId.ACC,
+        Scope.GLOBAL: None,
+    }
+
+
+@pytest.mark.parametrize("scope", [Scope.LOCAL, Scope.UOP, Scope.OUT])
+def test_scopes_that_buffers_cannot_have_are_refused(scope: Scope) -> None:
+    with pytest.raises(
+        LoweringError,
+        match=f"^a buffer cannot lie in {scope.value} of the accelerator: inp, wgt, acc and global",
+    ):
+        TARGET.memory(scope)

@@ -1,0 +1,157 @@
+"""Commands of the accelerator's back end, executed one after the other in plain loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.lower.accelerator.commands import Command, Compute, Copy
+from hw.config import HardwareConfig
+from hw.encoding import AluOp
+from hw.memories import MemoryId
+
+__all__ = ["CommandMachine", "Place", "touched", "turns"]
+
+Place = tuple[str, int]
+"""A memory and an element of it; of "dram", a byte."""
+
+_CHIP = {
+    MemoryId.INP: "inp",
+    MemoryId.WGT: "wgt",
+    MemoryId.ACC: "acc",
+    MemoryId.ACC_8BIT: "acc",
+    MemoryId.OUT: "acc",
+    MemoryId.UOP: "uop",
+}
+
+
+def turns(command: Compute) -> Iterator[tuple[int, int, int]]:
+    """(dst, src, wgt) of each micro-op, in the machine's order."""
+    kernel = command.kernel
+    outer, inner = command.outer, command.inner
+    for o, i in product(range(outer.extent), range(inner.extent)):
+        for dst, src, wgt in zip(kernel.dst, kernel.src, kernel.wgt, strict=True):
+            yield (
+                dst + o * outer.dst + i * inner.dst,
+                src + o * outer.src + i * inner.src,
+                wgt + o * outer.wgt + i * inner.wgt,
+            )
+
+
+def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
+    """Elements on chip, and the element of DRAM that each goes with; None: a zero."""
+    above, below, left, right = copy.pads
+    at = copy.sram
+    for y in range(-above, copy.rows + below):
+        for x in range(-left, copy.columns + right):
+            inside = 0 <= y < copy.rows and 0 <= x < copy.columns
+            yield at, copy.dram + y * copy.stride + x if inside else None
+            at += 1
+
+
+def touched(command: Command, config: HardwareConfig) -> tuple[set[Place], set[Place]]:
+    """What a command reads and what it writes; micro-ops are left out."""
+    reads, writes = set[Place](), set[Place]()
+    if isinstance(command, Copy):
+        size = config.element_bytes(command.memory)
+        for chip, dram in _elements(command):
+            on_chip: Place = (_CHIP[command.memory], chip)
+            stores = command.memory is MemoryId.OUT
+            (reads if stores else writes).add(on_chip)
+            if dram is not None:
+                there = {("dram", dram * size + byte) for byte in range(size)}
+                (writes if stores else reads).update(there)
+    else:
+        for dst, src, wgt in turns(command):
+            writes.add(("acc", dst))
+            if not command.reset:
+                reads.add(("acc", dst))
+            if command.reads_src:
+                reads.add(("inp" if command.op is None else "acc", src))
+            if command.reads_wgt:
+                reads.add(("wgt", wgt))
+    return reads, writes
+
+
+class CommandMachine:
+    """On-chip memories, each element with its lanes, and DRAM. Starts with junk on chip."""
+
+    def __init__(self, config: HardwareConfig, dram: npt.NDArray[np.uint8], seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.config, self.dram = config, dram.copy()
+        depth = config.depth
+        self.inp = rng.integers(
+            -128, 128, (depth(MemoryId.INP), config.batch, config.block_in), np.int64
+        )
+        self.wgt = rng.integers(
+            -128, 128, (depth(MemoryId.WGT), config.block_out, config.block_in), np.int64
+        )
+        self.acc = rng.integers(
+            -(1 << 31), 1 << 31, (depth(MemoryId.ACC), config.batch, config.block_out), np.int64
+        )
+
+    def run(self, commands: Iterable[Command]) -> None:
+        """In their order. An element outside of a memory is an `IndexError`."""
+        for command in commands:
+            if isinstance(command, Copy):
+                self._copy(command)
+            else:
+                for turn in turns(command):
+                    self._turn(command, *turn)
+
+    def _copy(self, copy: Copy) -> None:
+        size = self.config.element_bytes(copy.memory)
+        if copy.memory is MemoryId.UOP:
+            return
+        memory: npt.NDArray[np.int64] = getattr(self, _CHIP[copy.memory])
+        kind = np.dtype("<i4" if copy.memory is MemoryId.ACC else "<i1")
+        for chip, dram in _elements(copy):
+            if not 0 <= chip < len(memory):
+                raise IndexError(f"{copy} reaches element {chip} of {len(memory)}")
+            if dram is None:
+                memory[chip] = 0
+                continue
+            place = self.dram[dram * size : (dram + 1) * size]
+            if dram < 0 or len(place) != size:
+                raise IndexError(f"{copy} reaches element {dram} of DRAM")
+            if copy.memory is MemoryId.OUT:
+                place[:] = memory[chip].astype(np.uint8).ravel()
+            else:
+                memory[chip] = place.view(kind).reshape(memory[chip].shape)
+
+    def _turn(self, command: Compute, dst: int, src: int, wgt: int) -> None:
+        if min(dst, src, wgt) < 0:
+            raise IndexError(f"{command} has the indices {dst}, {src} and {wgt}")
+        if command.op is None:
+            if command.reset:
+                self.acc[dst] = 0
+            else:
+                self.acc[dst] = _wrapped(self.acc[dst] + self.inp[src] @ self.wgt[wgt].T)
+            return
+        a = self.acc[dst]
+        b = self.acc[src] if command.imm is None else np.full_like(a, command.imm)
+        self.acc[dst] = _wrapped(_alu(command.op, a, b))
+
+
+def _alu(op: AluOp, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    match op:
+        case AluOp.MIN:
+            return np.minimum(a, b)
+        case AluOp.MAX:
+            return np.maximum(a, b)
+        case AluOp.ADD:
+            return a + b
+        case AluOp.MUL:
+            # Products of 32 bits wrap at 64, which leaves the low 32.
+            return a * b
+        case AluOp.SHR:
+            right: npt.NDArray[np.int64] = np.right_shift(a, np.clip(b, 0, 31))
+            left: npt.NDArray[np.int64] = np.left_shift(a, np.clip(-b, 0, 31))
+            return np.where(b >= 0, right, left)
+
+
+def _wrapped(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return values.astype(np.int32).astype(np.int64)

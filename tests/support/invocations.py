@@ -1,0 +1,68 @@
+"""Tensor instructions in loops over buffers whose place on chip is known."""
+
+from __future__ import annotations
+
+from compiler.intrinsics.accelerator import AluStep, TensorInstruction, element_program
+from compiler.ir.dtypes import INT32
+from compiler.ir.ops import const
+from compiler.ir.parser import parse
+from compiler.ir.stmt import For, Function
+from compiler.lower.accelerator.commands import Compute
+from compiler.lower.accelerator.invocations import InvocationPlan
+from compiler.lower.accelerator.nests import Nest
+from compiler.target import AcceleratorTarget
+from hw.encoding import AluOp
+from tests.support.accelerator_operators import machine
+from tests.support.random_commands import ORIGIN
+
+__all__ = ["BASES", "INTRINSICS", "TARGET", "TINY", "TRIPLE", "commands", "program"]
+
+TINY = machine("tiny")
+TRIPLE = TensorInstruction(
+    element_program(TINY, "triple", lambda a, b: a * const(3, INT32) + b, "A", "B"),
+    "A",
+    (AluStep(AluOp.MUL, "C", 3), AluStep(AluOp.ADD, "C", "B")),
+)
+"""Two steps, which do not commute with those of another turn."""
+TARGET = AcceleratorTarget.of(TINY).with_instructions(TRIPLE)
+INTRINSICS = {
+    each.name: each.function
+    for each in (
+        *TARGET.instructions,
+        *(
+            TARGET.instruction(name)
+            for name in ("fill_5", "fill_0", "alu_max_imm_m7", "alu_shr_imm_3")
+        ),
+    )
+}
+BASES = {"C": 20, "D": 3, "A": 11, "E": 7, "B": 2}
+"""Where buffers of 8 elements begin: C, D and A in ACC, E in INP, B in WGT."""
+
+_PROGRAM = """
+func f(C: int32[8, 1, 4] @ acc, D: int32[8, 1, 4] @ acc, A: int32[8, 1, 4] @ acc, \
+E: int8[8, 1, 4] @ inp, B: int8[8, 4, 4] @ wgt) -> (C: int32[8, 1, 4] @ acc):
+  for t in 2:
+    for i in 3:
+      for j in {extent}:
+        if {guard}:
+          invoke {name}({operands})
+"""
+
+
+def _element(buffer: str, index: str) -> str:
+    return f"{buffer}[{index} :+ 1, 0 :+ {4 if buffer == 'B' else 1}, 0 :+ 4]"
+
+
+def program(name: str, *operands: str, extent: str = "4", guard: str = "True") -> Function:
+    """Operands are buffers and their elements, as "C 2*i"."""
+    regions = ", ".join(_element(*each.split(" ", 1)) for each in operands)
+    body = _PROGRAM.format(extent=extent, guard=guard, name=name, operands=regions)
+    return parse(body, INTRINSICS)
+
+
+def commands(function: Function, target: AcceleratorTarget = TARGET) -> list[list[Compute]]:
+    """Those of each turn of `t`."""
+    assert isinstance(function.body, For)
+    plan = InvocationPlan.of(Nest.of(function.body.body), target)
+    assert plan.output.name == "C"
+    return [list(plan.at({"t": t}, BASES, ORIGIN)) for t in range(2)]

@@ -1,0 +1,89 @@
+"""Random commands over the memories of a small configuration."""
+
+from __future__ import annotations
+
+import random
+
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Origin
+from hw.config import HardwareConfig
+from hw.encoding import AluOp
+from hw.memories import MemoryId
+
+__all__ = ["ORIGIN", "random_commands", "random_copy"]
+
+ORIGIN = Origin("op", "stage")
+LOADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT)
+
+
+def random_commands(
+    rng: random.Random, config: HardwareConfig, count: int, loads: range, stores: range
+) -> list[Command]:
+    """Copies and computes in any order. They use few elements, so that they meet often.
+
+    Parameters
+    ----------
+    loads, stores
+        Bytes of DRAM that LOADs read and that STOREs write.
+    """
+    found: list[Command] = []
+    for _ in range(count):
+        kind = rng.randrange(3)
+        if kind == 0:
+            found.append(random_copy(rng, config, rng.choice(LOADS), loads))
+        elif kind == 1:
+            found.append(random_copy(rng, config, MemoryId.OUT, stores))
+        else:
+            found.append(_compute(rng, config))
+    return found
+
+
+def random_copy(rng: random.Random, config: HardwareConfig, memory: MemoryId, dram: range) -> Copy:
+    """A LOAD, with padding or without, or a STORE, within some bytes of DRAM."""
+    bytes_each = config.element_bytes(memory)
+    first, last = -(-dram.start // bytes_each), dram.stop // bytes_each
+    rows, columns = rng.randint(1, 3), rng.randint(1, 4)
+    # Rows lie apart, one behind the other, over each other, or in one place.
+    stride = rng.randint(0, 5)
+    pads = (0, 0, 0, 0)
+    if memory is not MemoryId.OUT and rng.random() < 0.3:
+        pads = (rng.randint(0, 1), rng.randint(0, 1), rng.randint(0, 2), rng.randint(0, 1))
+    size = (pads[0] + rows + pads[1]) * (pads[2] + columns + pads[3])
+    rows, columns, pads, size = (
+        (rows, columns, pads, size) if size <= config.depth(memory) else (1, 1, (0, 0, 0, 0), 1)
+    )
+    return Copy(
+        memory=memory,
+        sram=rng.randint(0, config.depth(memory) - size),
+        dram=rng.randint(first, last - (rows - 1) * stride - columns),
+        rows=rows,
+        columns=columns,
+        stride=stride,
+        pads=pads,
+        origin=ORIGIN,
+    )
+
+
+def _compute(rng: random.Random, config: HardwareConfig) -> Compute:
+    acc = config.depth(MemoryId.ACC)
+    reset = rng.random() < 0.3
+    op = None if reset or rng.random() < 0.5 else rng.choice((AluOp.MAX, AluOp.ADD, AluOp.MUL))
+    imm = rng.randint(-5, 5) if op is not None and rng.random() < 0.5 else None
+    loops = [Loop(rng.randint(1, 3), *(rng.randint(0, 2) for _ in range(3))) for _ in range(2)]
+    reach = 2 * 2 * 2
+    size = rng.randint(1, 3)
+    sources = config.depth(MemoryId.INP) if op is None else acc
+    weights = config.depth(MemoryId.WGT)
+    kernel = Kernel(
+        tuple(rng.randrange(acc - reach) for _ in range(size)),
+        tuple(rng.randrange(sources - reach) for _ in range(size)),
+        tuple(rng.randrange(weights - reach) for _ in range(size)),
+    )
+    return Compute(
+        kernel=kernel,
+        outer=loops[0],
+        inner=loops[1],
+        op=op,
+        imm=imm,
+        reset=reset,
+        origin=ORIGIN,
+    )
