@@ -17,8 +17,8 @@ from typing import TypeAlias
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.expr import Expr, Var
-from compiler.ir.ops import cast, const, index, load, maximum, minimum
+from compiler.ir.expr import Const, Expr, Var
+from compiler.ir.ops import cast, const, index, load, maximum, minimum, select
 from compiler.ir.stmt import For, Function, LoopKind, Store
 from hw.config import Feature, HardwareConfig
 from hw.encoding import AluOp, alu_layout
@@ -220,5 +220,8 @@ def alu_value(op: AluOp, a: Expr, b: Expr) -> Expr:
             return a + b
         case AluOp.MUL:
             return a * b
-        case AluOp.SHR:
+        case AluOp.SHR if isinstance(b, Const):
             return a >> b
+        case AluOp.SHR:
+            # An amount that is not known beforehand may be negative: then it is to the left.
+            return select(b >= 0, a >> b, a << -b)

@@ -22,7 +22,7 @@ def conv2d_schedule(conv: PackedConv2d, tiling: Tiling, target: AcceleratorTarge
           for virtual threads:
             reset the tile's sums
             for steps of ic:
-              load a part of the image, load weights, multiply
+              load weights, load a part of the image, multiply
             the passes of the epilogue
             store
 
@@ -82,10 +82,9 @@ def _inputs(
         schedule = schedule.set_scope(image, Scope.INP)
     weight = f"{out}_weight"
     schedule = schedule.cache_read(conv.weight.name, (sums,), Scope.WGT, weight)
-    if tiling.order is Order.IMAGE:
-        schedule = schedule.compute_at(image, out, outer[1])
-    else:
-        schedule = schedule.compute_at(image, sums, "ic_o")
-    if tiling.order is Order.WEIGHTS:
-        return schedule.compute_at(weight, out, outer[0])
-    return schedule.compute_at(weight, sums, "ic_o")
+    # Weights first: they wait for nobody, where the image may still be being stored by the operator
+    # before.
+    at = (out, outer[0]) if tiling.order is Order.WEIGHTS else (sums, "ic_o")
+    schedule = schedule.compute_at(weight, *at)
+    at = (out, outer[1]) if tiling.order is Order.IMAGE else (sums, "ic_o")
+    return schedule.compute_at(image, *at)
