@@ -2,5 +2,6 @@
 
 from compiler.quantise.alu_steps import AluStep, emulate
 from compiler.quantise.requantise import RequantSpec
+from compiler.quantise.residual import ResidualSpec
 
-__all__ = ["AluStep", "RequantSpec", "emulate"]
+__all__ = ["AluStep", "RequantSpec", "ResidualSpec", "emulate"]

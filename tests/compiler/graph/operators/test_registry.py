@@ -23,13 +23,30 @@ from compiler.operators import (
     norm,
     pad,
     pool,
+    quantised,
     reduce,
     slicing,
     softmax,
 )
+from compiler.operators.accelerator import layouts
 from compiler.operators.elementwise import ELEMENTWISE
 
-MODULES = (arg, concat, conv2d, dense, gather, layout, matmul, norm, pad, pool, slicing, softmax)
+MODULES = (
+    arg,
+    concat,
+    conv2d,
+    dense,
+    gather,
+    layout,
+    layouts,
+    matmul,
+    norm,
+    pad,
+    pool,
+    quantised,
+    slicing,
+    softmax,
+)
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
     **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},

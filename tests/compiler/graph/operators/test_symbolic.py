@@ -13,6 +13,7 @@ from compiler.errors import GraphError
 from compiler.graph import Call, Dim, Extent, TensorType, Type, Var
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.blocks import PackData, PackWindows, UnpackData
 from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.reductions import Reduction
@@ -83,6 +84,22 @@ CASES = [
     ("x: float32[N]", "cast(x, to=int8)", "int8[N]"),
     ("x: float32[N], y: float32[]", "modulo(x, y, fmod=1)", "float32[N]"),
     ("x: uint8[N], y: uint8[N]", "bit_shift(x, y, direction=LEFT)", "uint8[N]"),
+    (
+        "x: float32[N, 3, M], s: float32[3], z: uint8[3]",
+        "quantise(x, s, z, to=uint8)",
+        "uint8[N, 3, M]",
+    ),
+    ("x: int8[N, M], s: float32[], z: int8[1]", "dequantise(x, s, z, axis=0)", "float32[N, M]"),
+    (
+        "x: int32[N, 3], m: int32[3], a: int64[1]",
+        "requantise(x, m, a, shift=9, low=-200, high=0)",
+        "int16[N, 3]",
+    ),
+    (
+        "x: int32[N, 3], m: int32[1], a: int64[3], s: int8[N, 3], t: int32[1]",
+        "requantise_add(x, m, a, s, t, shift=9, low=-128, high=127)",
+        "int8[N, 3]",
+    ),
     *(
         ("x: float32[N, 3, M]", f"{name}(x, axes=[-1], keepdims=False)", "float32[N, 3]")
         for name in OPERATORS
@@ -126,7 +143,21 @@ TWO = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), UINT8),
 }
 TESTED = {call.partition("(")[0] for _, call, _ in CASES}
-ELEMENTS = [name for name in OPERATORS if name not in TESTED]
+NUMBERS_ONLY = {
+    "pack_data": PackData(1, 4),
+    "unpack_data": UnpackData((1, 3, 2, 2)),
+    "pack_windows": PackWindows((1, 1), 1, 4),
+    "byte_planes": NOTHING,
+    "join_planes": NOTHING,
+}
+ELEMENTS = [name for name in OPERATORS if name not in TESTED | NUMBERS_ONLY.keys()]
+
+
+@pytest.mark.parametrize("name", NUMBERS_ONLY)
+def test_blocks_are_made_of_numbers(name: str) -> None:
+    operand = TensorType((Dim(("N",)), 3, 2, 2), FLOAT32)
+    with pytest.raises(GraphError, match=r"has the symbol N: put numbers for symbols first$"):
+        OPERATORS[name].result("out", [operand], NUMBERS_ONLY[name])
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -262,6 +293,16 @@ def test_whatever_is_accepted_holds_for_numbers(
             "x: float32[N, 3], i: int64[M, 1]",
             "gather_nd(x, i, batch_dims=1)",
             "first 1 axes differ",
+        ),
+        (
+            "x: int32[N, M], m: int32[3], a: int64[3]",
+            "requantise(x, m, a, shift=0, low=0, high=1)",
+            r"axis 1 of acc int32\[N, M\] has to be a number, not M",
+        ),
+        (
+            "x: int32[N], m: int32[], a: int64[], s: int8[M], t: int32[]",
+            "requantise_add(x, m, a, s, t, shift=0, low=0, high=1)",
+            r"skip int8\[M\] is not known to have the shape of acc int32\[N\]",
         ),
         ("x: float32[N, 3]", "softmax(x, axis=2)", r"has no axis 2: -2\.\.1"),
         ("x: float32[N, M, 3], s: float32[3]", "layer_norm(x, s, axis=1)", "has to be a number"),

@@ -1,0 +1,166 @@
+"""Tensors into the accelerator's blocks of channels and out of them, as tensor expressions.
+
+Layouts are those of `packing`, which does the same to arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler import te
+from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.expr import Expr
+from compiler.operators.accelerator.epilogue import DATA_AXES
+from compiler.operators.accelerator.packing import blocks
+from compiler.operators.checks import refuse, show
+from compiler.operators.window import Window, windows
+from compiler.te import Tensor, compute
+
+__all__ = ["byte_planes", "join_planes", "pack_data", "pack_windows", "unpack_data"]
+
+_PLANES = 4
+"""Bytes of an accumulator."""
+
+
+def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") -> Tensor:
+    """[N, C, H, W] to [N / B, C / K, H, W, B, K], rounded up, with zeros.
+
+    Parameters
+    ----------
+    batch, block
+        B and K, 1 or more.
+
+    Raises
+    ------
+    TensorError
+        Another rank; blocks of nothing.
+    """
+    _ranked("pack_data", name, data, 4)
+    _positive("pack_data", name, batch, block)
+    n, c, h, w = data.shape
+
+    def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
+        image, channel = i * batch + b, o * block + k
+        return _within(data[image, channel, y, x], (image, n, batch), (channel, c, block))
+
+    shape = (blocks(n, batch), blocks(c, block), h, w, batch, block)
+    return compute(shape, element, name, DATA_AXES)
+
+
+def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data") -> Tensor:
+    """[N / B, C / K, H, W, B, K] to its first elements, [N, C, H, W].
+
+    Raises
+    ------
+    TensorError
+        Another rank; a shape that is not what would be packed so.
+    """
+    _ranked("unpack_data", name, data, 6)
+    outer, channels, height, width, batch, block = data.shape
+    fits = len(shape) == 4 and tuple(shape[2:]) == (height, width)
+    if not fits or (blocks(shape[0], batch), blocks(shape[1], block)) != (outer, channels):
+        refuse("unpack_data", name, f"{show(data)} is not {list(shape)} in blocks")
+
+    def element(i: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
+        return data[i // batch, c // block, y, x, i % batch, c % block]
+
+    return compute(shape, element, name)
+
+
+def pack_windows(
+    data: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    batch: int,
+    block: int,
+    name: str = "pack_windows",
+) -> Tensor:
+    """What a convolution's windows see as channels, in blocks: it becomes one of 1x1.
+
+    Of [N, C, H, W], [N / B, C * KH * KW / K, OH, OW, B, K]; the taps of a channel lie together, as
+    in a weight. For convolutions of few channels, which leave most of a block empty.
+
+    Parameters
+    ----------
+    kernel, strides, padding, dilation
+        Of the convolution; padding is zeros at the top, the left, the bottom, the right.
+
+    Raises
+    ------
+    TensorError
+        Another rank; windows larger than the image; blocks of nothing.
+    """
+    _ranked("pack_windows", name, data, 4)
+    _positive("pack_windows", name, batch, block)
+    n, c, _, _ = data.shape
+    rows, columns = windows("pack_windows", name, data, kernel, strides, padding, dilation)
+    taps = rows.kernel * columns.kernel
+
+    def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
+        image, place = i * batch + b, o * block + k
+        channel, tap = place // taps, place % taps
+        row = rows.place(y, tap // columns.kernel)
+        column = columns.place(x, tap % columns.kernel)
+        pixel = data[image, channel, row - rows.before, column - columns.before]
+        tests = [*_inside(rows, row), *_inside(columns, column)]
+        found = te.select(te.all_of(*tests), pixel, te.const(0, data.dtype)) if tests else pixel
+        return _within(found, (image, n, batch), (place, c * taps, block))
+
+    shape = (blocks(n, batch), blocks(c * taps, block), rows.count, columns.count, batch, block)
+    return compute(shape, element, name, DATA_AXES)
+
+
+def byte_planes(data: Tensor, *, name: str = "byte_planes") -> Tensor:
+    """int32[N, ...] as int8[4 * N, ...]: all lowest bytes, then all second ones, and so on.
+
+    What is wider than a byte leaves the accelerator like this. Raises `TensorError` for others.
+    """
+    if data.dtype != INT32 or not data.shape:
+        refuse("byte_planes", name, f"{show(data)} has to be int32, with a first axis")
+    n, *rest = data.shape
+
+    def element(i: Expr, *other: Expr) -> Expr:
+        return te.cast(data[i % n, *other] >> te.cast(i // n * 8, INT32), INT8)
+
+    return compute((_PLANES * n, *rest), element, name)
+
+
+def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
+    """What `byte_planes` took apart. Raises `TensorError` for what it does not make."""
+    if data.dtype != INT8 or not data.shape or data.shape[0] % _PLANES:
+        refuse("join_planes", name, f"{show(data)} has to be int8[{_PLANES} * N, ...]")
+    first, *rest = data.shape
+    n = first // _PLANES
+
+    def element(i: Expr, *other: Expr) -> Expr:
+        highest = te.cast(data[i + 3 * n, *other], INT32)
+        for plane in (2, 1, 0):
+            byte = te.cast(data[i + plane * n, *other], INT32) & 0xFF
+            highest = (highest << 8) | byte
+        return highest
+
+    return compute((n, *rest), element, name)
+
+
+def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
+    """Zero where a place is not under its extent, which its block may exceed."""
+    tests = [place < extent for place, extent, block in places if extent % block]
+    return te.select(te.all_of(*tests), value, te.const(0, value.dtype)) if tests else value
+
+
+def _inside(window: Window, place: Expr) -> list[Expr]:
+    low = [place >= window.before] if window.before else []
+    return [*low, place < window.before + window.extent] if window.after else low
+
+
+def _ranked(operator: str, name: str, data: Tensor, rank: int) -> None:
+    if len(data.shape) != rank:
+        refuse(operator, name, f"{show(data)} has to have {rank} dimensions")
+
+
+def _positive(operator: str, name: str, batch: int, block: int) -> None:
+    if batch < 1 or block < 1:
+        refuse(operator, name, f"blocks of {batch} and {block}: 1 or more are allowed")

@@ -1,0 +1,225 @@
+"""Between real numbers and small integers, and from sums of products to small integers again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler import te
+from compiler.ir.dtypes import INT8, INT16, INT32, INT64, DType, Kind
+from compiler.ir.expr import Expr
+from compiler.operators.broadcast import FLOATS, INTEGERS
+from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.te import Tensor, compute
+
+__all__ = ["dequantise", "quantise", "requantise", "requantise_add"]
+
+_LARGEST_SHIFT = 31
+_NARROW = 16
+"""Bits up to which a float32 holds every value of a type."""
+
+
+def quantise(
+    data: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    *,
+    axis: int = 1,
+    to: DType = INT8,
+    name: str = "quantise",
+) -> Tensor:
+    """data / scale, rounded to nearest, halves to even, plus `zero_point`, kept within `to`.
+
+    ONNX's QuantizeLinear. NaN becomes the zero point.
+
+    Parameters
+    ----------
+    scale, zero_point
+        [], [1], or [C], a number for each index of `axis`; of `data`'s type, and of type `to`.
+    to
+        An integer type of 16 bits or fewer.
+
+    Raises
+    ------
+    TensorError
+        Types; an axis that is not there, or of another extent.
+    """
+    typed("quantise", name, data, *FLOATS)
+    if not to.is_integer or to.bits > _NARROW:
+        refuse("quantise", name, f"into {to}: integers of up to {_NARROW} bits are possible")
+    steps = _number("quantise", name, data, scale, data.dtype, axis)
+    zeros = _number("quantise", name, data, zero_point, to, axis)
+
+    def element(*i: Expr) -> Expr:
+        zero = te.cast(zeros(i), data.dtype)
+        nearest = te.round(data[i] / steps(i))
+        # Only a float can be clipped before it is an integer, where there may be none for it.
+        kept = te.minimum(te.maximum(nearest, to.low - zero), to.high - zero)
+        return te.cast(te.cast(kept, INT32) + te.cast(zeros(i), INT32), to)
+
+    return compute(data.shape, element, name)
+
+
+def dequantise(
+    data: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    *,
+    axis: int = 1,
+    name: str = "dequantise",
+) -> Tensor:
+    """(data - zero_point) * scale, in `scale`'s type. ONNX's DequantizeLinear.
+
+    The difference is taken in 32 bits, as far as `data` has no more.
+
+    Raises
+    ------
+    TensorError
+        As `quantise`.
+    """
+    typed("dequantise", name, data, *INTEGERS)
+    typed("dequantise", name, scale, *FLOATS)
+    steps = _number("dequantise", name, data, scale, scale.dtype, axis)
+    zeros = _number("dequantise", name, data, zero_point, data.dtype, axis)
+    wide = INT32 if data.dtype.bits <= INT32.bits else INT64
+
+    def element(*i: Expr) -> Expr:
+        difference = te.cast(data[i], wide) - te.cast(zeros(i), wide)
+        return te.cast(difference, scale.dtype) * steps(i)
+
+    return compute(data.shape, element, name)
+
+
+def requantise(
+    acc: Tensor,
+    multiplier: Tensor,
+    addend: Tensor,
+    *,
+    shift: int,
+    low: int,
+    high: int,
+    axis: int = 1,
+    name: str = "requantise",
+) -> Tensor:
+    """clip((acc * multiplier + addend) >> shift, low, high), exact: `RequantSpec` has the numbers.
+
+    The result is of the smallest signed type that holds `low` and `high`: int8, int16 or int32.
+
+    Parameters
+    ----------
+    acc
+        int32.
+    multiplier, addend
+        [], [1], or [C], a number for each index of `axis`; int32 from 0 up, and int64 up to 2^62
+        either way.
+    shift
+        0 to 31.
+
+    Raises
+    ------
+    TensorError
+        Types; shift or limits out of range; an axis that is not there, or of another extent.
+    """
+    return _requantised("requantise", acc, multiplier, addend, None, shift, low, high, axis, name)
+
+
+def requantise_add(
+    acc: Tensor,
+    multiplier: Tensor,
+    addend: Tensor,
+    skip: Tensor,
+    skip_multiplier: Tensor,
+    *,
+    shift: int,
+    low: int,
+    high: int,
+    axis: int = 1,
+    name: str = "requantise_add",
+) -> Tensor:
+    """clip((acc * multiplier + addend + skip * skip_multiplier) >> shift, low, high), exact.
+
+    The sum of a residual block, rounded once: `ResidualSpec` has the numbers.
+
+    Parameters
+    ----------
+    acc, multiplier, addend, shift
+        As `requantise`.
+    skip
+        A signed type of 16 bits or fewer, in the shape of `acc`.
+    skip_multiplier
+        int32; [], [1] or [C].
+
+    Raises
+    ------
+    TensorError
+        As `requantise`.
+    """
+    if skip.dtype.kind is not Kind.INT or skip.dtype.bits > _NARROW or skip.shape != acc.shape:
+        allowed = f"has to be int8 or int16, of the shape of {show(acc)}"
+        refuse("requantise_add", name, f"{show(skip)} {allowed}")
+    both = (skip, skip_multiplier)
+    return _requantised(
+        "requantise_add", acc, multiplier, addend, both, shift, low, high, axis, name
+    )
+
+
+def _requantised(
+    operator: str,
+    acc: Tensor,
+    multiplier: Tensor,
+    addend: Tensor,
+    added: tuple[Tensor, Tensor] | None,
+    shift: int,
+    low: int,
+    high: int,
+    axis: int,
+    name: str,
+) -> Tensor:
+    if acc.dtype != INT32:
+        refuse(operator, name, f"{show(acc)} has to be int32")
+    if not 0 <= shift <= _LARGEST_SHIFT:
+        refuse(operator, name, f"shift is {shift}: it has to lie in 0..{_LARGEST_SHIFT}")
+    if not INT32.low <= low <= high <= INT32.high:
+        refuse(operator, name, f"outputs {low}..{high} are none within 32 bits")
+    factors = _number(operator, name, acc, multiplier, INT32, axis)
+    addends = _number(operator, name, acc, addend, INT64, axis)
+    skips = None if added is None else _number(operator, name, acc, added[1], INT32, axis)
+    to = next(each for each in (INT8, INT16, INT32) if each.low <= low and high <= each.high)
+
+    def element(*i: Expr) -> Expr:
+        total = te.cast(acc[i], INT64) * te.cast(factors(i), INT64) + addends(i)
+        if added is not None and skips is not None:
+            total = total + te.cast(added[0][i], INT64) * te.cast(skips(i), INT64)
+        return te.cast(te.minimum(te.maximum(total >> shift, low), high), to)
+
+    return compute(acc.shape, element, name)
+
+
+class _Along:
+    """The number that belongs to an element."""
+
+    def __init__(self, tensor: Tensor, axis: int | None) -> None:
+        self._tensor = tensor
+        self._axis = axis
+
+    def __call__(self, indices: Sequence[Expr]) -> Expr:
+        place = (
+            () if not self._tensor.shape else (0 if self._axis is None else indices[self._axis],)
+        )
+        return self._tensor[place]
+
+
+def _number(
+    operator: str, name: str, data: Tensor, given: Tensor, dtype: DType, axis: int
+) -> _Along:
+    """How elements of `data` find their number in `given`."""
+    if given.dtype != dtype:
+        refuse(operator, name, f"{show(given)} has to be {dtype}")
+    if given.shape in ((), (1,)):
+        return _Along(given, None)
+    along = axis_of(operator, name, data, axis)
+    if given.shape != data.shape[along : along + 1]:
+        many = f"[], [1] or [{data.shape[along]}]"
+        refuse(
+            operator, name, f"{show(given)} has to be {dtype}{many}: axis {axis} of {show(data)}"
+        )
+    return _Along(given, along)

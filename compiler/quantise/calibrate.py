@@ -1,0 +1,80 @@
+"""Ranges of a network's values, from samples of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from compiler.errors import QuantisationError
+from compiler.graph.evaluate import Array, Given, Runner, evaluate
+from compiler.graph.nodes import Function
+from compiler.graph.types import TensorType, specialised, symbols_of
+from compiler.graph.verify import verify
+from compiler.quantise.histogram import Histogram
+from compiler.quantise.points import points
+from compiler.quantise.watch import with_results
+
+__all__ = ["calibrate", "synthetic"]
+
+
+def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
+    """Samples where nobody has better ones: normal noise around 0 of variance 1, as pictures are
+    that were standardised; symbols are 1.
+
+    Raises
+    ------
+    QuantisationError
+        A parameter that is no tensor of floats.
+    """
+    generator = np.random.default_rng(seed)
+    shapes = []
+    for param in function.params:
+        type_ = specialised(param.type, dict.fromkeys(symbols_of(param.type), 1))
+        if not isinstance(type_, TensorType) or not type_.dtype.is_float:
+            raise QuantisationError(
+                f"parameter {param.name} is {param.type}: calibrating it takes samples"
+            )
+        shapes.append((type_.static_shape(param.name), type_.dtype.numpy))
+    for _ in range(count):
+        yield [generator.standard_normal(shape).astype(dtype) for shape, dtype in shapes]
+
+
+def calibrate(
+    function: Function, samples: Iterable[Sequence[Given]], run: Runner
+) -> dict[str, Histogram]:
+    """What values every tensor has that is worth being int8, by its name.
+
+    Parameters
+    ----------
+    function
+        In real numbers, with constants folded.
+    samples
+        Values for the parameters, at least once. All of the same shapes are quickest.
+    run
+        How kernels run: `remembering(run_native)` compiles each once.
+
+    Raises
+    ------
+    QuantisationError
+        No sample; a value that is infinite or NaN: names it.
+    GraphError
+        Samples that do not fit the parameters.
+    """
+    names = points(function, verify(function))
+    found = {name: Histogram() for name in names}
+    watched = with_results(function, names)
+    seen = False
+    for sample in samples:
+        seen = True
+        values = evaluate(watched, sample, run)
+        assert isinstance(values, tuple), "that is its result"
+        for name, value in zip(names, values, strict=True):
+            assert not isinstance(value, tuple), "points are tensors"
+            try:
+                found[name].add(value)
+            except QuantisationError as error:
+                raise QuantisationError(f"calibrating {name}: {error}") from None
+    if not seen:
+        raise QuantisationError("calibrating: there is no sample")
+    return found

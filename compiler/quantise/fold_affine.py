@@ -1,0 +1,137 @@
+"""Factors and addends of channels, one after the other, as one normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Body, Call, Function, Let, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.reductions import Epsilon
+from compiler.graph.opspec import OpSpec
+from compiler.graph.types import TensorType, Type
+from compiler.graph.verify import verify
+from compiler.graph.visit import use_counts
+from compiler.ir.dtypes import FLOAT32
+
+__all__ = ["Affine", "FoldAffine", "affine_of"]
+
+_LAYERS = ("conv2d", "dense")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """data * factor + addend, with a number for each index of axis 1."""
+
+    data: Var
+    factor: NDArray[np.float64]
+    addend: NDArray[np.float64]
+
+    def after(self, first: Affine) -> Affine:
+        """Both, `first` first."""
+        return Affine(
+            first.data, first.factor * self.factor, first.addend * self.factor + self.addend
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoldAffine:
+    """One `batch_norm` for several steps that multiply and add a constant for each channel.
+
+    ::
+
+        n = batch_norm(x, scale, bias, mean, variance)
+        m = multiply(n, float32[C, 1, 1])              ->   y = batch_norm(x, factor, addend, 0, 1)
+        y = add(m, float32[C, 1, 1])
+
+    Old model zoos write normalisation so. After a convolution or a dense layer one step is enough:
+    `FoldBatchNorm` then makes it part of the weights. Values that something else uses stay.
+    """
+
+    name: str = "fold-affine"
+
+    def apply(self, function: Function) -> Function:
+        """The function; what it does not need any more is dead."""
+        types, counts = verify(function), use_counts(function.body)
+        known: dict[str, Affine] = {}
+        layers: set[str] = set()
+        lets: list[Let] = []
+        for let in function.body.lets:
+            found = affine_of(let.value, types)
+            if found is not None:
+                first = known.get(found.data.name) if counts[found.data.name] == 1 else None
+                whole = found if first is None else found.after(first)
+                known[let.name] = whole
+                if first is not None or (
+                    whole.data.name in layers and counts[whole.data.name] == 1
+                ):
+                    let = replace(let, value=_norm(whole))
+            value = let.value
+            if isinstance(value, Call) and value.callee.name in _LAYERS:
+                layers.add(let.name)
+            lets.append(let)
+        return replace(function, body=Body(tuple(lets), function.body.result))
+
+
+def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
+    """The value as a factor and an addend for each channel of float32, if it is that."""
+    if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
+        return None
+    operator, args = value.callee.name, value.args
+    if operator == "batch_norm":
+        return _of_norm(value, types)
+    if operator not in ("add", "multiply"):
+        return None
+    data, other = args if isinstance(args[0], Var) else reversed(args)
+    if not isinstance(data, Var) or not isinstance(other, Constant):
+        return None
+    shape = _channels(data, types)
+    if shape is None or other.array.ndim > len(shape):
+        return None
+    full = (1,) * (len(shape) - other.array.ndim) + other.array.shape
+    if any(extent != 1 for axis, extent in enumerate(full) if axis != 1):
+        return None
+    channels = shape[1]
+    if full[1] not in (1, channels):
+        return None
+    numbers = np.broadcast_to(other.array.reshape(-1).astype(np.float64), (channels,))
+    if operator == "add":
+        return _finite(Affine(data, np.ones(channels), numbers))
+    return _finite(Affine(data, numbers, np.zeros(channels)))
+
+
+def _of_norm(value: Call, types: Mapping[str, Type]) -> Affine | None:
+    data, *statistics = value.args
+    assert isinstance(value.attributes, Epsilon), "verified"
+    known = [each.array.astype(np.float64) for each in statistics if isinstance(each, Constant)]
+    if not isinstance(data, Var) or len(known) != 4 or _channels(data, types) is None:
+        return None
+    scale, bias, mean, variance = known
+    with np.errstate(all="ignore"):
+        factor = scale / np.sqrt(variance + value.attributes.epsilon)
+        return _finite(Affine(data, factor, bias - mean * factor))
+
+
+def _channels(data: Var, types: Mapping[str, Type]) -> tuple[Any, ...] | None:
+    """The shape of a tensor of float32 that has channels."""
+    type_ = types[data.name]
+    if not isinstance(type_, TensorType) or type_.dtype != FLOAT32 or len(type_.shape) < 2:
+        return None
+    return type_.shape if isinstance(type_.shape[1], int) else None
+
+
+def _finite(found: Affine) -> Affine | None:
+    good = np.isfinite(found.factor).all() and np.isfinite(found.addend).all()
+    return found if good else None
+
+
+def _norm(whole: Affine) -> Call:
+    ones = np.ones(len(whole.factor), np.float32)
+    numbers = (whole.factor, whole.addend, ones * 0, ones)
+    constants = tuple(Constant(each.astype(np.float32)) for each in numbers)
+    return Call(OPERATORS["batch_norm"], (whole.data, *constants), Epsilon(0.0))

@@ -1,0 +1,109 @@
+"""What values a tensor had, and the scale that suits them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.errors import QuantisationError
+from compiler.quantise.options import Method, Mode, QuantiseOptions
+
+__all__ = ["Histogram", "power_of_two", "scale_of"]
+
+BINS = 4096
+LEVELS = 127
+"""Steps from 0 to the end of a symmetric range."""
+_CANDIDATES = 120
+
+
+class Histogram:
+    """How often absolute values lie in each of `BINS` equal parts of 0..`end`, a power of two that
+    is above all.
+
+    `end` doubles as values come that are larger, and neighbouring parts are joined: one pass over
+    any number of samples is enough.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(BINS, np.int64)
+        self.end = 0.0
+        self.largest = 0.0
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Count these.
+
+        Raises
+        ------
+        QuantisationError
+            A value that is infinite or NaN.
+        """
+        sizes = np.abs(values.reshape(-1))
+        largest = float(sizes.max(initial=0.0))
+        if not math.isfinite(largest):
+            raise QuantisationError("a value is infinite or NaN: no range holds it")
+        if largest == 0:
+            self.counts[0] += sizes.size
+            return
+        self.largest = max(self.largest, largest)
+        if self.end == 0:
+            self.end = math.ldexp(1.0, math.frexp(largest)[1])
+        while self.end <= largest:
+            self.counts[: BINS // 2] = self.counts.reshape(-1, 2).sum(1)
+            self.counts[BINS // 2 :] = 0
+            self.end *= 2
+        places = (sizes.astype(np.float64) * (BINS / self.end)).astype(np.int64)
+        self.counts += np.bincount(places, minlength=BINS)
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """The middle of each part."""
+        return (np.arange(BINS, dtype=np.float64) + 0.5) * (self.end / BINS)
+
+
+def power_of_two(value: float) -> float:
+    """The least power of two that is not under a positive number."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(1.0, exponent - (mantissa == 0.5))
+
+
+def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
+    """What one step of int8 stands for; 1 where all values were 0."""
+    if histogram.largest == 0:
+        return 1.0
+    match options.method:
+        case Method.MAX:
+            found = histogram.largest / LEVELS
+        case Method.PERCENTILE:
+            wanted = options.percentile / 100 * histogram.counts.sum()
+            place = int(np.searchsorted(np.cumsum(histogram.counts), wanted))
+            end = (place + 1) * histogram.end / BINS
+            found = min(end, histogram.largest) / LEVELS
+        case Method.MSE:
+            return _least_error(histogram, options.mode)
+    return power_of_two(found) if options.mode is Mode.POW2 else found
+
+
+def _least_error(histogram: Histogram, mode: Mode) -> float:
+    """The scale with the least mean square error, among some down from the full range."""
+    full = histogram.largest / LEVELS
+    if mode is Mode.POW2:
+        candidates = [power_of_two(full) / (1 << down) for down in range(8)]
+    else:
+        candidates = list(full * np.geomspace(1, 1 / 16, _CANDIDATES))
+    counts = histogram.counts.astype(np.float64)
+    inside = counts > 0
+    values, weights = histogram.centres[inside], counts[inside]
+    width = histogram.end / BINS
+
+    def error(scale: float) -> float:
+        nearest = np.minimum(np.rint(values / scale), LEVELS) * scale
+        off = (values - nearest) ** 2
+        if scale < 4 * width:
+            # The middle of a bin stands for too many steps to say how they are rounded.
+            off = np.where(values > scale * LEVELS, off, scale**2 / 12)
+        return float((off * weights).sum())
+
+    return float(min(candidates, key=error))

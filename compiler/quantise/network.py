@@ -1,0 +1,114 @@
+"""A network with integers in it: calibrated, or with the scales that it came with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compiler.graph.evaluate import Given, Runner
+from compiler.graph.nodes import Call, Function
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes import (
+    EliminateCommon,
+    EliminateDead,
+    FoldBatchNorm,
+    FoldConstants,
+    transform,
+)
+from compiler.graph.verify import verify
+from compiler.quantise.calibrate import calibrate
+from compiler.quantise.fold_affine import FoldAffine
+from compiler.quantise.forms import Scale
+from compiler.quantise.histogram import Histogram, scale_of
+from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.rules import RULES
+from compiler.quantise.walk import Walk
+
+__all__ = ["Quantised", "apply_scales", "has_scales", "quantise_network", "scales_from"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """A quantised network, and what it was made from.
+
+    Attributes
+    ----------
+    function
+        Takes and gives what `real` does.
+    real
+        In real numbers; quantised by hand, where it came so.
+    scales
+        For each int8 tensor of `function`: which value of `real` it stands for, and its scale.
+    """
+
+    function: Function
+    real: Function
+    scales: Mapping[str, tuple[str, Scale]]
+
+
+def has_scales(function: Function) -> bool:
+    """Whether the network says itself how it is quantised, as a QDQ model does."""
+    return any(
+        isinstance(let.value, Call)
+        and isinstance(let.value.callee, OpSpec)
+        and let.value.callee.name in ("quantise", "dequantise")
+        for let in function.body.lets
+    )
+
+
+def quantise_network(
+    function: Function,
+    samples: Iterable[Sequence[Given]],
+    run: Runner,
+    options: QuantiseOptions | None = None,
+) -> Quantised:
+    """The network with int8 tensors and int32 sums wherever operators are known to allow it.
+
+    One that has `quantise` and `dequantise` operators keeps its own scales, and `samples` are not
+    looked at; constants must not have been folded before, or its integer weights are gone.
+
+    Parameters
+    ----------
+    samples
+        For `calibrate`: of the user, or `synthetic`.
+    run
+        How kernels run, and constants are folded.
+
+    Raises
+    ------
+    QuantisationError
+        As `calibrate`.
+    GraphError
+        The function is not legal; a sample does not fit.
+    """
+    chosen_options = options if options is not None else QuantiseOptions()
+    if has_scales(function):
+        return apply_scales(function, {}, chosen_options)
+    passes = (
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run), FoldAffine(), EliminateDead()),
+        *(FoldBatchNorm(), EliminateDead()),
+    )
+    real = transform(function, passes)
+    found = calibrate(real, samples, run)
+    return apply_scales(real, scales_from(found, chosen_options), chosen_options)
+
+
+def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
+    """A symmetric scale for each tensor, of which float32 holds every digit."""
+    return {
+        name: Scale(float(np.float32(scale_of(each, options)))) for name, each in histograms.items()
+    }
+
+
+def apply_scales(
+    function: Function, chosen: Mapping[str, Scale], options: QuantiseOptions
+) -> Quantised:
+    """The function with int8 tensors of these scales, and of those that it says itself."""
+    walk = Walk(function, verify(function), chosen, options, RULES)
+    body = walk.body(function.body)
+    found = transform(replace(function, body=body), (EliminateCommon(), EliminateDead()))
+    left = {let.name for let in found.body.lets}
+    scales = {name: each for name, each in walk.builder.scales.items() if name in left}
+    return Quantised(found, function, scales)

@@ -1,0 +1,180 @@
+"""How far off each layer of a quantised network is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph.evaluate import Runner, evaluate
+from compiler.graph.nodes import Body, Call, Function, Let, Param, Var
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes import Fuse, transform
+from compiler.graph.verify import verify
+from compiler.graph.visit import atoms
+from compiler.ir.dtypes import INT8
+from compiler.quantise.forms import Scale
+from compiler.quantise.network import Quantised
+from compiler.quantise.watch import with_results
+
+__all__ = ["Layer", "LayerError", "errors", "layers", "show_errors"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What makes one value of the real network, from int8 tensors that stand for others.
+
+    Attributes
+    ----------
+    name
+        The value.
+    operators
+        That make it of its operands, but for what changes types only.
+    function
+        From the operands as int8 to the value as int8, or as it was at the network's end.
+    inputs
+        Which values of the real network the parameters stand for, and their scales.
+    scale
+        Of the result; None where it is real.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    function: Function
+    inputs: tuple[tuple[str, Scale], ...]
+    scale: Scale | None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerError:
+    """A layer that was fed what the real network has there, rounded to its operands' scales.
+
+    Attributes
+    ----------
+    sqnr
+        The mean square of what it should be over that of the error, in decibels.
+    largest
+        The largest error, in steps of the result, or None where it is real.
+    clipped
+        The part of results at the ends of int8.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    sqnr: float
+    largest: float | None
+    clipped: float
+
+
+_PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
+
+
+def layers(network: Quantised) -> Iterator[Layer]:
+    """All layers, in order: each ends where a tensor is int8 again, or in the result."""
+    types = verify(network.function)
+    lets = {each.name: each for each in network.function.body.lets}
+    ends = [name for name in lets if name in network.scales]
+    result = network.function.body.result
+    if isinstance(result, Var) and result.name in lets and result.name not in network.scales:
+        ends.append(result.name)
+    for end in ends:
+        own, found = _back(end, lets, network.scales)
+        if own[0].name == own[-1].name == end and _operator(own[0]) == "quantise":
+            continue
+        inputs = [each for each in found if each in network.scales]
+        if len(inputs) != len(found):
+            # It reads something real, too: there is no layer of integers.
+            continue
+        params = tuple(Param(each, types[each]) for each in inputs)
+        body = Body(tuple(own), Var(end))
+        name, scale = network.scales.get(end, (end, None))
+        operators = tuple(each for each in map(_operator, own) if each not in _PLUMBING)
+        scales = tuple(network.scales[each] for each in inputs)
+        yield Layer(name, operators, Function("layer", params, body), scales, scale)
+
+
+def _back(
+    end: str, lets: Mapping[str, Let], scales: Mapping[str, object]
+) -> tuple[list[Let], list[str]]:
+    """What makes a value since its operands were int8, and these."""
+    own: set[str] = set()
+    inputs: dict[str, None] = {}
+    waiting = [end]
+    while waiting:
+        name = waiting.pop()
+        if name in own:
+            continue
+        if name not in lets or (name in scales and name != end):
+            inputs[name] = None
+            continue
+        own.add(name)
+        waiting += [each.name for each in atoms(lets[name].value) if isinstance(each, Var)]
+    return [each for name, each in lets.items() if name in own], list(inputs)
+
+
+def _operator(let: Let) -> str:
+    value = let.value
+    if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+        return value.callee.name
+    return "?"
+
+
+def errors(network: Quantised, sample: Sequence[Array], run: Runner) -> tuple[LayerError, ...]:
+    """How far off each layer is by itself, on one sample of the network's inputs."""
+    found = list(layers(network))
+    names = dict.fromkeys(each for layer in found for each, _ in layer.inputs)
+    names |= dict.fromkeys(layer.name for layer in found)
+    real = _values(network.real, tuple(names), sample, run)
+    return tuple(_error(layer, real, run) for layer in found)
+
+
+def _values(
+    function: Function, names: Sequence[str], sample: Sequence[Array], run: Runner
+) -> dict[str, Array]:
+    """These values of a function."""
+    values = evaluate(with_results(function, names), sample, run)
+    assert isinstance(values, tuple), "that is its result"
+    pairs = zip(names, values, strict=True)
+    return {name: each for name, each in pairs if not isinstance(each, tuple)}
+
+
+def rounded(values: Array, scale: Scale) -> Array:
+    """Real numbers as int8 of a scale."""
+    near = np.rint(values.astype(np.float64) / scale.step) + scale.zero
+    found: Array = np.clip(near, INT8.low, INT8.high).astype(np.int8)
+    return found
+
+
+def _error(layer: Layer, real: Mapping[str, Array], run: Runner) -> LayerError:
+    given = [rounded(real[name], scale) for name, scale in layer.inputs]
+    found = evaluate(transform(layer.function, (Fuse(),)), given, run)
+    assert not isinstance(found, tuple), "layers make a tensor"
+    wanted = real[layer.name].astype(np.float64)
+    clipped, got = 0.0, found.astype(np.float64)
+    if layer.scale is not None:
+        clipped = float(np.mean((found == INT8.low) | (found == INT8.high)))
+        got = (got - layer.scale.zero) * layer.scale.step
+    off = got - wanted
+    noise, signal = float(np.mean(off**2)), float(np.mean(wanted**2))
+    sqnr = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal else -math.inf
+    largest = float(np.abs(off).max(initial=0))
+    steps = None if layer.scale is None else largest / layer.scale.step
+    return LayerError(layer.name, layer.operators, sqnr, steps, clipped)
+
+
+def show_errors(found: Sequence[LayerError]) -> str:
+    """A table, a line for each layer."""
+    lines = [f"{'layer':24} {'SQNR dB':>8} {'largest':>8} {'clipped':>8}  operators"]
+    for each in found:
+        largest = "" if each.largest is None else f"{each.largest:8.2f}"
+        operators = ", ".join(each.operators)
+        lines.append(
+            f"{each.name:24} {each.sqnr:8.2f} {largest:>8} {each.clipped:8.2%}  {operators}"
+        )
+    return "\n".join(lines) + "\n"

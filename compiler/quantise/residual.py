@@ -1,0 +1,231 @@
+"""The sum at the end of a residual block as one value: rounded once, exact in 32 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.errors import QuantisationError
+from compiler.quantise.alu_lowering import Goal, Line
+from compiler.quantise.alu_steps import emulate
+from compiler.quantise.channels import (
+    INT32,
+    PerChannel,
+    Whole,
+    along,
+    check_range,
+    checked_int32,
+    common_channels,
+    joined,
+    spread,
+    whole,
+)
+from compiler.quantise.residual_lowering import ResidualSteps, Skip, exact_residual_steps
+from compiler.quantise.residual_scales import Scaled, residual_lines
+from compiler.quantise.scales import ADDEND, Real, exact_scales
+
+__all__ = ["ResidualSpec", "emulate_residual"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualSpec:
+    """out = clip((acc * multiplier + addend + skip * skip_multiplier) >> shift, low, high).
+
+    In integers without bounds; with half of 2^shift inside `addend` it rounds to nearest, halves
+    towards plus infinity. A spec that exists can be computed exactly by the base ISA in 32 bits
+    (`compiler.quantise.residual_lowering` says why).
+
+    Attributes
+    ----------
+    multiplier, addend
+        As of `RequantSpec`; for the tensor, or a tuple with one for each channel.
+    skip_multiplier
+        0 to 2^31 - 1.
+    shift
+        0 to 31.
+    low, high
+        The least and the greatest output, within 32 bits.
+    bound
+        Accumulators are from -bound to bound; None for all of 32 bits.
+    skip_limits
+        The least and the greatest value that is added, within 16 bits.
+
+    Raises
+    ------
+    QuantisationError
+        A number out of its range, counts of channels that differ, or sums that exceed 32 bits.
+    """
+
+    multiplier: PerChannel
+    addend: PerChannel
+    skip_multiplier: int
+    shift: int
+    low: int
+    high: int
+    bound: int | None = None
+    skip_limits: tuple[int, int] = (-128, 127)
+
+    def __post_init__(self) -> None:
+        check_range("multiplier", self.multiplier, 0, INT32[1])
+        check_range("addend", self.addend, *ADDEND)
+        check_range("skip_multiplier", self.skip_multiplier, 0, INT32[1])
+        check_range("shift", self.shift, 0, 31)
+        _check_limits(self.low, self.high, self.bound, self.skip_limits)
+        common_channels(multiplier=self.multiplier, addend=self.addend)
+        if self._steps() is None:
+            raise QuantisationError(
+                f"acc * M + C + skip * N exceeds 32 bits: M up to "
+                f"{max(spread(self.multiplier, None))}, N {self.skip_multiplier}, s {self.shift}, "
+                f"outputs {self.low}..{self.high}; take a smaller shift, range or bound"
+            )
+
+    @classmethod
+    def from_scales(
+        cls,
+        scales: Real,
+        skip_scale: float | Fraction,
+        bias: Whole = 0,
+        low: int = -128,
+        high: int = 127,
+        *,
+        zero_point: int = 0,
+        skip_zero_point: int = 0,
+        bound: int | None = None,
+        skip_limits: tuple[int, int] = (-128, 127),
+        tolerance: float | Fraction = Fraction(1, 128),
+    ) -> Self:
+        """out = clip(round((acc + bias) * scale + (skip - its zero) * skip_scale) + zero), nearly.
+
+        A scale becomes M / 2^s, with the largest s up to 23 that 32 bits allow, one for all.
+
+        Parameters
+        ----------
+        scales
+            Real numbers from 0 up: one, or one for each channel.
+        skip_scale
+            Of what is added.
+        bias
+            Added to accumulators; 32 bits; one, or one for each channel.
+        low, high, bound, skip_limits
+            As in the value.
+        zero_point, skip_zero_point
+            Of outputs and of what is added.
+        tolerance
+            How far scales that are not exact may move an output before it is rounded, as a fraction
+            of the largest output that is not clipped.
+
+        Raises
+        ------
+        QuantisationError
+            As in the value; a scale that is negative, no number or over 2^31; an error over the
+            tolerance.
+        """
+        wanted, biases = exact_scales(scales), whole("bias", bias)
+        added = exact_scales(skip_scale)
+        assert isinstance(added, Fraction), "one number"
+        check_range("bias", biases, *INT32)
+        check_range("zero_point", zero_point, *INT32)
+        check_range("skip_zero_point", skip_zero_point, -(1 << 15), (1 << 15) - 1)
+        _check_limits(low, high, bound, skip_limits)
+        per_channel = (0,) * len(wanted) if isinstance(wanted, tuple) else 0
+        channels = common_channels(scales=per_channel, bias=biases)
+        each = wanted if isinstance(wanted, tuple) else (wanted,) * (channels or 1)
+        goal, values = _goal(low, high, bound), Scaled(added, skip_zero_point, skip_limits)
+        lines, skip = residual_lines(
+            each, spread(biases, channels or 1), values, zero_point, goal, Fraction(tolerance)
+        )
+        return cls(
+            joined([line.multiplier for line in lines], channels),
+            joined([line.addend for line in lines], channels),
+            skip,
+            lines[0].shift,
+            low,
+            high,
+            bound,
+            skip_limits,
+        )
+
+    @property
+    def channels(self) -> int | None:
+        """How many channels there are; None where all numbers are the tensor's."""
+        return common_channels(multiplier=self.multiplier, addend=self.addend)
+
+    def reference(
+        self,
+        acc: npt.NDArray[np.signedinteger[Any]],
+        skip: npt.NDArray[np.signedinteger[Any]],
+        axis: int | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """The outputs.
+
+        Parameters
+        ----------
+        acc
+            Signed integers of any shape, within `bound`.
+        skip
+            Of the same shape, within `skip_limits`.
+        axis
+            The dimension of `acc` that counts channels; needed where there are many.
+
+        Raises
+        ------
+        QuantisationError
+            A value outside its limits, shapes that differ, an axis that does not suit the channels.
+        """
+        goal = _goal(self.low, self.high, self.bound)
+        wide = checked_int32("reference", acc, (goal.first, goal.last)).astype(np.int64)
+        added = checked_int32("reference", skip, self.skip_limits).astype(np.int64)
+        if wide.shape != added.shape:
+            raise QuantisationError(f"reference: shapes {list(acc.shape)} and {list(skip.shape)}")
+        m, c = (
+            along("reference", each, acc.shape, axis) for each in (self.multiplier, self.addend)
+        )
+        total = wide * m + c + added * self.skip_multiplier
+        outputs: npt.NDArray[np.int64] = np.clip(total >> self.shift, self.low, self.high)
+        return outputs
+
+    def steps(self) -> ResidualSteps:
+        """The fewest passes of the base ISA's ALU that do the same."""
+        steps = self._steps()
+        assert steps is not None, "the constructor refuses such a spec"
+        return steps
+
+    def _steps(self) -> ResidualSteps | None:
+        pairs = zip(
+            spread(self.multiplier, self.channels), spread(self.addend, self.channels), strict=True
+        )
+        lines = [Line(m, c, self.shift) for m, c in pairs]
+        skip = Skip(self.skip_multiplier, *self.skip_limits)
+        return exact_residual_steps(lines, skip, _goal(self.low, self.high, self.bound))
+
+
+def emulate_residual(
+    steps: ResidualSteps,
+    acc: npt.NDArray[np.signedinteger[Any]],
+    skip: npt.NDArray[np.signedinteger[Any]],
+    axis: int | None = None,
+) -> npt.NDArray[np.int32]:
+    """What the passes leave on a machine with 32 bits. Raises as `emulate`."""
+    left = emulate(steps.acc, acc, axis).astype(np.int64)
+    total = (left + emulate(steps.skip, skip, axis)).astype(np.int32)
+    return emulate(steps.total, total, axis)
+
+
+def _goal(low: int, high: int, bound: int | None) -> Goal:
+    if bound is None:
+        return Goal(low, high, *INT32)
+    return Goal(low, high, -bound, min(bound, INT32[1]))
+
+
+def _check_limits(low: int, high: int, bound: int | None, skip_limits: tuple[int, int]) -> None:
+    check_range("low", low, *INT32)
+    check_range("high", high, low, INT32[1])
+    if bound is not None:
+        check_range("bound", bound, 0, 1 << 31)
+    least, greatest = skip_limits
+    check_range("least skipped value", least, -(1 << 15), (1 << 15) - 1)
+    check_range("greatest skipped value", greatest, least, (1 << 15) - 1)

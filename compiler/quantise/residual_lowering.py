@@ -1,0 +1,139 @@
+"""The sum of a residual block by passes of the base ISA's ALU: exact in 32 bits, or not at all.
+
+A channel is f(x, k) = (x * M + C + k * N) >> s with M, N >= 0, for accumulators x of an interval
+[first, last] and skipped values k of [least, greatest]. The passes are
+
+    x: MAX p, MIN q, MUL M, ADD C mod 2^32        k: MUL N        x + k: SHR s, MAX low, MIN high
+
+without those that do nothing. Why it is exact: f does not fall as x grows. Where the result is
+`low` at p whatever k is, it is `low` for every x under p as well, so that p can stand for them; the
+same holds for `high` and q. With x in [p, q] the sum lies between those of (p, least) and
+(q, greatest). Where these two fit 32 bits it does, and then it does not matter that MUL or ADD
+wrapped: both are right mod 2^32, and only one number of 32 bits is.
+
+Tried are the whole interval, which needs no clipping of x, and the narrowest such window. A channel
+that is at one end throughout gets a constant there, of any k, in place of C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.ir.dtypes import INT32
+from compiler.quantise.alu_lowering import Goal, Line
+from compiler.quantise.alu_steps import AluStep, alu_step
+from hw.encoding import AluOp
+
+__all__ = ["ResidualSteps", "Skip", "exact_residual_steps"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualSteps:
+    """Passes of a residual sum; ADD of the two comes between `skip` and `total`.
+
+    Attributes
+    ----------
+    acc, skip, total
+        Over the accumulators, over what is added to them, and over the sum.
+    """
+
+    acc: tuple[AluStep, ...]
+    skip: tuple[AluStep, ...]
+    total: tuple[AluStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """What is added: values of [least, greatest] times the multiplier."""
+
+    multiplier: int
+    least: int
+    greatest: int
+
+    @property
+    def bottom(self) -> int:
+        """The least that is added."""
+        return self.least * self.multiplier
+
+    @property
+    def top(self) -> int:
+        """The greatest that is added."""
+        return self.greatest * self.multiplier
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    line: Line
+    p: int
+    q: int
+
+
+def exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> ResidualSteps | None:
+    """The fewest passes that are exact; None if none are. `lines` has one shift."""
+    twos = min(line.twos for line in lines)
+    if skip.multiplier:
+        twos = min(twos, (skip.multiplier & -skip.multiplier).bit_length() - 1)
+    lines = [line.without_twos(twos) for line in lines]
+    skip = Skip(skip.multiplier >> twos, skip.least, skip.greatest)
+    whole = [_Window(line, goal.first, goal.last) for line in lines]
+    found = [
+        steps
+        for windows in (whole, [_narrow(line, skip, goal) for line in lines])
+        if (steps := _steps(windows, skip, goal)) is not None
+    ]
+    return min(found, key=_cost, default=None)
+
+
+def _cost(steps: ResidualSteps) -> tuple[int, int]:
+    passes = (*steps.acc, *steps.skip, *steps.total)
+    return len(passes), sum(isinstance(step.operand, tuple) for step in passes)
+
+
+def _narrow(line: Line, skip: Skip, goal: Goal) -> _Window:
+    """From the last x that gives `low` for every k, to the first that gives `high`."""
+    under = ((goal.low + 1) << line.shift) - 1 - skip.top
+    over = (goal.high << line.shift) - skip.bottom
+    if line.sum(goal.last) <= under:
+        return _Window(Line(line.multiplier, under, line.shift), 0, 0)
+    if line.sum(goal.first) >= over:
+        return _Window(Line(line.multiplier, over, line.shift), 0, 0)
+    if line.multiplier == 0:
+        return _Window(line, goal.first, goal.last)
+    p = (under - line.addend) // line.multiplier
+    q = -((line.addend - over) // line.multiplier)
+    return _Window(line, max(goal.first, p), min(goal.last, q))
+
+
+def _steps(windows: Sequence[_Window], skip: Skip, goal: Goal) -> ResidualSteps | None:
+    if any(each.p > each.q for each in windows):
+        return None
+    ends = [
+        (each.line.sum(each.p) + skip.bottom, each.line.sum(each.q) + skip.top) for each in windows
+    ]
+    if any(bottom < INT32.low or top > INT32.high for bottom, top in ends):
+        return None
+    shift = windows[0].line.shift
+    least = min(bottom for bottom, _ in ends) >> shift
+    greatest = max(top for _, top in ends) >> shift
+    return ResidualSteps(
+        _passes(
+            (AluOp.MAX, [each.p for each in windows], goal.first),
+            (AluOp.MIN, [each.q for each in windows], goal.last),
+            (AluOp.MUL, [each.line.multiplier for each in windows], 1),
+            (AluOp.ADD, [INT32.wrap(each.line.addend) for each in windows], 0),
+        ),
+        _passes((AluOp.MUL, [skip.multiplier], 1)),
+        _passes(
+            (AluOp.SHR, [shift], 0),
+            (AluOp.MAX, [goal.low], min(goal.low, least)),
+            (AluOp.MIN, [goal.high], max(goal.high, greatest)),
+        ),
+    )
+
+
+def _passes(*asked: tuple[AluOp, list[int], int]) -> tuple[AluStep, ...]:
+    """Without those whose operand is `idle`, with which they do nothing."""
+    return tuple(
+        alu_step(op, values) for op, values, idle in asked if any(each != idle for each in values)
+    )

@@ -1,0 +1,87 @@
+"""Real scales of a residual sum as integers over one power of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from compiler.errors import QuantisationError
+from compiler.quantise.alu_lowering import Goal, Line
+from compiler.quantise.channels import INT32
+from compiler.quantise.residual_lowering import Skip, exact_residual_steps
+from compiler.quantise.scales import ADDEND, LARGEST_SHIFT, relative_error
+
+__all__ = ["Scaled", "residual_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """What is added: (value - zero_point) * scale, for values within limits."""
+
+    scale: Fraction
+    zero_point: int
+    limits: tuple[int, int]
+
+    @property
+    def most(self) -> int:
+        """The largest absolute value before it is scaled."""
+        return max(abs(limit - self.zero_point) for limit in self.limits)
+
+
+def residual_lines(
+    scales: Sequence[Fraction],
+    biases: Sequence[int],
+    added: Scaled,
+    zero_point: int,
+    goal: Goal,
+    tolerance: Fraction,
+) -> tuple[tuple[Line, ...], int]:
+    """A line for each channel, with the largest exact shift, and the multiplier of what is added.
+
+    Refused where rounded scales move an output, before it is rounded, by more than `tolerance` of
+    the largest that is not clipped.
+    """
+    lines, skip = _finest(scales, biases, added, zero_point, goal)
+    full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
+    reach = max(-goal.first, goal.last)
+    shift = lines[0].shift
+    skip_error = abs(Fraction(skip, 1 << shift) - added.scale) * added.most
+    for channel, (scale, line) in enumerate(zip(scales, lines, strict=True)):
+        # What is not clipped is at most as far out as the range and what is added back.
+        kept = min(scale * (reach + abs(biases[channel])), full + added.scale * added.most)
+        error = relative_error(scale, line) * kept + skip_error
+        if error > tolerance * full:
+            raise QuantisationError(
+                f"scale {float(scale):.6g} of channel {channel} and {float(added.scale):.6g}, in "
+                f"units of 2^-{shift}, move outputs by up to {float(error):.3g}; "
+                f"{float(tolerance * full):.3g} is allowed"
+            )
+    return lines, skip
+
+
+def _finest(
+    scales: Sequence[Fraction], biases: Sequence[int], added: Scaled, zero_point: int, goal: Goal
+) -> tuple[tuple[Line, ...], int]:
+    for shift in range(LARGEST_SHIFT, -1, -1):
+        skip = _nearest(added.scale, shift)
+        constant = (zero_point << shift) + (1 << shift >> 1) - added.zero_point * skip
+        multipliers = [_nearest(scale, shift) for scale in scales]
+        lines = tuple(
+            Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
+        )
+        if (
+            max(*multipliers, skip) <= INT32[1]
+            and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
+            and exact_residual_steps(lines, Skip(skip, *added.limits), goal) is not None
+        ):
+            return lines, skip
+    raise QuantisationError(
+        f"scales up to {float(max(scales)):.6g} and {float(added.scale):.6g}: with no shift is "
+        f"their sum exact in 32 bits for outputs {goal.low}..{goal.high}"
+    )
+
+
+def _nearest(scale: Fraction, shift: int) -> int:
+    return math.floor(scale * (1 << shift) + Fraction(1, 2))

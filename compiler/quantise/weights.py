@@ -1,0 +1,118 @@
+"""Constants as integers: int8 with a scale for each output channel, or one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.quantise.histogram import LEVELS, power_of_two
+from compiler.quantise.options import Method, Mode, QuantiseOptions
+
+__all__ = ["Weights", "quantised_weights"]
+
+_LARGEST_BIAS = 1 << 24
+"""In units of sums: what is larger would leave the products no digits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """A constant that stands for `values * scales`.
+
+    Attributes
+    ----------
+    values
+        int8; wider where zero points that were taken off make it so.
+    scales
+        float64; [C] or [1].
+    axis
+        Along which scales lie.
+    """
+
+    values: NDArray[Any]
+    scales: NDArray[np.float64]
+    axis: int = 0
+
+    @property
+    def real(self) -> NDArray[np.float64]:
+        """The numbers themselves."""
+        shape = [1] * self.values.ndim
+        if self.scales.size > 1:
+            shape[self.axis] = -1
+        found: NDArray[np.float64] = self.values * self.scales.reshape(shape)
+        return found
+
+    def turned(self, axis: int) -> Weights | None:
+        """With that axis first; None where scales lie along another."""
+        if self.scales.size > 1 and axis != self.axis:
+            return None
+        return Weights(np.ascontiguousarray(np.moveaxis(self.values, axis, 0)), self.scales)
+
+    @property
+    def sums(self) -> NDArray[np.int64]:
+        """Of each channel's values."""
+        total: NDArray[np.int64] = self._rows.sum(1)
+        return total
+
+    @property
+    def reach(self) -> int:
+        """The largest sum of a channel's absolute values."""
+        return int(np.abs(self._rows).sum(1).max(initial=0))
+
+    @property
+    def _rows(self) -> NDArray[np.int64]:
+        return self.values.reshape(len(self.values), -1).astype(np.int64)
+
+
+def quantised_weights(
+    weight: NDArray[Any], bias: NDArray[Any] | None, input_scale: float, options: QuantiseOptions
+) -> Weights:
+    """Weights as int8, output channels first.
+
+    Parameters
+    ----------
+    bias
+        In real numbers, a number for each channel. A channel whose weights are tiny beside its bias
+        gets a larger scale, so that the bias is within 24 bits.
+    input_scale
+        Of what the weights are multiplied with.
+    """
+    rows = weight.reshape(len(weight), -1).astype(np.float64)
+    largest = np.abs(rows).max(1, initial=0.0)
+    if not options.per_channel:
+        largest = np.full_like(largest, largest.max(initial=0.0))
+    least = np.zeros_like(largest)
+    if bias is not None:
+        least = np.abs(bias.astype(np.float64)) / (input_scale * _LARGEST_BIAS)
+    scales = np.maximum(largest / LEVELS, least)
+    # Where there is nothing, anything will do.
+    scales[scales == 0] = scales.max(initial=0.0) or 1.0
+    if not options.per_channel:
+        scales = scales.max(keepdims=True)
+    if options.mode is Mode.POW2:
+        scales = np.array([power_of_two(each) for each in scales])
+        if options.method is Method.MSE:
+            scales = _finer(rows, scales, least)
+    values = _rounded(rows, scales).astype(np.int8).reshape(weight.shape)
+    return Weights(values, scales)
+
+
+def _rounded(rows: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.clip(np.rint(rows / scales[:, None]), -LEVELS, LEVELS)
+    return found
+
+
+def _finer(
+    rows: NDArray[np.float64], scales: NDArray[np.float64], least: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Half the scale, where that clips a few weights and makes the error smaller all the same."""
+
+    def errors(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+        off = (_rounded(rows, candidates) * candidates[:, None] - rows) ** 2
+        total: NDArray[np.float64] = off.sum(1)
+        return total if len(candidates) == len(rows) else total.sum(keepdims=True)
+
+    better = (errors(scales / 2) < errors(scales)) & (scales / 2 >= least.max(initial=0.0))
+    return np.where(better, scales / 2, scales)

@@ -1,0 +1,84 @@
+"""Calibration: which values are looked at, and what is counted of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.errors import QuantisationError
+from compiler.graph.evaluate import evaluate
+from compiler.graph.verify import verify
+from compiler.quantise.calibrate import calibrate, synthetic
+from compiler.quantise.histogram import Histogram
+from compiler.quantise.points import points
+from compiler.quantise.runner import NativeRunner
+from compiler.quantise.watch import with_results
+from tests.support.networks import network, residual
+
+
+@pytest.mark.parametrize(
+    ("params", "lines", "wanted"),
+    [
+        # What the last layer gives is nobody's operand.
+        ("x: float32[1, 4], w: float32[4, 4]", ["y = dense(x, w)"], "x"),
+        (
+            "x: float32[1, 4], w: float32[4, 4]",
+            ["a = sigmoid(x)", "b = relu(a)", "c = flatten(b)", "d = dense(c, w)", "y = relu(d)"],
+            "a b c",
+        ),
+        # Sums and joins are done on integers only for somebody who wants them.
+        ("x: float32[1, 4], w: float32[4, 4]", ["a = dense(x, w)", "y = add(a, x)"], "x"),
+        (
+            "x: float32[1, 4], x2: float32[4, 8], w: float32[4, 8]",
+            ["a = concat(x, x, axis=1)", "b = dense(a, w)", "y = dense(b, x)"],
+            "x a",
+        ),
+        ("x: float64[1, 4], w: float64[4, 4]", ["y = dense(x, w)"], ""),
+        ("x: float32[1, 4], x2: float32[4, 4]", ["y = dense(x, x2)"], ""),
+        ("x: float32[1, 4, 6, 6]", ["y = max_pool(x, kernel=[2, 2])"], "x"),
+    ],
+)
+def test_points(params: str, lines: list[str], wanted: str) -> None:
+    text = "\n".join([f"func @f({params}):", *(f"  {each}" for each in lines), "  return y"])
+    function = network(text)
+    assert points(function, verify(function)) == tuple(wanted.split())
+
+
+def test_counts_are_those_of_the_values() -> None:
+    function = residual(4)
+    samples = list(synthetic(function, 3))
+    run = NativeRunner()
+    found = calibrate(function, samples, run)
+    names = tuple(found)
+    assert names == points(function, verify(function))
+    wanted = {name: Histogram() for name in names}
+    for sample in samples:
+        values = evaluate(with_results(function, names), sample, run)
+        assert isinstance(values, tuple)
+        for name, value in zip(names, values, strict=True):
+            assert isinstance(value, np.ndarray)
+            wanted[name].add(value)
+    for name in names:
+        np.testing.assert_array_equal(found[name].counts, wanted[name].counts)
+        assert found[name].counts.sum() > 0
+
+
+def test_synthetic_samples_are_the_same_each_time() -> None:
+    function = residual(4)
+    once, again, other = ([each[0] for each in synthetic(function, 2, seed)] for seed in (3, 3, 4))
+    np.testing.assert_array_equal(once, again)
+    assert once[0].shape == (1, 3, 4, 4)
+    assert not np.array_equal(once[0], once[1])
+    assert not np.array_equal(once[0], other[0])
+
+
+def test_refusals() -> None:
+    function = residual(4)
+    run = NativeRunner()
+    with pytest.raises(QuantisationError, match="there is no sample"):
+        calibrate(function, [], run)
+    bad = np.full((1, 3, 4, 4), np.inf, "float32")
+    with pytest.raises(QuantisationError, match="calibrating x: a value is infinite or NaN"):
+        calibrate(function, [[bad]], run)
+    with pytest.raises(QuantisationError, match=r"parameter xi is int8\[2\]: calibrating it takes"):
+        list(synthetic(network("func @main(xi: int8[2]):\n  return xi")))

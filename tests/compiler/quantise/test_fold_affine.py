@@ -1,0 +1,48 @@
+"""Factors and addends of channels become one normalisation."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.graph.passes import EliminateDead, FoldBatchNorm, transform
+from compiler.quantise.fold_affine import FoldAffine
+from tests.support.graphs import agree
+from tests.support.networks import called, network
+
+PARAMS = (
+    "x: float32[2, 4, 3, 3], w: float32[5, 4, 3, 3], b: float32[5], variance: float32[5], "
+    "c: float32[5, 1, 1], d: float32[1], v: float32[4], e: float32[4, 3, 3]"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (
+            [
+                *("a = conv2d(x, w)", "n = batch_norm(a, b, b, b, variance)"),
+                *("m = multiply(c, n)", "y = add(m, c)"),
+            ],
+            ["conv2d"],
+        ),
+        (["a = conv2d(x, w, b)", "y = multiply(a, d)"], ["conv2d"]),
+        (["m = multiply(x, d)", "y = add(m, d)"], ["batch_norm"]),
+        # One step alone, away from a layer, is as good as it was.
+        (["y = multiply(x, d)"], ["multiply"]),
+        # What is used twice has to be there.
+        (["m = multiply(x, d)", "n = add(m, d)", "y = add(n, m)"], ["multiply", "add", "add"]),
+        (
+            ["a = conv2d(x, w)", "m = multiply(a, c)", "y = add(a, m)"],
+            ["conv2d", "multiply", "add"],
+        ),
+        # Not a number for each channel.
+        (["m = multiply(x, e)", "y = add(m, e)"], ["multiply", "add"]),
+        (["m = multiply(x, x)", "y = add(m, d)"], ["multiply", "add"]),
+    ],
+)
+def test_folds(lines: list[str], wanted: list[str]) -> None:
+    text = "\n".join([f"func @f({PARAMS}):", *(f"  {each}" for each in lines), "  return y"])
+    start = network(text)
+    found = transform(start, (FoldAffine(), EliminateDead(), FoldBatchNorm(), EliminateDead()))
+    assert called(found) == wanted
+    agree(start, found, 1e-4)

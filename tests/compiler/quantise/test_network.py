@@ -1,0 +1,231 @@
+"""Quantised networks: what becomes of each operator, and that it means what it meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from compiler.graph import Constant, Function, Var
+from compiler.graph.evaluate import evaluate
+from compiler.graph.passes import Fuse, transform
+from compiler.graph.printer import text
+from compiler.quantise.calibrate import synthetic
+from compiler.quantise.network import quantise_network
+from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.quantise.reference import REFERENCE, reference
+from compiler.quantise.runner import NativeRunner
+from tests.support.networks import called, calls, network, residual, sqnr
+
+IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
+RUN = NativeRunner()
+
+
+def quantised(function: Function, options: QuantiseOptions | None = None) -> Function:
+    """Calibrated by noise; the same result as NumPy's integers, and nearly that of real numbers."""
+    found = quantise_network(function, list(synthetic(function)), RUN, options).function
+    assert found.params == function.params
+    (given,) = synthetic(function, 1, seed=7)
+    real, native = (evaluate(transform(each, (Fuse(),)), given, RUN) for each in (function, found))
+    assert isinstance(real, np.ndarray)
+    assert isinstance(native, np.ndarray)
+    assert sqnr(real, native) > (25 if options is None or options.mode is Mode.MULTIPLIER else 20)
+    if "quantise" in called(found) and set(called(found)) <= set(REFERENCE):
+        result = found.body.result
+        assert isinstance(result, Var)
+        np.testing.assert_array_equal(native, reference(found, given)[result.name])
+    return found
+
+
+def test_a_residual_network(golden: Callable[[str, str], None]) -> None:
+    golden("quantise/residual.txt", text(quantised(residual())))
+
+
+@pytest.mark.parametrize(
+    ("mode", "method", "per_channel"),
+    [
+        (Mode.MULTIPLIER, Method.PERCENTILE, False),
+        (Mode.POW2, Method.MAX, False),
+        (Mode.POW2, Method.MSE, True),
+    ],
+)
+def test_options(mode: Mode, method: Method, per_channel: bool) -> None:
+    function = quantised(residual(6), QuantiseOptions(mode, method, 99.9, per_channel))
+    scales = [
+        call.args[1].array
+        for call in calls(function, "requantise")
+        if isinstance(call.args[1], Constant)
+    ]
+    if mode is Mode.POW2:
+        assert all((each & (each - 1) == 0).all() for each in scales)
+    assert max(each.size for each in scales) == (16 if per_channel else 1)
+
+
+CASES = {
+    "clip": (
+        f"{IMAGE}, v: float32[4, 8, 3, 3]",
+        ["c = conv2d(x, w, b)", "r = clip(c, min=0.0, max=0.5)", "y = conv2d(r, v)"],
+        ["quantise", "conv2d", "requantise", "conv2d", "dequantise"],
+    ),
+    "clip of what is int8": (
+        f"{IMAGE}, v: float32[4, 4, 3, 3]",
+        ["p = max_pool(x, kernel=[2, 2])", "r = relu(p)", "y = conv2d(r, v)"],
+        ["quantise", "max_pool", "clip", "conv2d", "dequantise"],
+    ),
+    "relu at the end": (
+        IMAGE,
+        ["c = conv2d(x, w, b)", "y = relu(c)"],
+        ["quantise", "conv2d", "dequantise", "relu"],
+    ),
+    "bias added": (
+        f"{IMAGE}, a: float32[8, 1, 1], v: float32[4, 8, 3, 3]",
+        ["c = conv2d(x, w)", "s = add(a, c)", "r = relu(s)", "y = conv2d(r, v)"],
+        ["quantise", "conv2d", "requantise", "conv2d", "dequantise"],
+    ),
+    "matrices": (
+        "x: float32[5, 16], w: float32[16, 8], v: float32[8, 6], u: float32[6]",
+        ["m = matmul(x, w)", "r = relu(m)", "y = gemm(r, v, u)"],
+        ["quantise", "dense", "requantise", "dense", "dequantise"],
+    ),
+    "matrix with scaled bias": (
+        "x: float32[5, 16], w: float32[16, 8], b: float32[8]",
+        ["y = gemm(x, w, b, beta=0.5)"],
+        ["gemm"],
+    ),
+    "sum of two that are int8": (
+        f"{IMAGE}, v: float32[4, 4, 3, 3]",
+        [
+            "p = max_pool(x, kernel=[3, 3], padding=[1, 1, 1, 1])",
+            "s = add(p, x)",
+            "y = conv2d(s, v)",
+        ],
+        ["quantise", "max_pool", "cast", "requantise_add", "conv2d", "dequantise"],
+    ),
+    "a sum that is also used before": (
+        f"{IMAGE}, v: float32[4, 8, 1, 1]",
+        ["c = conv2d(x, w, b)", "r = relu(c)", "s = add(c, r)", "y = conv2d(s, v)"],
+        [
+            *("quantise", "conv2d", "requantise", "requantise", "cast", "requantise_add"),
+            *("conv2d", "dequantise"),
+        ],
+    ),
+    "average pool": (
+        f"{IMAGE}, v: float32[4, 4, 2, 2]",
+        ["p = average_pool(x, kernel=[2, 3], strides=[2, 1])", "y = conv2d(p, v)"],
+        ["quantise", "conv2d", "requantise", "conv2d", "dequantise"],
+    ),
+    "average pool at the border": (
+        f"{IMAGE}, v: float32[4, 4, 2, 2]",
+        ["p = average_pool(x, kernel=[3, 3], padding=[1, 1, 1, 1])", "y = conv2d(p, v)"],
+        ["average_pool", "quantise", "conv2d", "dequantise"],
+    ),
+    "normalisation in three steps, after a layer": (
+        f"{IMAGE}, s: float32[8], variance: float32[8], m: float32[8, 1, 1], "
+        "v: float32[4, 8, 1, 1]",
+        [
+            *("c = conv2d(x, w)", "n = batch_norm(c, b, s, s, variance)", "k = multiply(m, n)"),
+            *("a = add(k, m)", "r = relu(a)", "y = conv2d(r, v)"),
+        ],
+        ["quantise", "conv2d", "requantise", "conv2d", "dequantise"],
+    ),
+    "normalisation before a layer": (
+        "x: float32[2, 4, 6, 6], s: float32[4], variance: float32[4], m: float32[4, 1, 1], "
+        "v: float32[4, 4, 1, 1]",
+        [
+            *("p = max_pool(x, kernel=[2, 2])", "n = batch_norm(p, s, s, s, variance)"),
+            *("k = multiply(n, m)", "r = relu(k)", "y = conv2d(r, v)"),
+        ],
+        ["quantise", "max_pool", "cast", "multiply", "requantise", "conv2d", "dequantise"],
+    ),
+    "total of two": (
+        f"{IMAGE}, v: float32[4, 4, 1, 1]",
+        ["c = conv2d(x, v)", "t = total(c, x)", "y = conv2d(t, v)"],
+        ["quantise", "conv2d", "requantise_add", "conv2d", "dequantise"],
+    ),
+    "total of three": (
+        f"{IMAGE}, v: float32[4, 4, 1, 1]",
+        ["t = total(x, x, x)", "y = conv2d(t, v)"],
+        ["total", "quantise", "conv2d", "dequantise"],
+    ),
+    "mean": (
+        "x: float32[2, 4, 6, 6], v: float32[4, 4]",
+        ["m = reduce_mean(x, axes=[2, 3], keepdims=False)", "y = dense(m, v)"],
+        ["quantise", "cast", "reduce_sum", "requantise", "dense", "dequantise"],
+    ),
+    "concat": (
+        f"{IMAGE}, v: float32[4, 12, 1, 1]",
+        [
+            "c = conv2d(x, w, b, padding=[1, 1, 1, 1])",
+            "r = relu(c)",
+            "j = concat(r, x, axis=1)",
+            "y = conv2d(j, v)",
+        ],
+        [
+            "quantise",
+            "conv2d",
+            "requantise",
+            "cast",
+            "requantise",
+            "concat",
+            "conv2d",
+            "dequantise",
+        ],
+    ),
+    "places": (
+        "x: float32[2, 3, 4], w: float32[5, 12]",
+        ["t = transpose(x, perm=[0, 2, 1])", "f = reshape(t, shape=[2, -1])", "y = dense(f, w)"],
+        ["quantise", "transpose", "reshape", "dense", "dequantise"],
+    ),
+    "places after the last sum": (
+        "x: float32[2, 12], w: float32[5, 12]",
+        ["d = dense(x, w)", "y = reshape(d, shape=[5, 2])"],
+        ["quantise", "dense", "dequantise", "reshape"],
+    ),
+    "real numbers between": (
+        f"{IMAGE}, v: float32[4, 8, 3, 3]",
+        ["c = conv2d(x, w, b)", "s = sigmoid(c)", "y = conv2d(s, v)"],
+        ["quantise", "conv2d", "dequantise", "sigmoid", "quantise", "conv2d", "dequantise"],
+    ),
+    "decisions": (
+        f"{IMAGE}, t: bool[]",
+        ["c = conv2d(x, w, b)", "y = if t:\n    yield c\n  else:\n    yield c"],
+        ["quantise", "conv2d", "dequantise"],
+    ),
+    "no constant weights": (
+        "x: float32[1, 3, 4, 4], x2: float32[5, 3, 3, 3]",
+        ["y = conv2d(x, x2)"],
+        ["conv2d"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_operators(case: str) -> None:
+    params, lines, wanted = CASES[case]
+    program = "\n".join([f"func @main({params}):", *(f"  {each}" for each in lines), "  return y"])
+    found = quantised(network(program))
+    assert called(found) == wanted
+
+
+def test_a_channel_of_zeros_and_one_that_is_all_bias() -> None:
+    generator = np.random.default_rng(0)
+    w, b = generator.standard_normal((8, 4, 3, 3)) / 6, generator.standard_normal(8)
+    w[2], w[5], b[6] = 0, 1e-12, 0
+    lines = f"func @main({IMAGE}, v: float32[4, 8, 1, 1]):\n  c = conv2d(x, w, b)\n"
+    quantised(network(f"{lines}  y = conv2d(c, v)\n  return y", w=w, b=b))
+
+
+@pytest.mark.parametrize("added", ["", "  s = add(c, x)\n"])
+@pytest.mark.parametrize("first", ["", "  g = sigmoid(r)\n"])
+def test_a_scale_that_no_multiplier_reaches(added: str, first: str) -> None:
+    """The results of sums are 2^-50 of what is kept of them: real numbers are in between."""
+    program = f"""
+func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 3, 3], v: float32[4, 4, 1, 1]):
+  c = conv2d(x, w, padding=[1, 1, 1, 1])
+{added}  r = clip({"s" if added else "c"}, min=0.0, max=1e-15)
+{first}  y = conv2d(r, v)
+  return {"g" if first else "y"}
+"""
+    found = quantised(network(program.replace("return g", "z = multiply(g, y)\n  return z")))
+    assert "clip" in called(found)

@@ -1,0 +1,65 @@
+"""Whatever the network: integers mean nearly what real numbers did, and exactly what NumPy says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.graph import Function, Var
+from compiler.graph.evaluate import evaluate
+from compiler.graph.passes import EliminateDead, Fuse, transform
+from compiler.graph.verify import verify
+from compiler.quantise.calibrate import synthetic
+from compiler.quantise.network import quantise_network
+from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.quantise.reference import REFERENCE, reference
+from compiler.quantise.runner import NativeRunner
+from tests.support.networks import called, sqnr
+from tests.support.random_networks import networks
+
+RUN = NativeRunner()
+
+OPTIONS = st.builds(
+    QuantiseOptions,
+    mode=st.sampled_from(Mode),
+    method=st.sampled_from([Method.MAX, Method.MSE]),
+    per_channel=st.booleans(),
+)
+
+
+def check(function: Function, options: QuantiseOptions) -> None:
+    """Compare with real numbers and with NumPy's integers."""
+    samples = list(synthetic(function, 2))
+    found = quantise_network(function, samples, RUN, options).function
+    types = verify(found)
+    result = found.body.result
+    assert isinstance(result, Var)
+    assert isinstance(function.body.result, Var)
+    assert types[result.name] == verify(function)[function.body.result.name]
+    real = transform(function, (EliminateDead(), Fuse()))
+    wanted, native = (
+        evaluate(each, samples[0], RUN) for each in (real, transform(found, (Fuse(),)))
+    )
+    assert isinstance(wanted, np.ndarray)
+    assert isinstance(native, np.ndarray)
+    # A few bits are lost in each of ten layers, of 8 that there are.
+    assert sqnr(wanted, native) > 14 or np.abs(wanted).max() < 1e-3
+    if "quantise" in called(found) and set(called(found)) <= set(REFERENCE):
+        # One operator at a time: a kernel rounds a product and a sum of real numbers only once.
+        exact = evaluate(found, samples[0], RUN)
+        np.testing.assert_array_equal(exact, reference(found, samples[0])[result.name])
+
+
+@settings(max_examples=6)
+@given(networks(), OPTIONS)
+def test_sample(function: Function, options: QuantiseOptions) -> None:
+    check(function, options)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=200)
+@given(networks(16), OPTIONS)
+def test_many(function: Function, options: QuantiseOptions) -> None:
+    check(function, options)

@@ -1,0 +1,79 @@
+"""Errors of layers, each by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compiler.graph.printer import text
+from compiler.quantise.calibrate import calibrate, synthetic
+from compiler.quantise.network import apply_scales, quantise_network, scales_from
+from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.report import LayerError, errors, layers, show_errors
+from compiler.quantise.runner import NativeRunner
+from tests.support.networks import network, residual
+
+RUN = NativeRunner()
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_every_layer_of_a_residual_network(mode: Mode) -> None:
+    function = residual(6)
+    found = quantise_network(function, list(synthetic(function)), RUN, QuantiseOptions(mode))
+    (sample,) = synthetic(function, 1, seed=5)
+    told = errors(found, sample, RUN)
+    assert [(each.name, *each.operators) for each in told] == [
+        ("r1", "conv2d"),
+        ("r2", "conv2d", "requantise_add"),
+        ("p2", "max_pool"),
+        ("r3", "conv2d"),
+        ("c5", "conv2d"),
+        ("r4", "conv2d", "requantise_add"),
+        ("g", "reduce_sum"),
+        ("f", "flatten"),
+        ("y", "dense"),
+    ]
+    assert min(each.sqnr for each in told) >= (30 if mode is Mode.MULTIPLIER else 26)
+    assert all(each.largest is None or each.largest < 60 for each in told)
+
+
+def test_a_layer_is_fed_what_real_numbers_are_there() -> None:
+    """With weights all wrong, that layer alone is off."""
+    function, options = residual(6), QuantiseOptions()
+    chosen = scales_from(calibrate(function, list(synthetic(function)), RUN), options)
+    (sample,) = synthetic(function, 1, seed=5)
+    good = errors(apply_scales(function, chosen, options), sample, RUN)
+    wrong = apply_scales(residual(6, w3=np.ones((16, 8, 3, 3))), chosen, options)
+    bad = errors(replace(wrong, real=function), sample, RUN)
+    assert [a.name for a, b in zip(bad, good, strict=True) if a.sqnr != b.sqnr] == ["r3"]
+    assert min(each.sqnr for each in bad) < 10
+
+
+def test_layers(golden: Callable[[str, str], None]) -> None:
+    function = network(
+        "func @main(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1], v: float32[3, 3, 1, 1]):\n"
+        "  c = conv2d(x, w)\n  s = sigmoid(c)\n  d = conv2d(s, v)\n  r = relu(d)\n"
+        "  e = conv2d(r, v)\n  return e"
+    )
+    found = quantise_network(function, list(synthetic(function)), RUN)
+    lines = []
+    for each in layers(found):
+        inputs = [name for name, _ in each.inputs]
+        lines.append(f"{each.name}: {each.operators} of {inputs}\n{text(each.function)}\n")
+    golden("quantise/layers.txt", "".join(lines))
+
+
+def test_the_table() -> None:
+    rows = (
+        LayerError("relu_1", ("conv2d",), 34.567, 1.25, 0.001),
+        LayerError("logits", ("dense",), math.inf, None, 0.0),
+    )
+    assert show_errors(rows) == (
+        "layer                     SQNR dB  largest  clipped  operators\n"
+        "relu_1                      34.57     1.25    0.10%  conv2d\n"
+        "logits                        inf             0.00%  dense\n"
+    )
