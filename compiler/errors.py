@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 __all__ = [
+    "BuildError",
     "CapacityError",
     "CodegenError",
     "CompilerError",
+    "FrontendError",
     "GraphError",
     "IRError",
     "LoweringError",
@@ -14,6 +16,7 @@ __all__ = [
     "ReplayError",
     "ScheduleError",
     "TensorError",
+    "UnsupportedError",
 ]
 
 
@@ -81,5 +84,22 @@ class CapacityError(LoweringError):
     """Buffers that an on-chip memory cannot hold at the same time; says by how much."""
 
 
+class BuildError(CompilerError):
+    """A graph that cannot become an artifact; names values."""
+
+
 class QuantisationError(CompilerError):
     """Numbers that integers cannot stand for: scales, shifts, ranges, sums over 32 bits."""
+
+
+class FrontendError(CompilerError):
+    """Somebody else's model that cannot be read: no model, a broken one, or one that is not
+    supported; names files, nodes and tensors, in one line, whatever these names hold."""
+
+    def __init__(self, message: str) -> None:
+        line = " ".join(message.split())
+        super().__init__("".join(each if each.isprintable() else "?" for each in line))
+
+
+class UnsupportedError(FrontendError):
+    """A model that may be right, and of which something is not supported here."""

@@ -100,10 +100,16 @@ def windows(
 def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
     """Every window covers an element that is no padding: else there is nothing to pool."""
     for axis, each in enumerate(slides):
-        for number in range(each.count):
+        # A window that begins inside sees its first element: look before and after only, and
+        # before it, where each element lies is the same every `dilation` windows.
+        outside = -(-each.before // each.stride)
+        beyond = -(-(each.before + each.extent) // each.stride)
+        last = min(outside, each.dilation, each.count)
+        for number in (*range(last), *range(beyond, min(beyond + 1, each.count))):
             start = number * each.stride - each.before
-            places = (start + k * each.dilation for k in range(each.kernel))
-            if not any(0 <= place < each.extent for place in places):
+            skipped = max(-(start // each.dilation), 0)
+            place = start + skipped * each.dilation
+            if skipped >= each.kernel or place >= each.extent:
                 refuse(
                     operator,
                     name,

@@ -1,0 +1,164 @@
+"""A graph under construction, and what is known of its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from compiler.errors import GraphError, UnsupportedError
+from compiler.frontends.onnx.folding import fold, holds_symbols
+from compiler.frontends.onnx.values import Array, Value
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.constant import Constant
+from compiler.graph.extents import Extent
+from compiler.graph.names import fresh
+from compiler.graph.nodes import Atom, Call, Let, Tuple, TupleGet, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.syntax import is_name
+from compiler.graph.types import TensorType, TupleType, Type
+from compiler.graph.visit import map_atoms
+from compiler.ir.dtypes import INT64
+
+__all__ = ["Builder", "constant", "legal_name"]
+
+_FOLDED: Final = 1 << 12
+"""Elements of the largest result that is computed at once although its operands are smaller."""
+MAX_ELEMENTS: Final = 1 << 40
+"""Of one tensor: far more than any machine holds, and few enough to count in."""
+
+
+def constant(array: Array) -> Value:
+    """An array as a value. Of one of objects that holds symbols nothing is in the graph."""
+    if array.dtype == object:
+        if holds_symbols(array):
+            return Value(TensorType(array.shape, INT64), None, array)
+        array = array.astype(np.int64)
+    made = Constant(array)
+    return Value(made.type, made)
+
+
+def legal_name(text: str) -> str:
+    """What a tensor's name becomes in the graph: letters, digits and `_`."""
+    name = re.sub(r"[^0-9A-Za-z_]+", "_", text).strip("_")
+    return name if is_name(name) else f"v_{name}"
+
+
+class Builder:
+    """Lines of a graph, added one by one.
+
+    The lines of one node belong together: until `end_node` they are called by numbers, and then
+    by the names of the node's results.
+    """
+
+    def __init__(self, taken: set[str]) -> None:
+        self.lets: list[Let] = []
+        self._taken = taken
+        self._open: list[Let] = []
+        self._count = 0
+
+    def call(
+        self, operator: str, operands: Sequence[Value], attributes: Attributes = NOTHING
+    ) -> tuple[Value, ...]:
+        """Results of an operator of the graph; what is known is computed here.
+
+        Raises
+        ------
+        GraphError
+            The operator does not take that.
+        UnsupportedError
+            An operand that is known only by symbols, and so is in no graph.
+        """
+        spec = OPERATORS[operator]
+        result = spec.result("it", [each.type for each in operands], attributes)
+        types = result.items if isinstance(result, TupleType) else (result,)
+        for each in types:
+            _check_size(each)
+        if not spec.several:
+            known = self._known(operator, operands, attributes, result)
+            if known is not None:
+                return (constant(known),)
+        args = tuple(map(_in_graph, operands))
+        whole = self._let(Call(spec, args, attributes), result)
+        if not spec.several:
+            assert isinstance(result, TensorType)
+            return (Value(result, whole),)
+        parts = []
+        for index, each in enumerate(types):
+            assert isinstance(each, TensorType), "operators give tensors"
+            parts.append(Value(each, self._let(TupleGet(whole, index), each)))
+        return tuple(parts)
+
+    def together(self, items: Sequence[Atom], name: str, types: Sequence[Type]) -> Var:
+        """Several values as one."""
+        made = Var(fresh(name, self._taken))
+        self.lets.append(Let(made.name, Tuple(tuple(items)), TupleType(tuple(types))))
+        return made
+
+    def end_node(self, operator: str, results: Mapping[str, Value]) -> dict[str, Value]:
+        """The results of a node, by their names in ONNX; from now on their lines are called so."""
+        own = {each.name for each in self._open}
+        renamed: dict[str, str] = {}
+        for name, value in results.items():
+            if isinstance(value.atom, Var) and value.atom.name in own - renamed.keys():
+                renamed[value.atom.name] = fresh(legal_name(name), self._taken)
+        stem = legal_name(next(iter(results), operator))
+        for each in self._open:
+            if each.name not in renamed:
+                renamed[each.name] = fresh(f"{stem}_{operator.lower()}", self._taken)
+
+        def change(atom: Atom) -> Atom:
+            return Var(renamed.get(atom.name, atom.name)) if isinstance(atom, Var) else atom
+
+        for each in self._open:
+            moved = map_atoms(each.value, change)
+            self.lets.append(replace(each, name=renamed[each.name], value=moved))
+        self._open = []
+        return {
+            name: replace(value, atom=None if value.atom is None else change(value.atom))
+            for name, value in results.items()
+        }
+
+    def _let(self, value: Call | TupleGet, type_: Type) -> Var:
+        self._count += 1
+        # No name of ONNX becomes one with a dot.
+        name = f"{self._count}."
+        self._open.append(Let(name, value, type_))
+        return Var(name)
+
+    def _known(
+        self, operator: str, operands: Sequence[Value], attributes: Attributes, result: Type
+    ) -> Array | None:
+        """The result, if it is known and worth being kept: nothing that grows is."""
+        arrays = [each.known for each in operands]
+        found = [each for each in arrays if each is not None]
+        assert isinstance(result, TensorType)
+        if len(found) != len(arrays) or not all(isinstance(each, int) for each in result.shape):
+            return None
+        size = result.size
+        largest = max((each.size for each in found), default=0)
+        if not isinstance(size, int) or size > max(_FOLDED, largest):
+            return None
+        return fold(operator, attributes, found, result)
+
+
+def _in_graph(value: Value) -> Atom:
+    if value.atom is None:
+        assert value.symbols is not None
+        shown = ", ".join(map(str, value.symbols.flat))
+        raise UnsupportedError(
+            f"a tensor computed from shapes holds [{shown}], which are no numbers yet: give shapes "
+            "for the inputs"
+        )
+    return value.atom
+
+
+def _check_size(type_: Type) -> None:
+    if isinstance(type_, TensorType):
+        extents: list[Extent] = [each for each in type_.shape if isinstance(each, int) and each]
+        size = TensorType(tuple(extents), type_.dtype).size
+        if isinstance(size, int) and size > MAX_ELEMENTS:
+            raise GraphError(f"a tensor {type_}: of more than {MAX_ELEMENTS} elements")

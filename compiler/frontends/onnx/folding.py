@@ -1,0 +1,193 @@
+"""Arithmetic on what is known while a model is imported.
+
+Exporters compute shapes by operators: `Reshape(x, Concat(Gather(Shape(x), 0), -1))`. Shapes are
+part of a graph's types, so that all of that has to be done before there is a graph, on numbers and
+on symbols. Numbers are computed as the graph's operators would: only operators are here whose
+results are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.errors import GraphError
+from compiler.frontends.onnx.symbols import symbolic
+from compiler.frontends.onnx.values import Array
+from compiler.graph.attributes import Attributes
+from compiler.graph.extents import Dim
+from compiler.graph.operators.elementwise import Cast, Modulo
+from compiler.graph.operators.parts import Gather, Slice
+from compiler.graph.operators.reductions import Reduction
+from compiler.graph.types import TensorType
+from compiler.ir.dtypes import INT64
+
+__all__ = ["fold", "holds_symbols"]
+
+_Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
+"""A result from attributes, operands and its shape."""
+
+
+def holds_symbols(array: Array) -> bool:
+    """Whether some element is no number."""
+    return array.dtype == object and any(isinstance(each, Dim) for each in array.flat)
+
+
+def fold(
+    operator: str, attributes: Attributes, operands: Sequence[Array], result: TensorType
+) -> Array | None:
+    """The result of an operator of a graph, of type `result`; None where it is not known here.
+
+    An element that is no number is an `Extent`; an array that holds one is of objects.
+    """
+    shape = result.static_shape("a constant")
+    found: Array | None
+    if operator in _MOVES:
+        found = _MOVES[operator](attributes, operands, shape)
+    elif any(each.dtype == object for each in operands):
+        found = symbolic(operator, attributes, operands)
+    else:
+        found = _numbers(operator, attributes, operands)
+    if found is None:
+        return None
+    found = np.broadcast_to(found, shape)
+    if holds_symbols(found):
+        return found if result.dtype == INT64 else None
+    return np.asarray(found, result.dtype.numpy)
+
+
+# What moves elements --------------------------------------------------------------------------
+
+
+def _slice(given: Slice, operands: Sequence[Array], _: tuple[int, ...]) -> Array:
+    (data,) = operands
+    axes = range(len(given.starts)) if given.axes is None else given.axes
+    steps = (1,) * len(given.starts) if given.steps is None else given.steps
+    index = [slice(None)] * data.ndim
+    for axis, start, end, step in zip(axes, given.starts, given.ends, steps, strict=True):
+        extent = data.shape[axis]
+        # An end before the first element is -1 only after it was counted from the end.
+        low = start + extent if start < 0 else start
+        high = end + extent if end < 0 else end
+        if step < 0:
+            low = min(max(low, 0), extent - 1)
+            index[axis] = slice(low, None if high < 0 else high, step)
+        else:
+            index[axis] = slice(max(low, 0), max(high, 0), step)
+    return data[tuple(index)]
+
+
+def _gather(given: Gather, operands: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    data, indices = operands
+    extent = data.shape[given.axis]
+    if indices.size and (indices.min() < -extent or indices.max() >= extent):
+        raise GraphError(
+            f"indices {indices.min()}..{indices.max()} of an axis of {extent}: at most "
+            f"{-extent}..{extent - 1} are there"
+        )
+    # Of an array of objects a single index would take the object itself.
+    flat = np.atleast_1d(indices.astype(np.int64))
+    return np.take(data, flat, given.axis).reshape(shape)
+
+
+def _reshaped(_: Attributes, operands: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    return operands[0].reshape(shape)
+
+
+_MOVES: Mapping[str, _Fold] = MappingProxyType(
+    {
+        "identity": _reshaped,
+        "reshape": _reshaped,
+        "flatten": _reshaped,
+        "squeeze": _reshaped,
+        "unsqueeze": _reshaped,
+        "expand": lambda _, x, shape: np.broadcast_to(x[0], shape),
+        "transpose": lambda given, x, _: np.transpose(x[0], given.perm),
+        "concat": lambda given, x, _: np.concatenate(x, given.axis),
+        "slice": _slice,
+        "gather": _gather,
+    }
+)
+
+
+# Numbers --------------------------------------------------------------------------------------
+
+
+def _divide(a: Array, b: Array) -> Array | None:
+    if a.dtype.kind == "f":
+        return np.asarray(a / b)
+    if not np.all(b):
+        return None
+    down = (a % b != 0) & ((a < 0) != (b < 0))
+    return np.asarray(a // b + down.astype(a.dtype), a.dtype)
+
+
+_UFUNCS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "absolute": np.abs,
+        "add": np.add,
+        "ceil": np.ceil,
+        "divide": _divide,
+        "equal": np.equal,
+        "floor": np.floor,
+        "greater": np.greater,
+        "greater_or_equal": np.greater_equal,
+        "less": np.less,
+        "less_or_equal": np.less_equal,
+        "logical_and": np.logical_and,
+        "logical_not": np.logical_not,
+        "logical_or": np.logical_or,
+        "logical_xor": np.logical_xor,
+        "maximum": lambda *them: reduce(np.maximum, them),
+        "minimum": lambda *them: reduce(np.minimum, them),
+        "multiply": np.multiply,
+        "negative": np.negative,
+        "round_even": np.round,
+        "subtract": np.subtract,
+        "where": np.where,
+    }
+)
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "reduce_max": np.max,
+        "reduce_min": np.min,
+        "reduce_prod": np.prod,
+        "reduce_sum": np.sum,
+    }
+)
+
+
+def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -> Array | None:
+    with np.errstate(all="ignore"):
+        if operator in _UFUNCS:
+            found = _UFUNCS[operator](*operands)
+            return None if found is None else np.asarray(found)
+        match operator, attributes:
+            case "cast", Cast(to=to):
+                return _cast(operands[0], to.numpy)
+            case "modulo", Modulo(fmod=fmod) if operands[1].dtype.kind in "iu":
+                a, b = operands
+                return np.asarray((np.fmod if fmod else np.remainder)(a, b)) if np.all(b) else None
+            case _, Reduction(axes=axes, keepdims=keepdims) if operator in _REDUCTIONS:
+                (data,) = operands
+                if data.dtype.kind not in "iu" or data.size == 0:
+                    # Of floats the order would matter.
+                    return None
+                join = _REDUCTIONS[operator]
+                own = {"dtype": data.dtype} if operator in ("reduce_prod", "reduce_sum") else {}
+                return np.asarray(join(data, axis=axes, keepdims=keepdims, **own))
+            case _:
+                return None
+
+
+def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
+    if data.dtype.kind == "f" and to.kind in "iu":
+        # What is out of range has no meaning that NumPy would know.
+        info = np.iinfo(to)
+        if not np.all((data > float(info.min) - 1) & (data < float(info.max))):
+            return None
+    return data.astype(to)

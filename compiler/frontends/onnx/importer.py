@@ -1,0 +1,187 @@
+"""From an ONNX model to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from onnx import ModelProto, NodeProto, defs
+
+from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx.builder import Builder, constant, legal_name
+from compiler.frontends.onnx.checking import expanded, legal, opsets, without_weights
+from compiler.frontends.onnx.inputs import input_types
+from compiler.frontends.onnx.node import Node, describe, domain_of
+from compiler.frontends.onnx.operators import CONVERTERS
+from compiler.frontends.onnx.operators.expanded import EXPANDED
+from compiler.frontends.onnx.tensors import array_of
+from compiler.frontends.onnx.values import Array, Value
+from compiler.graph.names import fresh
+from compiler.graph.nodes import Atom, Body, Function, Param, Var
+from compiler.graph.types import TensorType
+from compiler.graph.verify import verify
+
+__all__ = ["Imported", "import_model"]
+
+_NONE: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
+_NO_VALUES: Final[Mapping[str, Array]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A model as a graph.
+
+    Attributes
+    ----------
+    function
+        From the inputs to the output, or to a tuple of all outputs if there are several.
+    inputs, outputs
+        Their names in ONNX, in order.
+    names
+        What the model's tensors are called in the graph: those that a value has been computed for.
+        Names of ONNX are any text; those of graphs are letters, digits and `_`.
+    """
+
+    function: Function
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    names: Mapping[str, str]
+
+
+def import_model(
+    model: ModelProto,
+    *,
+    shapes: Mapping[str, Sequence[int]] = _NONE,
+    values: Mapping[str, Array] = _NO_VALUES,
+) -> Imported:
+    """A legal graph that computes what the model does.
+
+    Parameters
+    ----------
+    shapes
+        For inputs, by name: numbers for extents that the model leaves open.
+    values
+        Arrays for inputs that are known now, as shapes often are: they are inputs no more.
+
+    Raises
+    ------
+    UnsupportedError
+        Names all operators that are not supported, with their nodes; or what of a node is not.
+    FrontendError
+        The model is not legal; shapes or values do not fit it.
+    """
+    versions = opsets(model)
+    small = without_weights(model)
+    small = expanded(small, EXPANDED)
+    _supported(small.graph.node, versions)
+    if small.graph.sparse_initializer:
+        raise UnsupportedError("sparse initialisers are not supported")
+    legal(small)
+    known = {
+        each.name: array_of(each, f"initialiser {each.name}") for each in model.graph.initializer
+    }
+    inputs = [each for each in model.graph.input if each.name not in known]
+    types = input_types(inputs, {name: shapes[name] for name in shapes} | _shapes_of(values))
+    for name, array in values.items():
+        if array.dtype != types[name].dtype.numpy:
+            raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
+    known |= values
+    return _Import(versions, types, known).run(small)
+
+
+class _Import:
+    """The walk over a model's nodes."""
+
+    def __init__(
+        self,
+        versions: Mapping[str, int],
+        types: Mapping[str, TensorType],
+        known: Mapping[str, Array],
+    ) -> None:
+        self._versions = versions
+        self._taken: set[str] = set()
+        self._builder = Builder(self._taken)
+        self._values: dict[str, Value] = {name: constant(each) for name, each in known.items()}
+        self._inputs = tuple(name for name in types if name not in known)
+        params = []
+        for name in self._inputs:
+            params.append(Param(fresh(legal_name(name), self._taken), types[name]))
+            self._values[name] = Value(types[name], Var(params[-1].name))
+        self._params = tuple(params)
+
+    def run(self, model: ModelProto) -> Imported:
+        """The graph."""
+        graph = model.graph
+        outputs = tuple(each.name for each in graph.output)
+        used = frozenset(name for node in graph.node for name in node.input) | set(outputs)
+        for node in graph.node:
+            self._node(node, used)
+        if not outputs:
+            raise FrontendError("the model has no outputs")
+        atoms, types = zip(*(self._output(name) for name in outputs), strict=True)
+        result: Atom = atoms[0]
+        if len(outputs) > 1:
+            result = self._builder.together(atoms, "results", types)
+        body = Body(tuple(self._builder.lets), result)
+        function = Function("main", self._params, body)
+        verify(function)
+        names = {
+            name: value.atom.name
+            for name, value in self._values.items()
+            if isinstance(value.atom, Var)
+        }
+        return Imported(function, self._inputs, outputs, MappingProxyType(names))
+
+    def _node(self, proto: NodeProto, used: frozenset[str]) -> None:
+        version = _version(proto, self._versions)
+        assert version is not None, "looked at before"
+        operands = [self._values[name] if name else None for name in proto.input]
+        node = Node(proto, version, operands, used, self._builder)
+        found = CONVERTERS[proto.op_type].convert(node)
+        results = found if isinstance(found, tuple) else (found,)
+        named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
+        missing = set(proto.output[len(results) :]) & used
+        assert not missing, f"{describe(proto)} has no {missing}"
+        self._values |= self._builder.end_node(proto.op_type, named)
+
+    def _output(self, name: str) -> tuple[Atom, TensorType]:
+        value = self._values[name]
+        if value.atom is None:
+            raise UnsupportedError(
+                f"output {name} is computed from shapes that are not known: give shapes for the "
+                "inputs"
+            )
+        return value.atom, value.type
+
+
+def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
+    """Of the definition of a node's operator; None if there is none that is supported."""
+    domain = domain_of(node)
+    if domain or node.op_type not in CONVERTERS or not defs.has(node.op_type, domain):
+        return None
+    try:
+        schema = defs.get_schema(node.op_type, versions[domain], domain)
+    except defs.SchemaError:
+        return None
+    version = schema.since_version
+    return version if version in CONVERTERS[node.op_type].versions else None
+
+
+def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
+    """Refuse all operators that are not supported, at once."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        if _version(node, versions) is None:
+            domain = domain_of(node)
+            name = f"{domain}.{node.op_type}" if domain else node.op_type
+            called = node.name or next(filter(None, node.output), "without a name")
+            found.setdefault(f"{name} of opset {versions.get(domain, 'none')}", []).append(called)
+    if found:
+        listed = "; ".join(f"{name} (node {', '.join(them)})" for name, them in found.items())
+        raise UnsupportedError(f"operators that are not supported: {listed}")
+
+
+def _shapes_of(values: Mapping[str, Array]) -> dict[str, Sequence[int]]:
+    return {name: each.shape for name, each in values.items()}

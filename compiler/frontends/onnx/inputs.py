@@ -1,0 +1,105 @@
+"""The types of a model's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from onnx import TypeProto, ValueInfoProto
+
+from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx.builder import legal_name
+from compiler.frontends.onnx.values import DTYPES, type_name
+from compiler.graph.extents import Dim, Extent
+from compiler.graph.names import fresh
+from compiler.graph.types import TensorType
+
+__all__ = ["input_types"]
+
+
+def input_types(
+    inputs: Sequence[ValueInfoProto], shapes: Mapping[str, Sequence[int]]
+) -> dict[str, TensorType]:
+    """The type of each input; `shapes` gives numbers for what is open.
+
+    An extent that the model calls by a name, or not at all, is a symbol; inputs that use a name
+    share it, and a number for the one is a number for the other.
+
+    Raises
+    ------
+    FrontendError
+        An input that is no tensor, of a type that is not supported, or of no rank; shapes that are
+        not the model's, or contradict each other.
+    """
+    unknown = shapes.keys() - {each.name for each in inputs}
+    if unknown:
+        known = ", ".join(each.name for each in inputs) or "none"
+        raise FrontendError(f"shapes for {', '.join(sorted(unknown))}: the inputs are {known}")
+    symbols = _Symbols()
+    declared = {each.name: _declared(each, shapes.get(each.name), symbols) for each in inputs}
+    for name, asked in shapes.items():
+        symbols.bind(name, declared[name].shape, asked)
+    return {
+        name: TensorType(symbols.replaced(each.shape), each.dtype)
+        for name, each in declared.items()
+    }
+
+
+class _Symbols:
+    """Symbols for the names that a model has for extents."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def of(self, name: str) -> Dim:
+        """The symbol for a name."""
+        if name not in self._names:
+            self._names[name] = fresh(legal_name(name), self._taken)
+        return Dim((self._names[name],))
+
+    def new(self, stem: str) -> Dim:
+        """A symbol for what has no name."""
+        return Dim((fresh(legal_name(stem), self._taken),))
+
+    def bind(self, name: str, shape: Sequence[Extent], asked: Sequence[int]) -> None:
+        """Numbers for the symbols in the shape of an input."""
+        for extent, number in zip(shape, asked, strict=True):
+            known = self._numbers.setdefault(str(extent), number) if number > 0 else None
+            if (known if isinstance(extent, Dim) else extent) != number:
+                said = ", ".join(map(str, self.replaced(shape)))
+                raise FrontendError(f"input {name} is [{said}], and cannot be {list(asked)}")
+
+    def replaced(self, shape: Sequence[Extent]) -> tuple[Extent, ...]:
+        """With numbers, where there are some."""
+        return tuple(
+            self._numbers.get(str(each), each) if isinstance(each, Dim) else each for each in shape
+        )
+
+
+def _declared(info: ValueInfoProto, asked: Sequence[int] | None, symbols: _Symbols) -> TensorType:
+    kind: TypeProto = info.type
+    if not kind.HasField("tensor_type"):
+        raise UnsupportedError(f"input {info.name} is no tensor")
+    tensor = kind.tensor_type
+    if tensor.elem_type not in DTYPES:
+        raise UnsupportedError(f"input {info.name} is of the type {type_name(tensor.elem_type)}")
+    dtype = DTYPES[tensor.elem_type]
+    if not tensor.HasField("shape"):
+        if asked is None or any(each < 0 for each in asked):
+            raise FrontendError(f"input {info.name} has no shape: give one")
+        return TensorType(tuple(asked), dtype)
+    shape: list[Extent] = []
+    for axis, each in enumerate(tensor.shape.dim):
+        if each.HasField("dim_value"):
+            if each.dim_value < 0:
+                raise FrontendError(f"axis {axis} of input {info.name} has extent {each.dim_value}")
+            shape.append(each.dim_value)
+        elif each.dim_param:
+            shape.append(symbols.of(each.dim_param))
+        else:
+            shape.append(symbols.new(f"{info.name}_{axis}"))
+    if asked is not None and len(asked) != len(shape):
+        said = ", ".join(map(str, shape))
+        raise FrontendError(f"input {info.name} is [{said}], and cannot be {list(asked)}")
+    return TensorType(tuple(shape), dtype)

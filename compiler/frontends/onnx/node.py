@@ -1,0 +1,273 @@
+"""A node of an ONNX model, as converters see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, defs
+
+from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
+from compiler.frontends.onnx.builder import Builder, constant
+from compiler.frontends.onnx.tensors import array_of
+from compiler.frontends.onnx.values import DTYPES, Array, Value, type_name
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.extents import Dim, Extent, product, quotient
+from compiler.graph.operators.elementwise import Cast
+from compiler.graph.operators.shapes import Reshape
+from compiler.ir.dtypes import DType
+
+__all__ = ["Node", "describe", "domain_of"]
+
+
+def domain_of(node: NodeProto) -> str:
+    """The node's set of operators; "" is ONNX's own, whatever it is called."""
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
+def describe(node: NodeProto) -> str:
+    """A node as messages name it: `node conv1 (Conv)`, by its first result if it has no name."""
+    made = next(filter(None, node.output), "nothing")
+    return f"node {node.name} ({node.op_type})" if node.name else f"node {node.op_type} of {made}"
+
+
+class Node:
+    """A node: its operands, its attributes with ONNX's defaults, and ways to say what it computes.
+
+    Attributes
+    ----------
+    version
+        The version of the operator's definition: the opset in which it was last changed.
+    """
+
+    def __init__(
+        self,
+        proto: NodeProto,
+        version: int,
+        inputs: Sequence[Value | None],
+        used: frozenset[str],
+        builder: Builder,
+    ) -> None:
+        self.version = version
+        self.operator: str = proto.op_type
+        self.outputs: tuple[str, ...] = tuple(proto.output)
+        self._where = describe(proto)
+        self._inputs = tuple(inputs)
+        self._used = used
+        self._builder = builder
+        self._given = {each.name: each for each in proto.attribute}
+        schema = defs.get_schema(proto.op_type, version, domain_of(proto))
+        self._declared: Mapping[str, Any] = schema.attributes
+        self._names = tuple(each.name for each in schema.inputs)
+
+    # Operands -------------------------------------------------------------------------------------
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """All operands, of which none may be left out."""
+        return tuple(self.input(position) for position in range(len(self._inputs)))
+
+    def optional(self, position: int) -> Value | None:
+        """An operand, or None if it is left out."""
+        return self._inputs[position] if position < len(self._inputs) else None
+
+    def input(self, position: int) -> Value:
+        """An operand that has to be there."""
+        found = self.optional(position)
+        if found is None:
+            self.refuse(f"{self._name(position)} is missing")
+        return found
+
+    def known(self, position: int) -> Array | None:
+        """The elements of an operand that has to be known now, numbers or extents; None if it is
+        left out."""
+        value = self.optional(position)
+        if value is None:
+            return None
+        if value.known is None:
+            self.unsupported(
+                f"{self._name(position)} has to be known when the model is imported, and depends "
+                "on inputs"
+            )
+        return value.known
+
+    def numbers(self, position: int) -> tuple[int, ...] | None:
+        """The elements of an operand of integers that has to be known now; None if it is left
+        out."""
+        extents = self.extents(position)
+        if extents is None:
+            return None
+        found = tuple(each for each in extents if isinstance(each, int))
+        if len(found) != len(extents):
+            shown = ", ".join(map(str, extents))
+            self.unsupported(
+                f"{self._name(position)} is [{shown}], which are no numbers yet: give shapes for "
+                "the inputs"
+            )
+        return found
+
+    def extents(self, position: int) -> tuple[Extent, ...] | None:
+        """As `numbers`, of which some may be symbolic."""
+        found = self.known(position)
+        if found is None:
+            return None
+        if found.dtype.kind not in "iuO" or found.ndim > 1:
+            self.refuse(f"{self._name(position)} is {self.input(position).type}, and no integers")
+        return tuple(each if isinstance(each, Dim) else int(each) for each in found.flat)
+
+    def scalar(self, position: int) -> int | float | bool | None:
+        """The only element of an operand that has to be known now; None if it is left out."""
+        found = self.known(position)
+        if found is None:
+            return None
+        if found.size != 1 or found.dtype == object:
+            self.refuse(f"{self._name(position)} is {self.input(position).type}, and no number")
+        element: int | float | bool = found.reshape(-1)[0].item()
+        return element
+
+    def used(self, position: int) -> bool:
+        """Whether a result is wanted by anybody."""
+        return position < len(self.outputs) and self.outputs[position] in self._used
+
+    def only(self, count: int = 1) -> None:
+        """Refuse if results beyond the first `count` are used."""
+        for position in range(count, len(self.outputs)):
+            if self.used(position):
+                self.unsupported(f"its result {self.outputs[position]}, number {position + 1}")
+
+    # Attributes -----------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether this version of the operator knows an attribute."""
+        return name in self._declared
+
+    def integer(self, name: str, otherwise: int | None = None) -> int:
+        """An integer; `otherwise` in versions that do not know it."""
+        found = self._attribute(name, AttributeProto.INT)
+        if found is not None:
+            return int(found.i)
+        if otherwise is None:
+            self.refuse(f"attribute {name} is missing")
+        return otherwise
+
+    def real(self, name: str) -> float:
+        """A number."""
+        found = self._attribute(name, AttributeProto.FLOAT)
+        if found is None:
+            self.refuse(f"attribute {name} is missing")
+        if np.isnan(found.f):
+            self.refuse(f"attribute {name} is NaN")
+        return float(found.f)
+
+    def text(self, name: str, otherwise: str | None = None) -> str:
+        """A word; `otherwise` in versions that do not know it."""
+        found = self._attribute(name, AttributeProto.STRING)
+        if found is not None:
+            return bytes(found.s).decode(errors="replace")
+        if otherwise is None:
+            self.refuse(f"attribute {name} is missing")
+        return otherwise
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """Integers; None where there are none."""
+        found = self._attribute(name, AttributeProto.INTS)
+        return None if found is None else tuple(map(int, found.ints))
+
+    def tensor(self, name: str) -> Array | None:
+        """An array; None where there is none."""
+        found = self._attribute(name, AttributeProto.TENSOR)
+        return None if found is None else array_of(found.t, f"{self._where}: attribute {name}")
+
+    def given(self) -> tuple[str, ...]:
+        """The names of the attributes that it has."""
+        return tuple(self._given)
+
+    def reals(self, name: str) -> tuple[float, ...]:
+        """Numbers."""
+        found = self._attribute(name, AttributeProto.FLOATS)
+        return () if found is None else tuple(map(float, found.floats))
+
+    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        declared = self._declared.get(name)
+        found = self._given.get(name)
+        if found is None and declared is not None:
+            default = declared.default_value
+            found = default if default.type != AttributeProto.UNDEFINED else None
+        if found is not None and found.type != kind:
+            self.refuse(f"attribute {name} is of another type")
+        if found is not None and found.ref_attr_name:
+            self.refuse(f"attribute {name} refers to {found.ref_attr_name} of no function")
+        return found
+
+    # What it computes -----------------------------------------------------------------------------
+
+    def call(self, operator: str, *operands: Value, to: Attributes = NOTHING) -> Value:
+        """The result of an operator of the graph."""
+        (found,) = self.calls(operator, *operands, to=to)
+        return found
+
+    def calls(self, operator: str, *operands: Value, to: Attributes = NOTHING) -> tuple[Value, ...]:
+        """The results of an operator of the graph."""
+        try:
+            return self._builder.call(operator, operands, to)
+        except (GraphError, IRError) as error:
+            self.refuse(str(error).removeprefix("it = "))
+        except UnsupportedError as error:
+            self.unsupported(str(error))
+
+    def constant(self, array: Array) -> Value:
+        """An array of numbers or extents."""
+        return constant(array)
+
+    def number(self, number: float, like: Value) -> Value:
+        """A number of the type of a value."""
+        return constant(np.array(number, like.dtype.numpy))
+
+    def cast(self, value: Value, to: DType) -> Value:
+        """In another type."""
+        return value if value.dtype == to else self.call("cast", value, to=Cast(to))
+
+    def reshape(self, value: Value, shape: Sequence[Extent]) -> Value:
+        """Of another shape, which may hold symbols; one extent may be -1, what is left."""
+        wanted = list(shape)
+        if -1 in wanted:
+            others = product(each for each in wanted if each != -1)
+            left = quotient(value.type.size, others)
+            if left is not None and wanted.count(-1) == 1:
+                wanted[wanted.index(-1)] = left
+        if tuple(wanted) == value.shape:
+            return value
+        asked = []
+        for axis, extent in enumerate(wanted):
+            if isinstance(extent, Dim):
+                same = axis < value.rank and value.shape[axis] == extent
+                asked.append(0 if same else -1)
+            else:
+                asked.append(extent)
+        # 0 says "as before": if that is not what is meant, there is an axis without elements.
+        empty = any(isinstance(each, int) and each == 0 for each in wanted)
+        if asked.count(-1) > 1 or (empty and any(isinstance(each, Dim) for each in wanted)):
+            into = ", ".join(map(str, wanted))
+            self.unsupported(f"{value.type} into [{into}] is not known to be possible")
+        return self.call("reshape", value, to=Reshape(tuple(asked), empty))
+
+    def element_type(self, number: int) -> DType:
+        """A type by its number in ONNX."""
+        if number not in DTYPES:
+            self.unsupported(f"the type {type_name(number)}")
+        return DTYPES[number]
+
+    # Refusals -------------------------------------------------------------------------------------
+
+    def refuse(self, reason: str) -> NoReturn:
+        """It is wrong."""
+        raise FrontendError(f"{self._where}: {reason}")
+
+    def unsupported(self, reason: str) -> NoReturn:
+        """It may be right, but is not supported."""
+        raise UnsupportedError(f"{self._where}: not supported: {reason}")
+
+    def _name(self, position: int) -> str:
+        last = len(self._names) - 1
+        return f"operand {self._names[min(position, last)]}" if self._names else "an operand"

@@ -1,0 +1,121 @@
+"""Operators whose results do not depend on the elements of tensors."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Array, Value
+from compiler.graph.extents import Dim, Extent, product
+from compiler.graph.operators.shapes import Expand
+
+__all__ = ["CONVERTERS"]
+
+_LARGEST = 1 << 24
+"""Elements of what is made at import."""
+
+
+def _constant(node: Node) -> Value:
+    given = node.given()
+    if len(given) != 1:
+        node.refuse(f"it has the attributes {list(given)}: exactly one is expected")
+    array: Array | None
+    match given[0]:
+        case "value":
+            array = node.tensor("value")
+        case "value_float":
+            array = np.array(node.real("value_float"), np.float32)
+        case "value_floats":
+            array = np.array(node.reals("value_floats"), np.float32)
+        case "value_int":
+            array = np.array(node.integer("value_int"), np.int64)
+        case "value_ints":
+            array = np.array(node.integers("value_ints") or (), np.int64)
+        case other:
+            node.unsupported(f"attribute {other}")
+    assert array is not None, "it is given"
+    return node.constant(array)
+
+
+def _constant_of_shape(node: Node) -> Value:
+    shape = node.numbers(0)
+    if shape is None:
+        node.refuse("the shape is missing")
+    value = node.tensor("value")
+    if value is not None and value.size != 1:
+        node.refuse(f"value has {value.size} elements: one is expected")
+    one = node.constant(np.zeros((), np.float32) if value is None else value.reshape(()))
+    if any(each < 0 for each in shape):
+        node.refuse(f"the shape is {list(shape)}")
+    return node.call("expand", one, to=Expand(shape))
+
+
+def _shape(node: Node) -> Value:
+    shape = node.input(0).shape
+    start, end = node.integer("start", 0), node.integer("end", len(shape))
+    extents: list[Extent] = list(shape[_place(start, len(shape)) : _place(end, len(shape))])
+    return node.constant(_array(extents))
+
+
+def _place(number: int, rank: int) -> int:
+    """Counted from the end where it is negative, and within the axes."""
+    return min(max(number + rank if number < 0 else number, 0), rank)
+
+
+def _size(node: Node) -> Value:
+    whole = _array([product(node.input(0).shape)])
+    return node.constant(whole.reshape(()))
+
+
+def _array(extents: list[Extent]) -> Array:
+    if not any(isinstance(each, Dim) for each in extents):
+        return np.array(extents, np.int64)
+    found = np.empty(len(extents), object)
+    found[:] = extents
+    return found
+
+
+def _range(node: Node) -> Value:
+    start, limit, delta = (node.known(each) for each in range(3))
+    if start is None or limit is None or delta is None:
+        node.refuse("start, limit or delta is missing")
+    if any(each.size != 1 or each.dtype == object for each in (start, limit, delta)):
+        node.unsupported("start, limit and delta have to be numbers that are known at import")
+    first, last, step = (each.reshape(-1)[0] for each in (start, limit, delta))
+    if step == 0:
+        node.refuse("delta is 0")
+    with np.errstate(all="ignore"):
+        count = (float(last) - float(first)) / float(step)
+    if not -1 <= count <= _LARGEST:
+        count = 0 if count < 0 else count
+        if not count <= _LARGEST:
+            node.unsupported(f"more than {_LARGEST} elements")
+    whole = max(int(np.ceil(count)), 0)
+    return node.constant((first + np.arange(whole).astype(start.dtype) * step).astype(start.dtype))
+
+
+def _eye_like(node: Node) -> Value:
+    data = node.input(0)
+    shape = data.type.shape
+    numbers = tuple(each for each in shape if isinstance(each, int))
+    if len(shape) != 2:
+        node.refuse(f"{data.type} is no matrix")
+    if len(numbers) != 2 or prod(numbers) > _LARGEST:
+        node.unsupported(f"a matrix as large as {data.type}")
+    to = node.element_type(node.integer("dtype")) if "dtype" in node.given() else data.dtype
+    return node.constant(np.eye(*numbers, k=node.integer("k"), dtype=to.numpy))
+
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), _constant, "numbers, dense"),
+    Converter(
+        "ConstantOfShape", (9, 20, 21, 23, 24, 25), _constant_of_shape, "a shape known at import"
+    ),
+    Converter("Shape", (1, 13, 15, 19, 21, 23, 24, 25), _shape, "used in what is known at import"),
+    Converter("Size", (1, 13, 19, 21, 23, 24, 25), _size, "used in what is known at import"),
+    Converter("Range", (11, 27), _range, "all operands known at import"),
+    Converter("EyeLike", (9, 22), _eye_like, "a shape known at import"),
+)

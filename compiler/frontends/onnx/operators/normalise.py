@@ -1,0 +1,95 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+from compiler.graph.extents import product
+from compiler.graph.operators.reductions import AveragePool, Epsilon, LastAxes, Reduction
+
+__all__ = ["CONVERTERS"]
+
+
+def _batch_norm(node: Node) -> Value:
+    node.only(1)
+    if node.integer("training_mode", 0):
+        node.unsupported("training")
+    return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
+
+
+def _instance_norm(node: Node) -> Value:
+    return node.call("instance_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
+
+
+def _layer_norm(node: Node) -> Value:
+    node.only(1)
+    to = LastAxes(node.integer("axis"), node.real("epsilon"))
+    bias = node.optional(2)
+    own = (node.input(0), node.input(1), *(() if bias is None else (bias,)))
+    return node.call("layer_norm", *own, to=to)
+
+
+def _rms_norm(node: Node) -> Value:
+    to = LastAxes(node.integer("axis"), node.real("epsilon"))
+    return node.call("rms_norm", node.input(0), node.input(1), to=to)
+
+
+def _group_norm(node: Node) -> Value:
+    data, scale, bias = node.input(0), node.input(1), node.input(2)
+    if data.rank < 2:
+        node.refuse(f"{data.type} has no channels")
+    groups = node.integer("num_groups")
+    rows = node.reshape(data, (data.shape[0], groups, -1))
+    one = node.constant(np.ones(1, data.dtype.numpy))
+    flat = node.call("layer_norm", rows, one, to=LastAxes(-1, node.real("epsilon")))
+    channels = (1, data.shape[1], *(1,) * (data.rank - 2))
+    scaled = node.call("multiply", node.reshape(flat, data.shape), node.reshape(scale, channels))
+    return node.call("add", scaled, node.reshape(bias, channels))
+
+
+def _lp_norm(node: Node) -> Value:
+    data, axis, order = node.input(0), node.integer("axis"), node.integer("p")
+    if order not in (1, 2):
+        node.refuse(f"p is {order}")
+    name = "reduce_l1" if order == 1 else "reduce_l2"
+    length = node.call(name, data, to=Reduction((axis,), True))
+    zero = node.number(0, data)
+    # A vector of zeros stays one.
+    safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)
+    return node.call("divide", data, safe)
+
+
+def _local_response(node: Node) -> Value:
+    """data / (bias + alpha / size * (sum of squares of `size` channels around)) ** beta."""
+    data, size = node.input(0), node.integer("size")
+    if data.rank < 3:
+        node.refuse(f"{data.type} has no spatial axes")
+    if size < 1:
+        node.refuse(f"size is {size}")
+    # The mean over channels is a pool over the rows of an image whose rows are channels.
+    rows = (data.shape[0], 1, data.shape[1], product(data.shape[2:]))
+    squares = node.reshape(node.call("multiply", data, data), rows)
+    around = AveragePool(
+        kernel=(size, 1),
+        padding=((size - 1) // 2, 0, size // 2, 0),
+        count_include_pad=True,
+    )
+    means = node.reshape(node.call("average_pool", squares, to=around), data.shape)
+    scaled = node.call("multiply", means, node.number(node.real("alpha"), data))
+    total = node.call("add", scaled, node.number(node.real("bias"), data))
+    power = node.call("power", total, node.number(node.real("beta"), data))
+    return node.call("divide", data, power)
+
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("BatchNormalization", (9, 14, 15), _batch_norm, "no training"),
+    Converter("InstanceNormalization", (6, 22), _instance_norm),
+    Converter("LayerNormalization", (17,), _layer_norm, "no mean, no deviation as a result"),
+    Converter("RMSNormalization", (23,), _rms_norm),
+    Converter("GroupNormalization", (21,), _group_norm),
+    Converter("LpNormalization", (1, 22), _lp_norm),
+    Converter("LRN", (1, 13), _local_response),
+)

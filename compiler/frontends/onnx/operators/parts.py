@@ -1,0 +1,145 @@
+"""Operators that put tensors together, take them apart, and pick from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice, Split
+from compiler.operators.pad import PadMode
+
+__all__ = ["CONVERTERS"]
+
+
+def _concat(node: Node) -> Value:
+    return node.call("concat", *node.inputs, to=Concat(node.integer("axis")))
+
+
+def _split(node: Node) -> tuple[Value, ...]:
+    data, axis = node.input(0), node.integer("axis")
+    if not -data.rank <= axis < data.rank:
+        node.refuse(f"axis {axis} of {data.type}")
+    sizes = node.integers("split") if node.has("split") else node.numbers(1)
+    count = len(node.outputs)
+    if sizes is None:
+        extent = data.shape[axis]
+        if not isinstance(extent, int):
+            node.unsupported(f"axis {axis} of {data.type}: give its shape")
+        # All but the last are as large as each other: to be told apart only from opset 18 on.
+        size = -(-extent // count)
+        sizes = tuple(max(min(size, extent - size * each), 0) for each in range(count))
+    if len(sizes) != count:
+        node.refuse(f"{len(sizes)} sizes for {count} results")
+    return node.calls("split", data, to=Split(sizes, axis))
+
+
+def _slice(node: Node) -> Value:
+    data = node.input(0)
+    if node.has("starts"):
+        starts, ends = node.integers("starts"), node.integers("ends")
+        axes, steps = node.integers("axes"), None
+    else:
+        starts, ends, axes, steps = (node.numbers(each) for each in range(1, 5))
+    if starts is None or ends is None:
+        node.refuse("starts and ends are missing")
+    count = len(starts)
+    axes = tuple(range(count)) if axes is None else axes
+    steps = (1,) * count if steps is None else steps
+    if not len(ends) == len(axes) == len(steps) == count:
+        node.refuse(f"{count} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
+    if any(not -data.rank <= each < data.rank for each in axes):
+        node.refuse(f"axes {list(axes)} of {data.type}")
+    return node.call("slice", data, to=Slice(starts, ends, axes, steps))
+
+
+def _pad(node: Node) -> Value:
+    data = node.input(0)
+    mode = node.text("mode")
+    if mode not in {each.value for each in PadMode}:
+        node.refuse(f"mode is {mode!r}")
+    value: int | float | bool | None
+    if node.has("pads"):
+        pads, value, axes = node.integers("pads"), node.real("value"), None
+    else:
+        pads, value, axes = node.numbers(1), node.scalar(2), node.numbers(3)
+    if pads is None:
+        node.refuse("pads are missing")
+    if value is None:
+        value = False if data.dtype.numpy.kind == "b" else 0.0 if data.dtype.is_float else 0
+    if axes is not None:
+        pads = _spread(node, data, pads, axes)
+    return node.call("pad", data, to=Pad(pads, PadMode(mode), value))
+
+
+def _spread(
+    node: Node, data: Value, pads: tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Padding of some axes as padding of all."""
+    if len(pads) != 2 * len(axes) or any(not -data.rank <= each < data.rank for each in axes):
+        node.refuse(f"pads {list(pads)} of axes {list(axes)} of {data.type}")
+    whole = [0] * (2 * data.rank)
+    for number, axis in enumerate(axes):
+        whole[axis % data.rank] = pads[number]
+        whole[data.rank + axis % data.rank] = pads[len(axes) + number]
+    return tuple(whole)
+
+
+def _gather(node: Node) -> Value:
+    return node.call("gather", node.input(0), node.input(1), to=Gather(node.integer("axis")))
+
+
+def _gather_elements(node: Node) -> Value:
+    to = Gather(node.integer("axis"))
+    return node.call("gather_elements", node.input(0), node.input(1), to=to)
+
+
+def _gather_nd(node: Node) -> Value:
+    to = GatherNd(node.integer("batch_dims", 0))
+    return node.call("gather_nd", node.input(0), node.input(1), to=to)
+
+
+def _one_hot(node: Node) -> Value:
+    indices, values = node.input(0), node.input(2)
+    depth = node.scalar(1)
+    if depth is None:
+        node.refuse("the depth is missing")
+    if indices.dtype.is_float:
+        node.unsupported(f"indices {indices.type}")
+    return node.call("one_hot", indices, values, to=OneHot(int(depth), node.integer("axis")))
+
+
+def _trilu(node: Node) -> Value:
+    data = node.input(0)
+    if data.rank < 2:
+        node.refuse(f"{data.type} holds no matrices")
+    rows, columns = data.shape[-2:]
+    if not (isinstance(rows, int) and isinstance(columns, int)):
+        node.unsupported(f"{data.type}: give its shape")
+    place = node.scalar(1)
+    if rows * columns > 1 << 24:
+        node.unsupported(f"matrices as large as {data.type}")
+    kept = np.tri(rows, columns, int(place or 0) - bool(node.integer("upper")), dtype=np.bool_)
+    mask = node.constant(~kept if node.integer("upper") else kept)
+    return node.call("where", mask, data, node.number(0, data))
+
+
+_RANGE = "indices out of range pick the nearest element"
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Concat", (4, 11, 13), _concat),
+    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import"),
+    Converter("Slice", (1, 10, 11, 13), _slice, "starts, ends, axes and steps known at import"),
+    Converter(
+        "Pad",
+        (2, 11, 13, 18, 19, 21, 23, 24, 25),
+        _pad,
+        "pads, value and axes known at import",
+    ),
+    Converter("Gather", (1, 11, 13), _gather, _RANGE),
+    Converter("GatherElements", (11, 13), _gather_elements, _RANGE),
+    Converter("GatherND", (11, 12, 13), _gather_nd, _RANGE),
+    Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import, indices of integers"),
+    Converter("Trilu", (14,), _trilu, "the diagonal known at import"),
+)

@@ -1,0 +1,54 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+from compiler.graph.operators.products import Gemm, Product
+from compiler.graph.operators.shapes import Transpose
+
+__all__ = ["CONVERTERS"]
+
+_TRANSPOSED: Final = Transpose((1, 0))
+
+
+def _gemm(node: Node) -> Value:
+    a, b, c = node.input(0), node.input(1), node.optional(2)
+    to = Gemm(
+        node.real("alpha"),
+        node.real("beta"),
+        bool(node.integer("transA")),
+        bool(node.integer("transB")),
+    )
+    columns = b.shape[:1] if to.trans_b else b.shape[1:]
+    weights = b.rank == 2 and (to.trans_b or b.known is not None) and a.dtype.is_float
+    fixed = all(isinstance(each, int) for each in (*b.shape, *a.shape[1:]))
+    plain = (to.alpha, to.trans_a) == (1.0, False)
+    if (
+        weights
+        and fixed
+        and plain
+        and (c is None or (to.beta == 1.0 and c.shape in (columns, (1, *columns))))
+    ):
+        # A layer: weights have a row for each output, which is how everybody stores them.
+        weight = b if to.trans_b else node.call("transpose", b, to=_TRANSPOSED)
+        bias = () if c is None else (node.reshape(c, columns),)
+        return node.call("dense", a, weight, *bias, to=Product())
+    return node.call("gemm", a, b, *(() if c is None else (c,)), to=to)
+
+
+def _matmul(node: Node) -> Value:
+    a, b = node.input(0), node.input(1)
+    if (a.rank, b.rank) == (2, 2) and b.known is not None and a.dtype.is_float:
+        return node.call("dense", a, node.call("transpose", b, to=_TRANSPOSED), to=Product())
+    to = Product() if a.dtype.is_float else Product(a.dtype)
+    return node.call("matmul", a, b, to=to)
+
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Gemm", (9, 11, 13), _gemm),
+    Converter("MatMul", (9, 13), _matmul),
+)

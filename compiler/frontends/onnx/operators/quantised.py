@@ -1,0 +1,154 @@
+"""Small integers that stand for real numbers.
+
+What computes on such integers with scales (`QLinearConv`) is written out as quantisers write it
+today: made real, computed, made integers again. Whoever wants integers of it finds one form only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.operators.windows import conv2d_attributes, spatial_kernel
+from compiler.frontends.onnx.values import Value
+from compiler.graph.operators.elementwise import Clip
+from compiler.graph.operators.products import Product
+from compiler.graph.operators.quantised import Along, Quantise
+from compiler.graph.operators.reductions import Reduction
+from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
+
+__all__ = ["CONVERTERS"]
+
+
+def _quantize(node: Node) -> Value:
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    _no_blocks(node)
+    to = UINT8
+    if node.integer("output_dtype", 0):
+        to = node.element_type(node.integer("output_dtype"))
+    to = to if zero is None else zero.dtype
+    return _quantised(node, data, scale, zero, _axis(node, data, scale), to)
+
+
+def _dequantize(node: Node) -> Value:
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    _no_blocks(node)
+    return _real(node, data, scale, zero, _axis(node, data, scale))
+
+
+def _no_blocks(node: Node) -> None:
+    if node.integer("block_size", 0):
+        node.unsupported("blocks")
+
+
+def _axis(node: Node, data: Value, scale: Value) -> int:
+    """The axis along which scales differ. Of a single scale any one will do."""
+    if scale.type.size == 1:
+        return min(1, data.rank - 1)
+    return node.integer("axis", 1)
+
+
+def _quantised(
+    node: Node, data: Value, scale: Value, zero: Value | None, axis: int, to: DType
+) -> Value:
+    return node.call("quantise", data, scale, _zero(node, scale, zero, to), to=Quantise(axis, to))
+
+
+def _real(node: Node, data: Value, scale: Value, zero: Value | None, axis: int) -> Value:
+    return node.call(
+        "dequantise", data, scale, _zero(node, scale, zero, data.dtype), to=Along(axis)
+    )
+
+
+def _zero(node: Node, scale: Value, zero: Value | None, dtype: DType) -> Value:
+    if zero is not None:
+        return zero
+    return node.constant(np.zeros(scale.type.static_shape("scales"), dtype.numpy))
+
+
+def _linear_conv(node: Node) -> Value:
+    x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_zero = (
+        node.input(position) for position in range(8)
+    )
+    bias = node.optional(8)
+    kernel = spatial_kernel(node, x, weight)
+    if len(kernel) != 2:
+        node.unsupported(f"data {x.type}: two spatial axes are")
+    operands = [_real(node, x, x_scale, x_zero, 1), _real(node, weight, w_scale, w_zero, 0)]
+    if bias is not None:
+        both = node.call("multiply", node.reshape(x_scale, ()), node.reshape(w_scale, (-1,)))
+        operands.append(_real(node, bias, both, None, 0))
+    result = node.call("conv2d", *operands, to=conv2d_attributes(node, x, kernel))
+    return _quantised(node, result, y_scale, y_zero, 1, y_zero.dtype)
+
+
+def _linear_matmul(node: Node) -> Value:
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (
+        node.input(position) for position in range(8)
+    )
+    rows = 0 if a_scale.type.size == 1 else a.rank - 2
+    left = _real(node, a, a_scale, a_zero, rows)
+    right = _real(node, b, b_scale, b_zero, b.rank - 1)
+    result = node.call("matmul", left, right, to=Product())
+    return _quantised(node, result, y_scale, y_zero, 0, y_zero.dtype)
+
+
+def _conv_integer(node: Node) -> Value:
+    x, weight = node.input(0), node.input(1)
+    kernel = spatial_kernel(node, x, weight)
+    if len(kernel) != 2:
+        node.unsupported(f"data {x.type}: two spatial axes are")
+    channels = weight.shape[0]
+    w_zero = node.optional(3)
+    if w_zero is not None and w_zero.type.size != 1:
+        w_zero = node.reshape(w_zero, (channels, 1, 1, 1))
+    operands = (_centred(node, x, node.optional(2)), _centred(node, weight, w_zero))
+    return node.call("conv2d", *operands, to=conv2d_attributes(node, x, kernel))
+
+
+def _matmul_integer(node: Node) -> Value:
+    a, b, a_zero = node.input(0), node.input(1), node.optional(2)
+    if a_zero is not None and a_zero.rank == 1 and a_zero.type.size != 1:
+        # A number for each row.
+        a_zero = node.reshape(a_zero, (*a_zero.shape, 1))
+    operands = (_centred(node, a, a_zero), _centred(node, b, node.optional(3)))
+    return node.call("matmul", *operands, to=Product())
+
+
+def _centred(node: Node, data: Value, zero: Value | None) -> Value:
+    """In int32, with 0 for `zero`."""
+    wide = node.cast(data, INT32)
+    if zero is None:
+        return wide
+    if zero.type.size == 1:
+        zero = node.reshape(zero, ())
+    return node.call("subtract", wide, node.cast(zero, INT32))
+
+
+def _dynamic(node: Node) -> tuple[Value, ...]:
+    data = node.input(0)
+    zero = node.number(0, data)
+    whole = Reduction(None, False)
+    high = node.call("maximum", node.call("reduce_max", data, to=whole), zero)
+    low = node.call("minimum", node.call("reduce_min", data, to=whole), zero)
+    extent = node.call("subtract", high, low)
+    scale = node.call("divide", extent, node.number(UINT8.high, data))
+    place = node.call("divide", node.call("subtract", zero, low), scale)
+    kept = node.call("clip", node.call("round_even", place), to=Clip(0.0, float(UINT8.high)))
+    point = node.cast(kept, UINT8)
+    axis = min(1, data.rank - 1)
+    return _quantised(node, data, scale, point, axis, UINT8), node.cast(scale, FLOAT32), point
+
+
+_LIMITS = "integers of 8, 16 and 32 bits, no blocks"
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _quantize, _LIMITS),
+    Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _dequantize, _LIMITS),
+    Converter("QLinearConv", (10,), _linear_conv, "two spatial axes; computed in floats"),
+    Converter("QLinearMatMul", (10, 21), _linear_matmul, "computed in floats"),
+    Converter("ConvInteger", (10,), _conv_integer, "two spatial axes"),
+    Converter("MatMulInteger", (10,), _matmul_integer),
+    Converter("DynamicQuantizeLinear", (11,), _dynamic),
+)

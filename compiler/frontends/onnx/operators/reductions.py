@@ -1,0 +1,114 @@
+"""Operators that join elements along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+from compiler.graph.extents import product
+from compiler.graph.operators.parts import OneHot
+from compiler.graph.operators.reductions import Arg, Reduction, Softmax
+from compiler.graph.operators.shapes import SomeAxes
+
+__all__ = ["CONVERTERS"]
+
+_Along: TypeAlias = Callable[[Value, int], Value]
+
+_REDUCTIONS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {
+        "ReduceL1": (1, 11, 13, 18),
+        "ReduceL2": (1, 11, 13, 18),
+        "ReduceLogSum": (1, 11, 13, 18, 28),
+        "ReduceLogSumExp": (1, 11, 13, 18, 28),
+        "ReduceMax": (1, 11, 12, 13, 18, 20),
+        "ReduceMean": (1, 11, 13, 18),
+        "ReduceMin": (1, 11, 12, 13, 18, 20),
+        "ReduceProd": (1, 11, 13, 18),
+        "ReduceSum": (1, 11, 13),
+        "ReduceSumSquare": (1, 11, 13, 18),
+    }
+)
+
+
+def _reduce(node: Node) -> Value:
+    data = node.input(0)
+    axes = node.integers("axes") if node.has("axes") else node.numbers(1)
+    if not axes:
+        # An empty list means what none means: all of them, or, if asked for, none of them.
+        axes = () if node.integer("noop_with_empty_axes", 0) else None
+    keepdims = bool(node.integer("keepdims"))
+    images = axes is not None and data.rank == 4 and {each % 4 for each in axes} == {2, 3}
+    if node.operator == "ReduceMean" and data.dtype.is_float and images:
+        # How PyTorch writes a global average pool.
+        pooled = node.call("global_average_pool", data)
+        return pooled if keepdims else node.call("squeeze", pooled, to=SomeAxes((2, 3)))
+    return node.call(_NAMES[node.operator], data, to=Reduction(axes, keepdims))
+
+
+_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ReduceL1": "reduce_l1",
+        "ReduceL2": "reduce_l2",
+        "ReduceLogSum": "reduce_log_sum",
+        "ReduceLogSumExp": "reduce_log_sum_exp",
+        "ReduceMax": "reduce_max",
+        "ReduceMean": "reduce_mean",
+        "ReduceMin": "reduce_min",
+        "ReduceProd": "reduce_prod",
+        "ReduceSum": "reduce_sum",
+        "ReduceSumSquare": "reduce_sum_square",
+    }
+)
+
+
+def _arg(node: Node) -> Value:
+    last = bool(node.integer("select_last_index", 0))
+    to = Arg(node.integer("axis"), bool(node.integer("keepdims")), last)
+    name = "arg_max" if node.operator == "ArgMax" else "arg_min"
+    return node.call(name, node.input(0), to=to)
+
+
+def _softmax(node: Node) -> Value:
+    name = "softmax" if node.operator == "Softmax" else "log_softmax"
+    return _along(node, lambda x, axis: node.call(name, x, to=Softmax(axis)))
+
+
+def _hardmax(node: Node) -> Value:
+    values = np.array([0, 1], node.input(0).dtype.numpy)
+
+    def one(x: Value, axis: int) -> Value:
+        extent = x.shape[axis]
+        if not isinstance(extent, int):
+            node.unsupported(f"{x.type}: give its shape")
+        place = node.call("arg_max", x, to=Arg(axis, False))
+        return node.call("one_hot", place, node.constant(values), to=OneHot(extent, axis))
+
+    return _along(node, one)
+
+
+def _along(node: Node, function: _Along) -> Value:
+    """A function along one axis. Up to opset 12 that is all axes from one on, taken as one."""
+    data, axis = node.input(0), node.integer("axis")
+    if not -data.rank <= axis < max(data.rank, 1):
+        node.refuse(f"axis {axis} of {data.type}")
+    axis %= data.rank
+    if node.version >= 13 or axis == data.rank - 1:
+        return function(data, axis)
+    flat = node.reshape(data, (product(data.shape[:axis]), product(data.shape[axis:])))
+    return node.reshape(function(flat, 1), data.shape)
+
+
+CONVERTERS: tuple[Converter, ...] = (
+    *(Converter(name, them, _reduce, "axes known at import") for name, them in _REDUCTIONS.items()),
+    Converter("ArgMax", (1, 11, 12, 13), _arg),
+    Converter("ArgMin", (1, 11, 12, 13), _arg),
+    Converter("Softmax", (1, 11, 13), _softmax),
+    Converter("LogSoftmax", (1, 11, 13), _softmax),
+    Converter("Hardmax", (1, 11, 13), _hardmax),
+)

@@ -1,0 +1,164 @@
+"""Images made larger and smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+from typing import Final
+
+import numpy as np
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Array, Value
+from compiler.graph.operators.parts import Gather
+
+__all__ = ["CONVERTERS"]
+
+_LARGEST: Final = 1 << 20
+"""Elements along an axis of the result."""
+
+
+def _upsample(node: Node) -> Value:
+    data, scales = node.input(0), _scales(node, 1)
+    sizes = [_scaled(node, data, axis, scale) for axis, scale in enumerate(scales)]
+    return _resized(node, data, range(data.rank), scales, sizes, "asymmetric", "floor")
+
+
+def _resize(node: Node) -> Value:
+    data = node.input(0)
+    if node.version == 10:
+        return _upsample(node)
+    if node.integer("antialias", 0):
+        node.unsupported("antialias")
+    if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        node.unsupported("keep_aspect_ratio_policy")
+    axes = node.integers("axes") or tuple(range(data.rank))
+    if any(not -data.rank <= each < data.rank for each in axes):
+        node.refuse(f"axes {list(axes)} of {data.type}")
+    axes = tuple(each % data.rank for each in axes)
+    wanted = node.numbers(3) if node.optional(3) is not None else None
+    sizes: list[int | None]
+    if wanted:
+        scales = [_ratio(node, data, *each) for each in zip(axes, wanted, strict=False)]
+        sizes = list(wanted)
+    else:
+        scales = _scales(node, 2)
+        sizes = [_scaled(node, data, each, at) for each, at in zip(axes, scales, strict=False)]
+    if not len(axes) == len(scales) == len(sizes):
+        node.refuse(f"{len(scales)} scales for {len(axes)} axes of {data.type}")
+    place = node.text("coordinate_transformation_mode")
+    return _resized(node, data, axes, scales, sizes, place, node.text("nearest_mode"))
+
+
+def _scales(node: Node, position: int) -> list[float]:
+    found = node.known(position)
+    if found is None or found.dtype == object:
+        node.refuse("scales are missing")
+    scales = [float(each) for each in found.reshape(-1)]
+    if len(scales) == 0 or not all(0 < each < _LARGEST for each in scales):
+        node.refuse(f"scales {scales}")
+    return scales
+
+
+def _scaled(node: Node, data: Value, axis: int, scale: float) -> int | None:
+    """The extent of the result; None if it is the same, whatever that is."""
+    if axis >= data.rank:
+        node.refuse(f"more scales than axes of {data.type}")
+    extent = data.shape[axis]
+    if scale == 1.0:
+        return None
+    if not isinstance(extent, int):
+        node.unsupported(f"axis {axis} of {data.type}: give its shape")
+    return floor(extent * scale)
+
+
+def _ratio(node: Node, data: Value, axis: int, size: int) -> float:
+    extent = data.shape[axis]
+    if not isinstance(extent, int) or extent < 1:
+        node.unsupported(f"axis {axis} of {data.type}: give its shape")
+    return size / extent
+
+
+def _resized(
+    node: Node,
+    data: Value,
+    axes: Sequence[int],
+    scales: Sequence[float],
+    sizes: Sequence[int | None],
+    place: str,
+    nearest: str,
+) -> Value:
+    """Axis after axis: which elements are taken is known, and how much of each."""
+    mode = node.text("mode")
+    if mode not in ("nearest", "linear"):
+        node.unsupported(f"mode {mode}")
+    for axis, scale, size in zip(axes, scales, sizes, strict=True):
+        extent = data.shape[axis]
+        if size is None or (size == extent and scale == 1.0):
+            continue
+        assert isinstance(extent, int), "it was multiplied"
+        if not 0 < size <= _LARGEST or extent < 1:
+            node.unsupported(f"{extent} elements to {size}")
+        where = _places(node, extent, size, scale, place)
+        if mode == "nearest":
+            at = np.clip(_nearest(node, where, nearest), 0, extent - 1)
+            data = _taken(node, data, at, axis)
+            continue
+        low = np.floor(where)
+        part = (where - low).astype(data.dtype.numpy)
+        shape = [size if each == axis else 1 for each in range(data.rank)]
+        first, second = (_taken(node, data, np.clip(low + k, 0, extent - 1), axis) for k in (0, 1))
+        weights = [node.constant(each.reshape(shape)) for each in (1 - part, part)]
+        terms = [node.call("multiply", x, w) for x, w in zip((first, second), weights, strict=True)]
+        data = node.call("add", *terms)
+    return data
+
+
+def _taken(node: Node, data: Value, at: Array, axis: int) -> Value:
+    return node.call("gather", data, node.constant(at.astype(np.int64)), to=Gather(axis))
+
+
+def _places(node: Node, extent: int, size: int, scale: float, mode: str) -> Array:
+    """Where each element of the result lies among those there were."""
+    new = np.arange(size, dtype=np.float64)
+    match mode:
+        case "half_pixel":
+            found = (new + 0.5) / scale - 0.5
+        case "half_pixel_symmetric":
+            # What rounding the size away leaves is left at both ends.
+            adjusted = size / (scale * extent)
+            found = extent / 2 * (1 - adjusted) + (new + 0.5) / scale - 0.5
+        case "pytorch_half_pixel":
+            found = (new + 0.5) / scale - 0.5 if size > 1 else np.zeros(1)
+        case "align_corners":
+            # The size before it was rounded: so says the standard's reference.
+            last = scale * extent - 1
+            found = new * (extent - 1) / last if last else np.zeros(size)
+        case "asymmetric":
+            found = new / scale
+        case _:
+            node.unsupported(f"coordinate_transformation_mode {mode}")
+    return np.asarray(found)
+
+
+def _nearest(node: Node, where: Array, mode: str) -> Array:
+    match mode:
+        case "round_prefer_floor":
+            return np.asarray(np.ceil(where - 0.5))
+        case "round_prefer_ceil":
+            return np.asarray(np.floor(where + 0.5))
+        case "floor":
+            return np.asarray(np.floor(where))
+        case "ceil":
+            return np.asarray(np.ceil(where))
+        case _:
+            node.refuse(f"nearest_mode is {mode!r}")
+
+
+_LIMITS = "modes nearest and linear, no antialias, sizes or scales known at import"
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Resize", (10, 11, 13, 18, 19), _resize, _LIMITS),
+    Converter("Upsample", (9,), _upsample, "scales known at import"),
+)

@@ -1,0 +1,127 @@
+"""Operators that give the same elements another shape or order."""
+
+from __future__ import annotations
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+from compiler.graph.extents import Extent, product
+from compiler.graph.operators.shapes import (
+    DepthToSpace,
+    Expand,
+    SomeAxes,
+    SpaceToDepth,
+    Tile,
+    Transpose,
+    Unsqueeze,
+)
+
+__all__ = ["CONVERTERS"]
+
+_SHAPE = "the shape has to be known at import"
+
+
+def _reshape(node: Node) -> Value:
+    data, shape = node.input(0), node.extents(1)
+    if shape is None:
+        node.refuse("the shape is missing")
+    wanted = list(shape)
+    if not node.integer("allowzero", 0):
+        for axis, extent in enumerate(wanted):
+            if extent == 0:
+                if axis >= data.rank:
+                    node.refuse(f"the shape {list(map(str, shape))} has a 0 beyond {data.type}")
+                wanted[axis] = data.shape[axis]
+    return node.reshape(data, wanted)
+
+
+def _flatten(node: Node) -> Value:
+    data, axis = node.input(0), node.integer("axis")
+    if not -data.rank <= axis <= data.rank:
+        node.refuse(f"axis {axis} of {data.type}")
+    at = axis + data.rank if axis < 0 else axis
+    return node.reshape(data, (product(data.shape[:at]), product(data.shape[at:])))
+
+
+def _axes(node: Node) -> tuple[int, ...] | None:
+    """Axes, that are an attribute up to opset 12."""
+    return node.integers("axes") if node.has("axes") else node.numbers(1)
+
+
+def _squeeze(node: Node) -> Value:
+    axes = _axes(node)
+    return node.call("squeeze", node.input(0), to=SomeAxes(axes))
+
+
+def _unsqueeze(node: Node) -> Value:
+    axes = _axes(node)
+    if axes is None:
+        node.refuse("axes are missing")
+    return node.call("unsqueeze", node.input(0), to=Unsqueeze(axes))
+
+
+def _transpose(node: Node) -> Value:
+    return node.call("transpose", node.input(0), to=Transpose(node.integers("perm")))
+
+
+def _expand(node: Node) -> Value:
+    data, shape = node.input(0), node.extents(1)
+    if shape is None:
+        node.refuse("the shape is missing")
+    wanted: list[int] = []
+    for back, extent in enumerate(reversed(shape), 1):
+        own: Extent = data.shape[-back] if back <= data.rank else 1
+        if isinstance(extent, int):
+            wanted.insert(0, extent)
+        elif own == extent:
+            # 1 leaves it as it is, whatever number that is.
+            wanted.insert(0, 1)
+        else:
+            node.unsupported(f"{data.type} to {', '.join(map(str, shape))}: give shapes")
+    return node.call("expand", data, to=Expand(tuple(wanted)))
+
+
+def _tile(node: Node) -> Value:
+    repeats = node.numbers(1)
+    if repeats is None:
+        node.refuse("repeats are missing")
+    return node.call("tile", node.input(0), to=Tile(repeats))
+
+
+def _depth_to_space(node: Node) -> Value:
+    mode = node.text("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        node.refuse(f"mode is {mode!r}")
+    to = DepthToSpace(node.integer("blocksize"), mode == "CRD")
+    return node.call("depth_to_space", node.input(0), to=to)
+
+
+def _space_to_depth(node: Node) -> Value:
+    data, block, mode = node.input(0), node.integer("blocksize"), node.text("mode", "DCR")
+    if mode == "DCR":
+        return node.call("space_to_depth", data, to=SpaceToDepth(block))
+    if mode != "CRD":
+        node.refuse(f"mode is {mode!r}")
+    batch, channels, *image = data.shape if data.rank == 4 else (1, 1, None, None)
+    if block < 1:
+        node.refuse(f"blocks of {block}")
+    height, width = (each if isinstance(each, int) and each % block == 0 else 0 for each in image)
+    if not height or not width:
+        node.refuse(f"{data.type} is not made of blocks of {block}")
+    rows = (batch, channels, height // block, block, width // block, block)
+    moved = node.call("transpose", node.reshape(data, rows), to=Transpose((0, 1, 3, 5, 2, 4)))
+    depth = product((channels, block, block))
+    return node.reshape(moved, (batch, depth, height // block, width // block))
+
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Reshape", (5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE),
+    Converter("Flatten", (9, 11, 13, 21, 23, 24, 25), _flatten),
+    Converter("Squeeze", (1, 11, 13, 21, 23, 24, 25), _squeeze, "axes known at import"),
+    Converter("Unsqueeze", (1, 11, 13, 21, 23, 24, 25), _unsqueeze, "axes known at import"),
+    Converter("Transpose", (1, 13, 21, 23, 24, 25), _transpose),
+    Converter("Expand", (8, 13), _expand, _SHAPE),
+    Converter("Tile", (6, 13), _tile, "repeats known at import"),
+    Converter("DepthToSpace", (1, 11, 13, 28), _depth_to_space),
+    Converter("SpaceToDepth", (1, 13, 28), _space_to_depth),
+)

@@ -1,0 +1,86 @@
+"""Tensors of an ONNX model, as far as they are known while it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from compiler.graph.constant import Constant
+from compiler.graph.extents import Extent
+from compiler.graph.nodes import Atom
+from compiler.graph.types import TensorType
+from compiler.ir import dtypes
+from compiler.ir.dtypes import DType
+
+__all__ = ["DTYPES", "Array", "Value", "type_name"]
+
+Array: TypeAlias = NDArray[Any]
+
+DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
+    {
+        int(TensorProto.BOOL): dtypes.BOOL,
+        int(TensorProto.DOUBLE): dtypes.FLOAT64,
+        int(TensorProto.FLOAT): dtypes.FLOAT32,
+        int(TensorProto.INT8): dtypes.INT8,
+        int(TensorProto.INT16): dtypes.INT16,
+        int(TensorProto.INT32): dtypes.INT32,
+        int(TensorProto.INT64): dtypes.INT64,
+        int(TensorProto.UINT8): dtypes.UINT8,
+        int(TensorProto.UINT16): dtypes.UINT16,
+        int(TensorProto.UINT32): dtypes.UINT32,
+        int(TensorProto.UINT64): dtypes.UINT64,
+    }
+)
+"""The types that are supported, by their number in ONNX."""
+
+
+def type_name(number: int) -> str:
+    """An element type as messages name it: `float16`."""
+    if number in DTYPES:
+        return str(DTYPES[number])
+    known: dict[int, str] = {int(code): name for name, code in TensorProto.DataType.items()}
+    return known.get(number, f"type {number}").lower()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A tensor.
+
+    Attributes
+    ----------
+    atom
+        What it is called in the graph, or its constant. None of one that holds symbols: no tensor
+        of a graph does.
+    symbols
+        The elements of a tensor of integers that shapes were made into, where some are no numbers:
+        `Extent` in an array of objects.
+    """
+
+    type: TensorType
+    atom: Atom | None
+    symbols: Array | None = None
+
+    @property
+    def known(self) -> Array | None:
+        """Its elements, numbers or extents, if they are known before the model runs."""
+        return self.atom.array if isinstance(self.atom, Constant) else self.symbols
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """The type's."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type's."""
+        return self.type.dtype
+
+    @property
+    def rank(self) -> int:
+        """How many axes it has."""
+        return len(self.type.shape)

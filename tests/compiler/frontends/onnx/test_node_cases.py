@@ -1,0 +1,74 @@
+"""ONNX's own tests of its operators: what we take, we compute as ONNX says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from compiler.frontends.onnx.operators import CONVERTERS
+from compiler.frontends.onnx.operators.expanded import EXPANDED
+from tests.support.onnx_nodes import Outcome, node_cases, run_case
+
+SHARDS = 8
+SAMPLE = 43
+"""The quick test takes one case of so many."""
+
+LIMITS = (
+    r"is of the type (b?float(4|8|16)\w*|u?int(2|4)|string)$",
+    r"not supported: the type (b?float(4|8|16)\w*|u?int(2|4)|string)$",
+    r"is no tensor$",
+    r"the model is of (opset [1-8]|no opset): 9 to \d+ are supported$",
+    r"is empty: nothing to reduce$",
+    r"not supported: its result \w+, number \d$",
+    r"not supported: (training|antialias|keep_aspect_ratio_policy|mode cubic|blocks)$",
+    r"not supported: coordinate_transformation_mode tf_crop_and_resize$",
+    r"not supported: attribute (value_strings?|sparse_value)$",
+    r"not supported: indices float32",
+    r"not supported: data float32\[.*\]: one or two spatial axes are$",
+    r"bit_shift\(\.\.\.\): a int\d+\[\d+\] is not of the kind uint$",
+    r"modulo\(\.\.\.\): .*of floats only (fmod=1|float32) is defined",
+)
+"""Why a model of supported operators may be refused: what `docs/operators.md` says, in messages."""
+UNTESTED = {"And", "LayerNormalization", "Not", "Or", "Upsample", "Xor"}
+"""Operators that ONNX tests only in older opsets, or with a result that is not supported."""
+
+
+def complaints(outcomes: list[Outcome]) -> list[str]:
+    """What failed, and what was refused without a reason that is known."""
+    found = [f"{each.name}: {each.failure}" for each in outcomes if each.failure]
+    for each in outcomes:
+        supported = each.operators <= CONVERTERS.keys()
+        if each.refusal and supported and not any(re.search(it, each.refusal) for it in LIMITS):
+            found.append(f"{each.name}: {each.refusal}")
+    return found
+
+
+def test_a_sample() -> None:
+    outcomes = [run_case(each) for each in node_cases()[::SAMPLE]]
+    assert complaints(outcomes) == []
+    assert sum(each.passed for each in outcomes) > len(outcomes) // 3
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_all(shard: int) -> None:
+    outcomes = [run_case(each) for each in node_cases()[shard::SHARDS]]
+    kinds = Counter(
+        "passed" if each.passed else "failed" if each.failure else "refused" for each in outcomes
+    )
+    print(dict(kinds))
+    assert complaints(outcomes) == []
+
+
+@pytest.mark.exhaustive
+def test_every_operator_passes_one() -> None:
+    """A case of that operator alone, for each: none is supported in name only."""
+    left = {*CONVERTERS, *EXPANDED} - UNTESTED
+    for case in node_cases():
+        assert case.model is not None
+        (first, *rest) = (each.op_type for each in case.model.graph.node)
+        if first in left and not rest and run_case(case).passed:
+            left.discard(first)
+    assert left == set()

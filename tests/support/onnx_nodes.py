@@ -1,0 +1,116 @@
+"""ONNX's own tests of operators, through our import and our code for the CPU."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, numpy_helper
+from onnx.backend.test.case.test_case import TestCase
+from onnx.backend.test.loader import load_model_tests
+
+from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx import Imported, import_model
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import run_native
+from compiler.graph.types import TensorType
+
+__all__ = ["Outcome", "node_cases", "run_case"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a test.
+
+    Attributes
+    ----------
+    operators
+        Of its model.
+    refusal
+        Why the model is not taken; empty if it is.
+    failure
+        How results differ; empty if they do not.
+    """
+
+    name: str
+    operators: frozenset[str]
+    refusal: str = ""
+    failure: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """It ran, and gave what ONNX says."""
+        return not self.refusal and not self.failure
+
+
+@cache
+def node_cases() -> tuple[TestCase, ...]:
+    """All of them, in the order of their names."""
+    with warnings.catch_warnings():
+        # Some overflow and divide by zero on purpose when they are made.
+        warnings.simplefilter("ignore")
+        return tuple(sorted(load_model_tests(kind="node"), key=lambda case: case.name))
+
+
+def run_case(case: TestCase) -> Outcome:
+    """Import, run on the CPU, compare. What has to be known at import is given then."""
+    assert case.model is not None
+    assert case.data_sets is not None
+    operators = frozenset(node.op_type for node in case.model.graph.node)
+    names = [each.name for each in case.model.graph.input]
+    for given, expected in case.data_sets:
+        feeds = dict(zip(names, map(_array, given), strict=True))
+        try:
+            imported = _imported(case, feeds)
+        except FrontendError as error:
+            return Outcome(case.name, operators, refusal=str(error))
+        failure = _difference(case, _run(imported, feeds), [_array(each) for each in expected])
+        if failure:
+            return Outcome(case.name, operators, failure=failure)
+    return Outcome(case.name, operators)
+
+
+def _array(given: Any) -> Any:
+    """Some are messages; sequences stay what they are: none is taken."""
+    if isinstance(given, TensorProto):
+        return numpy_helper.to_array(given)
+    return np.asarray(given) if isinstance(given, np.generic) else given
+
+
+def _imported(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
+    """With inputs as they are; else with all but the first known; else with all."""
+    assert case.model is not None
+    arrays = {name: each for name, each in feeds.items() if isinstance(each, np.ndarray)}
+    rest = {name: each for name, each in arrays.items() if name != next(iter(feeds))}
+    for values in ({}, rest):
+        try:
+            return import_model(case.model, values=values)
+        except UnsupportedError as error:
+            if "known" not in str(error):
+                raise
+    return import_model(case.model, values=arrays)
+
+
+def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
+    arrays = []
+    for name, param in zip(imported.inputs, imported.function.params, strict=True):
+        assert isinstance(param.type, TensorType)
+        arrays.append(np.array(feeds[name], param.type.dtype.numpy, order="C"))
+    found = evaluate(imported.function, arrays, run_native)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _difference(case: TestCase, found: Sequence[Any], expected: Sequence[Array]) -> str:
+    for ours, theirs in zip(found, expected, strict=True):
+        if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+            return f"{ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
+        if not np.allclose(ours, theirs, case.rtol, case.atol, equal_nan=True):
+            return f"{ours} for {theirs}"
+    return ""
