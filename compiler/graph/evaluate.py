@@ -89,7 +89,7 @@ def _type(given: Given) -> Type:
 
 
 def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
-    if function.kind is FunctionKind.FUNC:
+    if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
         known = dict(zip((each.name for each in function.params), given, strict=True))
         return _body(function.body, known, run)
     arrays = [each for each in given if not isinstance(each, tuple)]

@@ -115,6 +115,10 @@ class FunctionKind(Enum):
     """A part of a program."""
     KERNEL = "kernel"
     """Operators that one piece of code computes: no function is called, nothing is decided."""
+    OFFLOAD = "offload"
+    """A kernel for the accelerator, between tensors in its layout."""
+    STREAM = "stream"
+    """Calls of such kernels only: one instruction stream."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

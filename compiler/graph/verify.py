@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compiler.errors import GraphError
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, FunctionKind, If, Module
+from compiler.graph.nodes import Call, Function, FunctionKind, If, Module, Tuple
 from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.syntax import is_name
 from compiler.graph.types import TensorType, Type
@@ -65,8 +65,13 @@ def _names(called: Iterable[Function]) -> None:
 
 
 def _function(function: Function) -> None:
-    if function.kind is FunctionKind.KERNEL:
-        _kernel(function)
+    match function.kind:
+        case FunctionKind.KERNEL | FunctionKind.OFFLOAD:
+            _kernel(function)
+        case FunctionKind.STREAM:
+            _stream(function)
+        case FunctionKind.FUNC:
+            pass
     seen: set[str] = set()
     for name in (
         *(it.name for it in function.params),
@@ -77,6 +82,18 @@ def _function(function: Function) -> None:
         if name in seen:
             raise GraphError(f"function {function.name}: two values are called {name}")
         seen.add(name)
+
+
+def _stream(stream: Function) -> None:
+    """Kernels for the accelerator only."""
+    for let in stream.body.lets:
+        match let.value:
+            case Call(callee=Function(kind=FunctionKind.OFFLOAD)) | Tuple():
+                pass
+            case _:
+                raise GraphError(
+                    f"stream {stream.name}: {let.name} is no call of a kernel for the accelerator"
+                )
 
 
 def _kernel(kernel: Function) -> None:

@@ -27,10 +27,18 @@ class KernelPool:
         Of the program's values.
     taken
         Names that functions have already.
+    kind
+        Of the kernels.
     """
 
-    def __init__(self, types: Mapping[str, Type], taken: Iterable[str]) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, Type],
+        taken: Iterable[str],
+        kind: FunctionKind = FunctionKind.KERNEL,
+    ) -> None:
         self._types = types
+        self._kind = kind
         self._taken = set(taken)
         self._kernels: dict[str, Function] = {}
         """By the digest that they would have without a name."""
@@ -73,7 +81,7 @@ class KernelPool:
             tuple(params.values()),
             Body(tuple(renamed), result),
             self._types[lets[-1].name],
-            FunctionKind.KERNEL,
+            self._kind,
         )
         return kernel, tuple(params)
 

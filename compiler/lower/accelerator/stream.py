@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, Function
-from compiler.ir.visit import statements
+from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Command, Origin
 from compiler.lower.accelerator.elaborate import Dram, elaborate
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.pipeline import accelerator_passes
+from compiler.lower.accelerator.places import (
+    Operator,
+    Place,
+    addresses_of,
+    grain,
+    places_of,
+    rounded_up,
+)
 from compiler.lower.accelerator.residency import KernelStore, keep_kernels
 from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
 from compiler.lower.accelerator.tokens import Slot, place_tokens
@@ -31,35 +38,6 @@ from hw.isa.hazards import check_hazards
 from hw.memories import MemoryId
 
 __all__ = ["Operator", "Place", "Stream", "compile_stream"]
-
-PAGE = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """A scheduled program, and which tensors its inputs and outputs are.
-
-    Attributes
-    ----------
-    tensors
-        By the names of the program's buffers; those that it does not name keep theirs.
-    """
-
-    program: Function
-    tensors: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A tensor in DRAM: dense, row-major, from `address`."""
-
-    address: int
-    buffer: Buffer
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.buffer.size * self.buffer.dtype.numpy.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +119,18 @@ class Stream:
         return self.tensors[name]
 
 
-def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> Stream:
+def compile_stream(
+    operators: Sequence[Operator],
+    target: AcceleratorTarget,
+    placed: Mapping[str, int] = MappingProxyType({}),
+) -> Stream:
     """Lower operators and join them, without a barrier between.
+
+    Parameters
+    ----------
+    placed
+        Addresses of tensors, multiples of `grain`. They may share memory: a tensor is there from
+        when it is written until another one is written over it. The others get memory of their own.
 
     Raises
     ------
@@ -153,14 +141,14 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
         Where buffers do not fit on chip.
     """
     lowered = [lower(each.program, accelerator_passes(target)) for each in operators]
-    tensors, end = _places(operators, lowered, target)
-    grain = _grain(target)
+    tensors, end = places_of(operators, lowered, target, placed)
+    each_grain = grain(target.config)
     zeros = end
-    dram_uops = zeros + grain
+    dram_uops = zeros + each_grain
     commands: list[Command] = []
     footprints = Footprints(target.config)
     for number, (operator, function) in enumerate(zip(operators, lowered, strict=True)):
-        dram = Dram(_addresses(operator, function, tensors), zeros, grain)
+        dram = Dram(addresses_of(operator, function, tensors), zeros, each_grain)
         chip = ChipMemory(target.config, from_top=bool(number % 2))
         found = list(elaborate(function, target, dram, chip))
         commands += late_resets(drop_unused_loads(found, footprints), footprints)
@@ -168,7 +156,7 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
     size = target.config.element_bytes(MemoryId.UOP)
     residents = list(keep_kernels(commands, store, target.config, dram_uops // size))
     uops = encode_kernels(store, target.config)
-    memory_bytes = _up(dram_uops + len(uops), grain)
+    memory_bytes = rounded_up(dram_uops + len(uops), each_grain)
     slots = place_tokens(residents, footprints, memory_bytes)
     program = encode_stream(slots, target.config)
     origins = [None if each.what is None else each.what.command.origin for each in slots]
@@ -176,7 +164,7 @@ def compile_stream(operators: Sequence[Operator], target: AcceleratorTarget) -> 
         target=target,
         program=program,
         tensors=tensors,
-        constants={zeros: bytes(grain), dram_uops: uops},
+        constants={zeros: bytes(each_grain), dram_uops: uops},
         memory_bytes=memory_bytes,
         origins=(*origins, None),
         slots=tuple(slots),
@@ -193,64 +181,6 @@ def _check_order(stream: Stream) -> None:
     except HardwareError as error:
         message = f"the compiler made a wrong stream, please report it: {error}"
         raise LoweringError(message) from error
-
-
-def _grain(target: AcceleratorTarget) -> int:
-    """Tensors begin at multiples of this: pages, and whole elements of every memory."""
-    return max(PAGE, *(target.config.element_bytes(each) for each in MemoryId))
-
-
-def _up(address: int, grain: int) -> int:
-    return -(-address // grain) * grain
-
-
-def _global_buffers(function: Function) -> list[Buffer]:
-    """Inputs, outputs, and what is allocated in DRAM."""
-    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
-    inside = [each for each in allocated if each.scope is Scope.GLOBAL]
-    return list(dict.fromkeys((*function.inputs, *function.outputs, *inside)))
-
-
-def _name(operator: Operator, buffer: Buffer) -> str:
-    program = operator.program
-    if buffer.name in operator.tensors:
-        return operator.tensors[buffer.name]
-    outside = {each.name for each in (*program.inputs, *program.outputs)}
-    return buffer.name if buffer.name in outside else f"{program.name}.{buffer.name}"
-
-
-def _places(
-    operators: Sequence[Operator], lowered: Sequence[Function], target: AcceleratorTarget
-) -> tuple[dict[str, Place], int]:
-    """Each tensor in its own pages, one after the other."""
-    places: dict[str, Place] = {}
-    end = 0
-    for operator, function in zip(operators, lowered, strict=True):
-        buffers = _global_buffers(function)
-        unknown = operator.tensors.keys() - {each.name for each in buffers}
-        if unknown:
-            raise LoweringError(
-                f"{operator.program.name} has no buffer {', '.join(sorted(unknown))}; it has "
-                f"{', '.join(each.name for each in buffers)}"
-            )
-        for buffer in buffers:
-            name = _name(operator, buffer)
-            known = places.get(name)
-            if known is None:
-                places[name] = Place(end, buffer)
-                end = _up(end + places[name].size, _grain(target))
-            elif (known.buffer.shape, known.buffer.dtype) != (buffer.shape, buffer.dtype):
-                raise LoweringError(
-                    f"{name} is {known.buffer.dtype}{list(known.buffer.shape)}, and "
-                    f"{buffer.dtype}{list(buffer.shape)} in {operator.program.name}"
-                )
-    return places, end
-
-
-def _addresses(
-    operator: Operator, function: Function, tensors: Mapping[str, Place]
-) -> dict[str, int]:
-    return {each.name: tensors[_name(operator, each)].address for each in _global_buffers(function)}
 
 
 def _slot_text(slot: Slot) -> str:

@@ -1,0 +1,95 @@
+"""Layouts that are undone at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from compiler.graph.opspec import OpSpec
+from compiler.graph.types import Type
+from compiler.graph.verify import verify
+from compiler.graph.visit import map_atoms
+
+__all__ = ["CancelLayouts"]
+
+_SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
+"""What leaves the order of elements as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelLayouts:
+    """Removes changes of layout that undo each other; what nobody needs then is left to others.
+
+    ::
+
+        y = unpack_data(y_blocks)
+        z_blocks = pack_data(y)       ->     z_blocks = y_blocks
+        b = reshape(a), c = flatten(b)       c = a, if a has that type
+
+    Blocks that went out of the accelerator and came in again have zeros where they are not full;
+    those that stay there have anything. The accelerator keeps elements of a block apart, but for
+    products, whose weights are zero there.
+    """
+
+    name: str = "cancel-layouts"
+
+    def apply(self, function: Function) -> Function:
+        """The function with fewer changes of layout."""
+        types = verify(function)
+        return replace(function, body=_Canceller(function.body, types).body())
+
+
+class _Canceller:
+    def __init__(self, body: Body, types: Mapping[str, Type]) -> None:
+        self._body = body
+        self._types = types
+        self._made = {let.name: let for let in body.lets}
+        self._same: dict[str, Atom] = {}
+        """Values that another one is as well."""
+
+    def body(self) -> Body:
+        lets = []
+        for let in self._body.lets:
+            value = map_atoms(let.value, self._known)
+            changed = replace(let, value=value)
+            self._made[let.name] = changed
+            same = self._source(changed)
+            if same is not None:
+                self._same[let.name] = same
+            lets.append(changed)
+        return Body(tuple(lets), self._known(self._body.result))
+
+    def _known(self, atom: Atom) -> Atom:
+        return self._same.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+    def _source(self, let: Let) -> Atom | None:
+        """An earlier value that this one equals."""
+        operator, operand = _unary(let)
+        if operand is None:
+            return None
+        if operator == "pack_data":
+            before, blocks = self._maker(operand)
+            same = blocks if before == "unpack_data" else None
+            return same if same is not None and self._alike(let, same) else None
+        while operator in _SHAPES and operand is not None:
+            if self._alike(let, operand):
+                return operand
+            operator, operand = self._maker(operand)
+        return None
+
+    def _maker(self, var: Var) -> tuple[str, Var | None]:
+        let = self._made.get(var.name)
+        return ("", None) if let is None else _unary(let)
+
+    def _alike(self, let: Let, other: Var) -> bool:
+        return self._types[let.name] == self._types[other.name]
+
+
+def _unary(let: Let) -> tuple[str, Var | None]:
+    """Operator and operand, where there is one operand and it has a name."""
+    match let.value:
+        case Call(callee=OpSpec(name=name), args=(Var() as operand,)):
+            return name, operand
+        case _:
+            return "", None

@@ -1,0 +1,65 @@
+"""Layouts that undo each other go."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.graph.passes import EliminateDead, transform
+from compiler.graph.passes.offload import CancelLayouts
+from compiler.graph.printer import text
+from tests.support.graphs import graph, inputs, keeps_meaning
+
+PACKED = "int8[1, 2, 3, 3, 1, 4]"
+
+
+def cancelled(program: str) -> str:
+    found = transform(graph(program), (CancelLayouts(), EliminateDead()))
+    return text(found).split(":\n", 1)[1]
+
+
+def test_out_of_blocks_and_in_again() -> None:
+    assert (
+        cancelled(
+            f"func @f(p: {PACKED}) -> {PACKED}:\n"
+            "  x = unpack_data(p, shape=[1, 7, 3, 3])\n"
+            "  q = pack_data(x, batch=1, block=4)\n"
+            "  r = relu(q)\n"
+            "  return r\n"
+        )
+        == "  r = relu(p)\n  return r\n"
+    )
+
+
+def test_other_blocks_stay() -> None:
+    found = cancelled(
+        f"func @f(p: {PACKED}) -> int8[1, 1, 3, 3, 1, 8]:\n"
+        "  x = unpack_data(p, shape=[1, 7, 3, 3])\n"
+        "  q = pack_data(x, batch=1, block=8)\n"
+        "  return q\n"
+    )
+    assert "unpack_data" in found
+    assert "pack_data(x" in found
+
+
+def test_shapes_there_and_back() -> None:
+    function = graph(
+        "func @f(a: float32[2, 3, 1, 1]) -> float32[2, 3, 1, 1]:\n"
+        "  b = flatten(a)\n"
+        "  c = reshape(b, shape=[2, 3, 1, 1])\n"
+        "  d = relu(c)\n"
+        "  return d\n"
+    )
+    found = transform(function, (CancelLayouts(), EliminateDead()))
+    assert text(found).endswith("  d = relu(a)\n  return d\n")
+    keeps_meaning(CancelLayouts(), function, inputs(function))
+
+
+@pytest.mark.parametrize("last", ["relu(b)", "transpose(b, perm=[1, 0])"])
+def test_what_moves_elements_stays(last: str) -> None:
+    found = cancelled(
+        "func @f(a: float32[2, 2]) -> float32[2, 2]:\n"
+        "  b = transpose(a)\n"
+        f"  c = {last}\n"
+        "  return c\n"
+    )
+    assert found.count(" = ") == 2

@@ -1,0 +1,95 @@
+"""Offloaded networks compute what they did, and what can be offloaded is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from compiler.graph import Call, Constant, Function, Var
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import run_native
+from compiler.graph.nodes import FunctionKind
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.passes import transform
+from compiler.graph.passes.offload import Accepts, offload_passes
+from compiler.graph.printer import text
+from compiler.graph.visit import functions
+from compiler.ir.dtypes import INT32
+from tests.support.accelerator_operators import machine
+from tests.support.quantised_graphs import Net, residual_net
+
+
+def offloaded(
+    function: Function, config: str = "tiny", accepts: Accepts = lambda *_: True
+) -> Function:
+    return transform(function, offload_passes(run_native, machine(config), accepts))
+
+
+def kernels(function: Function, kind: FunctionKind = FunctionKind.OFFLOAD) -> list[str]:
+    return [each.name for each in functions(function) if each.kind is kind]
+
+
+@pytest.mark.parametrize("config", ["tiny", "small8", "batch2", "tall"])
+def test_the_result_stays(config: str) -> None:
+    function = residual_net()
+    found = offloaded(function, config)
+    x = np.random.default_rng(1).normal(size=(1, 3, 16, 16)).astype(np.float32)
+    np.testing.assert_array_equal(
+        evaluate(found, [x], run_native), evaluate(function, [x], run_native)
+    )
+    # Where input and output blocks differ, the CPU repacks between.
+    one = machine(config).block_in == machine(config).block_out
+    assert (len(kernels(found, FunctionKind.STREAM)) == 1) == one
+
+
+def test_the_text(golden: Callable[[str, str], None]) -> None:
+    golden("graph/offload.txt", text(offloaded(residual_net())))
+
+
+def test_what_is_refused_stays_with_the_cpu() -> None:
+    asked: list[str] = []
+
+    def accepts(name: str, call: Call) -> bool:
+        asked.append(name)
+        return "pool" not in name
+
+    found = offloaded(residual_net(), accepts=accepts)
+    assert "pool_blocks" in asked
+    assert not any("max_pool" in each for each in kernels(found))
+    assert any("max_pool" in each for each in kernels(found, FunctionKind.KERNEL))
+    assert len(kernels(found, FunctionKind.STREAM)) == 2
+
+
+def test_nothing_accepted_nothing_changed() -> None:
+    found = offloaded(residual_net(), accepts=lambda *_: False)
+    assert not kernels(found)
+    assert not kernels(found, FunctionKind.STREAM)
+
+
+def test_only_images_from_outside_have_their_windows_packed() -> None:
+    net = Net()
+    x = net.quantise("x8", Var("x"))
+    y = net.conv("c2", net.conv("c1", x, (1, 2), 3, 1, 1), (2, 3), 3, 1, 1)
+    out = net.logits("out", net.mean("mean", y, 64), 3, 2)
+    found = text(offloaded(net.function((1, 1, 8, 8), out)))
+    assert found.count("= pack_windows(") == 1
+    assert "int8[2, 9, 1, 1]" in found
+    assert "int8[3, 2, 3, 3]" in found
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_groups_are_the_cpus(groups: int) -> None:
+    net = Net()
+    x = net.quantise("x8", Var("x"))
+    weight = Constant(net.weight(4, 4 // groups, 1, 1))
+    given = Conv2d(groups=groups, out_dtype=INT32)
+    acc = net.call("acc", "conv2d", x, weight, given=given)
+    found = offloaded(net.function((1, 4, 3, 3), acc))
+    assert not kernels(found), "nobody rounds it"
+    net = Net()
+    y = net.conv("c", net.quantise("x8", Var("x")), (4, 4))
+    let = net.lets[1]
+    assert isinstance(let.value, Call)
+    assert len(kernels(offloaded(net.function((1, 4, 3, 3), y)))) == 1

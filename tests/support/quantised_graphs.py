@@ -1,0 +1,116 @@
+"""Small quantised networks: what `compiler.quantise` makes, with numbers of chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.elementwise import Cast
+from compiler.graph.operators.products import Conv2d, Product
+from compiler.graph.operators.quantised import Along, Quantise, Requantise
+from compiler.graph.operators.reductions import MaxPool, Reduction
+from compiler.graph.operators.shapes import Axis
+from compiler.ir.dtypes import FLOAT32, INT32
+from compiler.quantise import RequantSpec, ResidualSpec
+
+__all__ = ["Net", "residual_net"]
+
+
+@dataclass
+class Net:
+    """A network under way: each method adds operators, and gives the result."""
+
+    seed: int = 0
+    lets: list[Let] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng(self.seed)
+
+    def call(self, name: str, operator: str, *args: Atom, given: Attributes = NOTHING) -> Var:
+        self.lets.append(Let(name, Call(OPERATORS[operator], args, given)))
+        return Var(name)
+
+    def quantise(self, name: str, data: Var) -> Var:
+        scale, zero = Constant(np.array(0.02, np.float32)), Constant(np.array(0, np.int8))
+        return self.call(name, "quantise", data, scale, zero, given=Quantise())
+
+    def weight(self, *shape: int) -> NDArray[np.int8]:
+        return self._rng.integers(-128, 128, shape, dtype=np.int8)
+
+    def conv(
+        self,
+        name: str,
+        data: Var,
+        channels: tuple[int, int],
+        kernel: int = 3,
+        stride: int = 1,
+        padding: int = 1,
+        skip: Var | None = None,
+        low: int = 0,
+    ) -> Var:
+        inputs, outputs = channels
+        weight = self.weight(outputs, inputs, kernel, kernel)
+        given = Conv2d((stride, stride), (padding,) * 4, out_dtype=INT32)
+        acc = self.call(f"{name}_acc", "conv2d", data, Constant(weight), given=given)
+        reach = int(np.abs(weight.astype(np.int64)).reshape(outputs, -1).sum(1).max()) * 128
+        scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs * kernel**2))
+        bias = self._rng.integers(-1000, 1000, outputs).tolist()
+        if skip is None:
+            spec = RequantSpec.from_scales(scales, bias, low, 127, bound=reach)
+            return self._rounded(name, acc, spec)
+        joint = ResidualSpec.from_scales(scales, 0.7, bias, low, 127, bound=reach)
+        factor = Constant(np.array([joint.skip_multiplier], np.int32))
+        limits = Requantise(joint.shift, low, 127)
+        numbers = _numbers(joint.multiplier, np.int32), _numbers(joint.addend, np.int64)
+        return self.call(name, "requantise_add", acc, *numbers, skip, factor, given=limits)
+
+    def _rounded(self, name: str, acc: Var, spec: RequantSpec) -> Var:
+        assert isinstance(spec.shift, int)
+        numbers = _numbers(spec.multiplier, np.int32), _numbers(spec.addend, np.int64)
+        limits = Requantise(spec.shift, spec.low, spec.high)
+        return self.call(name, "requantise", acc, *numbers, given=limits)
+
+    def max_pool(self, name: str, data: Var) -> Var:
+        given = MaxPool((3, 3), (2, 2), (1, 1, 1, 1))
+        return self.call(name, "max_pool", data, given=given)
+
+    def mean(self, name: str, data: Var, pixels: int) -> Var:
+        wide = self.call(f"{name}_wide", "cast", data, given=Cast(INT32))
+        total = self.call(f"{name}_acc", "reduce_sum", wide, given=Reduction((2, 3), True))
+        spec = RequantSpec.from_scales([1.5 / pixels], 0, -128, 127, bound=128 * pixels)
+        return self._rounded(name, total, spec)
+
+    def logits(self, name: str, data: Var, inputs: int, classes: int) -> Var:
+        flat = self.call(f"{name}_flat", "flatten", data, given=Axis())
+        weight = Constant(self.weight(classes, inputs))
+        acc = self.call(f"{name}_acc", "dense", flat, weight, given=Product(INT32))
+        scales = Constant(self._rng.uniform(0.01, 0.02, classes).astype(np.float32))
+        zeros = Constant(self._rng.integers(-5, 5, classes).astype(np.int32))
+        return self.call(name, "dequantise", acc, scales, zeros, given=Along())
+
+    def function(self, shape: tuple[int, ...], result: Var) -> Function:
+        """Of an input `x` of that shape."""
+        params = (Param("x", TensorType(shape, FLOAT32)),)
+        return Function("net", params, Body(tuple(self.lets), result))
+
+
+def residual_net(size: int = 16, seed: int = 0, channels: int = 6) -> Function:
+    """Everything that the accelerator does: a large window of few channels, pooling, residual
+    blocks with a stride, a mean, logits."""
+    net, c = Net(seed), channels
+    x = net.quantise("x8", Var("x"))
+    y = net.max_pool("pool", net.conv("c1", x, (3, c), 5, 2, 2))
+    y = net.conv("c3", net.conv("c2", y, (c, c)), (c, c), skip=y)
+    shortcut = net.conv("c4", y, (c, 2 * c), 1, 2, 0, low=-128)
+    y = net.conv("c6", net.conv("c5", y, (c, 2 * c), 3, 2), (2 * c, 2 * c), skip=shortcut)
+    mean = net.mean("mean", y, (size // 8) ** 2)
+    return net.function((1, 3, size, size), net.logits("out", mean, 2 * c, 5))
+
+
+def _numbers(given: object, dtype: type[np.signedinteger]) -> Constant:
+    return Constant(np.atleast_1d(np.array(given, dtype)))
