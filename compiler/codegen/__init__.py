@@ -14,10 +14,8 @@ Sums across lanes add in another order; a schedule has to ask for that (`reassoc
 """
 
 from compiler.codegen.compile import compile_function, emit_object
-from compiler.codegen.native import NativeFunction, load
-from compiler.codegen.objects import ObjectCode, Parameter
-from compiler.codegen.pool import ThreadPool
 from compiler.codegen.target import CpuTarget
+from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = [
     "CpuTarget",

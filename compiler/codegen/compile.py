@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from compiler.codegen.module import build_module, entry_name, parameters_of
-from compiler.codegen.native import NativeFunction, load
-from compiler.codegen.objects import ObjectCode, Parameter
 from compiler.codegen.optimise import machine_code
-from compiler.codegen.pool import ThreadPool
 from compiler.codegen.target import CpuTarget
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.lower.pipeline import lower
+from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = ["compile_function", "emit_object"]
 
@@ -31,7 +29,7 @@ def emit_object(function: Function, target: CpuTarget) -> ObjectCode:
         triple=target.triple,
         features=target.features,
         parameters=tuple(
-            Parameter(each.name, each.shape, each.dtype) for each in parameters_of(plain)
+            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters_of(plain)
         ),
         inputs=tuple(each.name for each in plain.inputs),
         outputs=tuple(each.name for each in plain.outputs),

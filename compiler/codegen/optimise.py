@@ -9,8 +9,9 @@ from typing import Any
 
 from llvmlite import binding
 
-from compiler.codegen.target import CpuTarget, initialise
+from compiler.codegen.target import CpuTarget
 from compiler.errors import CodegenError
+from runtime.native.host import initialise
 
 __all__ = ["assembly", "machine_code", "optimised"]
 

@@ -16,11 +16,10 @@ from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt
 from compiler.ir.visit import children
+from runtime.native import ALIGNMENT
 
-__all__ = ["ALIGNMENT", "STACK_BYTES", "Slot", "StoragePlan", "plan_storage"]
+__all__ = ["STACK_BYTES", "Slot", "StoragePlan", "plan_storage"]
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
 STACK_BYTES = 64 * 1024
 """The most that one function, or one task of a parallel loop, takes of its thread's stack."""
 SMALL_BYTES = 4 * 1024

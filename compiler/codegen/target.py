@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
-from llvmlite import binding
-
 from compiler.errors import CodegenError
+from runtime.native.host import Host, available_threads
 
-__all__ = ["CpuTarget", "initialise"]
+__all__ = ["CpuTarget"]
 
 _BUILT_ON = (
     ("avx", ("avx2", "fma", "f16c", "xop", "vaes", "vpclmul")),
@@ -48,13 +46,12 @@ class CpuTarget:
     @classmethod
     def host(cls, threads: int | None = None) -> CpuTarget:
         """This machine, with all of its cores unless `threads` says otherwise."""
-        initialise()
-        features = binding.get_host_cpu_features()
+        host = Host.detect()
         return cls(
-            _host_triple(),
-            binding.get_host_cpu_name(),
-            tuple(sorted(name for name, present in features.items() if present)),
-            threads if threads is not None else len(os.sched_getaffinity(0)),
+            host.triple,
+            host.cpu,
+            host.features,
+            threads if threads is not None else available_threads(),
         )
 
     def without(self, *features: str) -> CpuTarget:
@@ -74,19 +71,8 @@ class CpuTarget:
     def feature_string(self) -> str:
         """As LLVM's target machine takes it: what is not listed is switched off, even if `cpu`
         has it."""
-        initialise()
-        known = binding.get_host_cpu_features() if self.triple == _host_triple() else {}
+        host = Host.detect()
+        known = {*host.features, *host.absent} if self.triple == host.triple else set()
         kept = {*self.features, *_ALWAYS}
         off = [f"-{each}" for each in sorted(known) if each not in kept]
         return ",".join([*off, *(f"+{each}" for each in self.features)])
-
-
-def _host_triple() -> str:
-    triple: str = binding.get_process_triple()
-    return triple
-
-
-def initialise() -> None:
-    """Make LLVM's back end for this machine known to it; any number of times."""
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()

@@ -17,11 +17,12 @@ from llvmlite import ir
 from compiler.codegen.frame import Frame
 from compiler.codegen.lanes import BYTE, I64, POINTER, constant
 from compiler.codegen.loops import counted
-from compiler.codegen.storage import ALIGNMENT, Slot, StoragePlan
+from compiler.codegen.storage import Slot, StoragePlan
 from compiler.ir.expr import Var
 from compiler.ir.stmt import For, Invoke, Stmt
 from compiler.ir.visit import expressions, reads, statements, subexpressions, writes
 from compiler.lower.ranges import loop_range
+from runtime.native import ALIGNMENT
 
 __all__ = ["LAUNCHER", "TASK", "Tasks", "close_frame", "open_frame"]
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.codegen.storage import ALIGNMENT, STACK_BYTES, StoragePlan, plan_storage
+from compiler.codegen.storage import STACK_BYTES, StoragePlan, plan_storage
 from compiler.errors import CodegenError
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
+from runtime.native import ALIGNMENT
 from tests.support.ir_strategies import functions
 from tests.support.native import run_text
 

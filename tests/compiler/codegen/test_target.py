@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from compiler.codegen import CpuTarget
+from compiler.codegen import CpuTarget, emit_object
 from compiler.codegen.module import build_module
 from compiler.codegen.optimise import assembly
 from compiler.errors import CodegenError
@@ -55,3 +55,9 @@ func f(A: float32[40], B: float32[40]) -> (C: float32[40]):
 def test_at_least_one_thread() -> None:
     with pytest.raises(CodegenError, match="not 0"):
         CpuTarget.host(threads=0)
+
+
+def test_a_target_that_this_machine_makes_no_code_for() -> None:
+    program = parse("func f(A: float32[1]) -> (C: float32[1]):\n  C[0] = A[0]\n")
+    with pytest.raises(CodegenError, match="no code for nowhere can be made here"):
+        emit_object(program, CpuTarget("nowhere", "generic", ()))

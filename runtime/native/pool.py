@@ -15,7 +15,7 @@ from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
-from compiler.errors import CodegenError
+from runtime.errors import NativeCodeError
 
 __all__ = ["Launch", "ThreadPool"]
 
@@ -34,7 +34,7 @@ class ThreadPool:
 
     def __init__(self, threads: int) -> None:
         if threads < 1:
-            raise CodegenError(f"a pool has at least the thread that calls, not {threads}")
+            raise NativeCodeError(f"a pool has at least the thread that calls, not {threads}")
         self.threads = threads
         self._invitations: SimpleQueue[_Invitation | None] = SimpleQueue()
         self._starting = threading.Lock()

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from compiler.codegen import NativeFunction, ThreadPool, compile_function
-from compiler.codegen.pool import Launch
-from compiler.errors import CodegenError
 from compiler.ir.parser import parse
+from runtime.errors import NativeCodeError
+from runtime.native.pool import Launch
 from tests.support.native import EXACT, run_text, same
 
 SUMS = """
@@ -156,8 +156,8 @@ def interrupt_fourth_chunk(monkeypatch: pytest.MonkeyPatch, stopped: bool) -> li
         with lock:
             return next(chunks)
 
-    monkeypatch.setattr("compiler.codegen.pool.count", lambda: iter(next_chunk, -1))
-    monkeypatch.setattr("compiler.codegen.pool.Launch.stop", stop)
+    monkeypatch.setattr("runtime.native.pool.count", lambda: iter(next_chunk, -1))
+    monkeypatch.setattr("runtime.native.pool.Launch.stop", stop)
     return numbers
 
 
@@ -201,7 +201,7 @@ def test_an_error_in_a_callback_is_raised(monkeypatch: pytest.MonkeyPatch) -> No
     with ThreadPool(2) as pool:
         function = compile_function(parse(LARGE), EXACT, pool)
         with monkeypatch.context() as patch:
-            patch.setattr("compiler.codegen.pool.count", lambda: iter(refuse, 0))
+            patch.setattr("runtime.native.pool.count", lambda: iter(refuse, 0))
             with pytest.raises(MemoryError, match="no memory to count with"):
                 function(np.ones(24, np.float32))
         same(function(np.ones(24, np.float32))[0][3, :5], np.ones(5, np.float32))
@@ -224,7 +224,7 @@ def test_a_pool_after_a_fork() -> None:
     code = f"""
 import os, numpy as np
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.codegen.pool import Launch
+from runtime.native.pool import Launch
 from compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)
@@ -238,5 +238,5 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def test_at_least_one_thread() -> None:
-    with pytest.raises(CodegenError, match="not 0"):
+    with pytest.raises(NativeCodeError, match="not 0"):
         ThreadPool(0)

@@ -48,10 +48,18 @@ def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Itera
             if draft.exists():
                 draft.replace(target)
             raise
+        _settle(draft)
         draft.replace(target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def _settle(draft: Path) -> None:
+    """Have the disk hold what was written, before a name is given to it."""
+    if draft.is_file():
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:

@@ -11,12 +11,11 @@ import numpy as np
 from llvmlite import binding
 from numpy.typing import NDArray
 
-from compiler.codegen.interrupts import deferred_interrupt
-from compiler.codegen.objects import ObjectCode, Parameter
-from compiler.codegen.pool import Launch, ThreadPool
-from compiler.codegen.storage import ALIGNMENT
-from compiler.codegen.target import CpuTarget, initialise
-from compiler.errors import CodegenError
+from runtime.errors import NativeCodeError
+from runtime.native.host import Host, available_threads, initialise
+from runtime.native.interrupts import deferred_interrupt
+from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
+from runtime.native.pool import Launch, ThreadPool
 
 __all__ = ["NativeFunction", "load"]
 
@@ -37,17 +36,19 @@ def load(
 
     Raises
     ------
-    CodegenError
+    NativeCodeError
         If this host is another machine or lacks an instruction set, or if the code cannot be
         linked.
     """
-    host = CpuTarget.host(threads)
+    host = Host.detect()
     if code.triple != host.triple:
-        raise CodegenError(f"{code.name} was compiled for {code.triple}; this is {host.triple}")
+        raise NativeCodeError(f"{code.name} was compiled for {code.triple}; this is {host.triple}")
     missing = sorted(set(code.features) - set(host.features))
     if missing:
-        raise CodegenError(f"{code.name} needs {', '.join(missing)}, which this processor lacks")
-    return NativeFunction(code, pool if pool is not None else ThreadPool(host.threads))
+        raise NativeCodeError(f"{code.name} needs {', '.join(missing)}, which this processor lacks")
+    if pool is None:
+        pool = ThreadPool(available_threads() if threads is None else threads)
+    return NativeFunction(code, pool)
 
 
 class NativeFunction:
@@ -77,7 +78,7 @@ class NativeFunction:
 
         Raises
         ------
-        CodegenError
+        NativeCodeError
             If an array does not fit its parameter, or if one that is written overlaps another, or
             if there is no memory for the workspace.
         """
@@ -99,6 +100,16 @@ class NativeFunction:
         pointers = [_pointer(arrays[each.name]) for each in code.parameters]
         self._run(pointers)
         return tuple(made[name] for name in code.outputs)
+
+    def run_unchecked(self, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
+        """The same of arrays that the caller vouches for: each fits, and outputs overlap nothing.
+
+        An input that is an output as well is that array in both.
+        """
+        code = self.object_code
+        pointers = dict(zip(code.inputs, map(_pointer, inputs), strict=True))
+        pointers |= zip(code.outputs, map(_pointer, outputs), strict=True)
+        self._run([pointers[each.name] for each in code.parameters])
 
     def _run(self, pointers: list[int]) -> None:
         workspace = self._workspace()
@@ -130,7 +141,7 @@ class NativeFunction:
     ) -> dict[str, _Array]:
         function = self.object_code.name
         if len(arrays) != len(names):
-            raise CodegenError(
+            raise NativeCodeError(
                 f"{function} has {len(names)} {kind}s ({', '.join(names)}), not {len(arrays)}"
             )
         parameters = {each.name: each for each in self.object_code.parameters}
@@ -144,7 +155,7 @@ def _new(function: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any])
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):
         size = prod(shape) * dtype.itemsize
-        raise CodegenError(
+        raise NativeCodeError(
             f"{function} needs {size} bytes for {what}, more than there is"
         ) from None
 
@@ -156,15 +167,17 @@ def _pointer(array: _Array) -> int:
 
 def _check(place: str, parameter: Parameter, array: _Array, written: bool) -> None:
     if not isinstance(array, np.ndarray):
-        raise CodegenError(f"{place} is a NumPy array, not {type(array).__name__}")
+        raise NativeCodeError(f"{place} is a NumPy array, not {type(array).__name__}")
     if array.shape != parameter.shape:
-        raise CodegenError(f"{place} has the shape {parameter.shape}, not {array.shape}")
+        raise NativeCodeError(f"{place} has the shape {parameter.shape}, not {array.shape}")
     if array.dtype != parameter.numpy:
-        raise CodegenError(f"{place} is {parameter.dtype}, not {array.dtype}")
+        raise NativeCodeError(f"{place} is {parameter.dtype}, not {array.dtype}")
     if not (array.flags.c_contiguous and array.flags.aligned):
-        raise CodegenError(f"{place} is dense and row-major; this one has strides {array.strides}")
+        raise NativeCodeError(
+            f"{place} is dense and row-major; this one has strides {array.strides}"
+        )
     if written and not array.flags.writeable:
-        raise CodegenError(f"{place} is written, and this array is read-only")
+        raise NativeCodeError(f"{place} is written, and this array is read-only")
 
 
 def _check_apart(symbol: str, given: dict[str, _Array], made: dict[str, _Array]) -> None:
@@ -179,7 +192,7 @@ def _check_apart(symbol: str, given: dict[str, _Array], made: dict[str, _Array])
         ]
         for other, each in others:
             if np.may_share_memory(array, each):
-                raise CodegenError(f"{symbol}: output {name} and {other} overlap in memory")
+                raise NativeCodeError(f"{symbol}: output {name} and {other} overlap in memory")
 
 
 def _link(code: ObjectCode) -> Any:
@@ -189,5 +202,5 @@ def _link(code: ObjectCode) -> Any:
     try:
         tracker = library.link(binding.create_lljit_compiler(), code.symbol)
     except RuntimeError as error:
-        raise CodegenError(f"{code.name} cannot be linked: {error}") from None
+        raise NativeCodeError(f"{code.name} cannot be linked: {error}") from None
     return tracker

@@ -7,32 +7,33 @@ header holds the code's checksum, and the line the header's.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from compiler.errors import CodegenError, IRError
-from compiler.ir.dtypes import DType, dtype_of
+from runtime.errors import NativeCodeError
 
-__all__ = ["ObjectCode", "Parameter"]
+__all__ = ["ALIGNMENT", "ObjectCode", "Parameter"]
 
+ALIGNMENT = 64
+"""Bytes: of the workspace. A cache line, and the widest vector."""
 _MAGIC = b"tandem-object 1 "
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A buffer that a caller passes."""
+    """A buffer that a caller passes. `dtype` is NumPy's name of its type, as `float32`."""
 
     name: str
     shape: tuple[int, ...]
-    dtype: DType
+    dtype: str
 
     @property
     def numpy(self) -> np.dtype[Any]:
         """The type of its array."""
-        return self.dtype.numpy
+        return np.dtype(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,7 @@ class ObjectCode:
     def to_bytes(self) -> bytes:
         """As it is kept in a file."""
         header = {key: value for key, value in asdict(self).items() if key != "code"}
-        header["parameters"] = [
-            [each.name, each.shape, str(each.dtype)] for each in self.parameters
-        ]
+        header["parameters"] = [[each.name, each.shape, each.dtype] for each in self.parameters]
         header["sha256"] = sha256(self.code).hexdigest()
         text = json.dumps(header, sort_keys=True).encode()
         line = _MAGIC + f"{len(text)} {sha256(text).hexdigest()}\n".encode()
@@ -84,31 +83,45 @@ class ObjectCode:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ObjectCode:
-        """What `to_bytes` made; refused with a `CodegenError` if a byte differs."""
+        """What `to_bytes` made; refused with a `NativeCodeError` if a byte differs."""
         line, _, rest = data.partition(b"\n")
         if not line.startswith(_MAGIC):
-            raise CodegenError("this is no object code of ours, or of another version")
+            raise NativeCodeError("this is no object code of ours, or of another version")
         try:
             length, checksum = line[len(_MAGIC) :].decode("ascii").split(" ")
             size = int(length)
         except ValueError:
-            raise CodegenError("object code: its first line is damaged") from None
+            raise NativeCodeError("object code: its first line is damaged") from None
         text, code = rest[:size], rest[size:]
         if sha256(text).hexdigest() != checksum:
-            raise CodegenError("object code: its header is damaged or cut off")
-        header = json.loads(text)
-        if sha256(code).hexdigest() != header.pop("sha256"):
-            raise CodegenError(f"object code of {header['name']}: its code is damaged or cut off")
+            raise NativeCodeError("object code: its header is damaged or cut off")
+        header = _header(text)
+        if sha256(code).hexdigest() != header.pop("sha256", None):
+            name = header.get("name")
+            raise NativeCodeError(f"object code of {name}: its code is damaged or cut off")
         return cls(**_values(header), code=code)
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except ValueError as error:
+        raise NativeCodeError(f"object code: its header is no JSON: {error}") from None
+    if not isinstance(header, dict) or header.keys() != _KEYS:
+        raise NativeCodeError("object code: its header has other keys than expected")
+    return header
 
 
 def _values(header: dict[str, Any]) -> dict[str, Any]:
     try:
         parameters = tuple(
-            Parameter(name, tuple(shape), dtype_of(dtype))
+            Parameter(name, tuple(shape), np.dtype(dtype).name)
             for name, shape, dtype in header.pop("parameters")
         )
         names = {key: tuple(header.pop(key)) for key in ("features", "inputs", "outputs")}
         return {**header, **names, "parameters": parameters}
-    except (KeyError, TypeError, ValueError, IRError) as error:
-        raise CodegenError(f"object code: its header lacks something: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise NativeCodeError(f"object code: its header is not as expected: {error}") from None
+
+
+_KEYS = {each.name for each in fields(ObjectCode)} - {"code"} | {"sha256"}

@@ -1,4 +1,4 @@
-"""`scripts.files`: files are there whole, or not there."""
+"""`hw.files`: files are there whole, or not there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.files import check_destination, replacing, write_atomically
+from hw.files import check_destination, replacing, write_atomically
 
 
 def test_writes_text_and_bytes(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from compiler.codegen import NativeFunction, compile_function, load
-from compiler.errors import CodegenError
 from compiler.ir.parser import parse
+from runtime.errors import NativeCodeError
 from tests.support.native import EXACT
 
 PROGRAM = """
@@ -72,38 +72,48 @@ def test_an_input_may_be_its_own_output(add: NativeFunction) -> None:
 def test_arrays_that_do_not_fit(add: NativeFunction, number: int, value: Any, message: str) -> None:
     arrays = good()
     arrays[number] = value
-    with pytest.raises(CodegenError, match=message):
+    with pytest.raises(NativeCodeError, match=message):
         add(*arrays)
 
 
 def test_the_number_of_arrays(add: NativeFunction) -> None:
-    with pytest.raises(CodegenError, match=r"add has 3 inputs \(A, B, R\), not 2"):
+    with pytest.raises(NativeCodeError, match=r"add has 3 inputs \(A, B, R\), not 2"):
         add(*good()[:2])
-    with pytest.raises(CodegenError, match=r"add has 2 outputs \(C, R\), not 1"):
+    with pytest.raises(NativeCodeError, match=r"add has 2 outputs \(C, R\), not 1"):
         add(*good(), out=(np.empty((4, 6), np.float32),))
 
 
 def test_outputs_that_overlap(add: NativeFunction) -> None:
     a, b, r = good()
-    with pytest.raises(CodegenError, match="add: output C and input A overlap in memory"):
+    with pytest.raises(NativeCodeError, match="add: output C and input A overlap in memory"):
         add(a, b, r, out=(a, r))
     memory = np.zeros(30, np.float32)
     c, q = memory[:24].reshape(4, 6), memory[20:26].view(np.int32)
-    with pytest.raises(CodegenError, match="add: output C and output R overlap in memory"):
+    with pytest.raises(NativeCodeError, match="add: output C and output R overlap in memory"):
         add(a, b, r, out=(c, q))
 
 
 def test_outputs_that_are_read_only(add: NativeFunction) -> None:
     c, q = np.empty((4, 6), np.float32), np.empty(6, np.int32)
     q.flags.writeable = False
-    with pytest.raises(CodegenError, match="output R of add is written, and this array is read"):
+    with pytest.raises(NativeCodeError, match="output R of add is written, and this array is read"):
         add(*good(), out=(c, q))
 
 
 def test_a_workspace_that_no_machine_has(add: NativeFunction) -> None:
     huge = load(replace(add.object_code, shared_bytes=1 << 60))
-    with pytest.raises(CodegenError, match=r"add needs \d+ bytes for its workspace, more than"):
+    with pytest.raises(NativeCodeError, match=r"add needs \d+ bytes for its workspace, more than"):
         huge(*good())
+
+
+def test_without_checks(add: NativeFunction) -> None:
+    """One array is both the input and the output R."""
+    a, b, r = good()
+    c = np.empty_like(a)
+    for turn in range(2):
+        add.run_unchecked([a, b, r], [c, r])
+        np.testing.assert_array_equal(c, a + b)
+        np.testing.assert_array_equal(r, [turn + 1] * 6)
 
 
 def test_no_elements() -> None:

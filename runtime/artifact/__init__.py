@@ -1,0 +1,55 @@
+"""Artifacts: compiled networks as values, and as files.
+
+A file is a zip archive whose members are stored as they are:
+
+    manifest.json       `Manifest`: tensors, steps, provenance
+    config.json         the accelerator that it was compiled for; none where only the CPU is used
+    constants.bin       weights, each at a multiple of 64 bytes
+    code/NAME           object code, as `runtime.native.ObjectCode` writes it
+    streams/NAME        instruction streams of the accelerator, as `StreamCode` writes them
+
+and whose comment is the SHA-256 of everything before it. Whatever changes a byte is thus noticed
+before anything in it is looked at, and any tool for archives can open it.
+"""
+
+from runtime.artifact.artifact import Artifact
+from runtime.artifact.files import from_bytes, is_artifact, read_artifact, to_bytes, write_artifact
+from runtime.artifact.manifest import (
+    Arena,
+    Constant,
+    Input,
+    KernelCall,
+    Manifest,
+    Output,
+    Port,
+    Provenance,
+    Scale,
+    Step,
+    StreamCall,
+    Tensor,
+)
+from runtime.artifact.stream import Layer, Resident, StreamCode
+
+__all__ = [
+    "Arena",
+    "Artifact",
+    "Constant",
+    "Input",
+    "KernelCall",
+    "Layer",
+    "Manifest",
+    "Output",
+    "Port",
+    "Provenance",
+    "Resident",
+    "Scale",
+    "Step",
+    "StreamCall",
+    "StreamCode",
+    "Tensor",
+    "from_bytes",
+    "is_artifact",
+    "read_artifact",
+    "to_bytes",
+    "write_artifact",
+]

@@ -1,0 +1,53 @@
+"""A compiled network as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hw.config import HardwareConfig
+from runtime.artifact.check import check
+from runtime.artifact.manifest import Manifest
+from runtime.artifact.stream import StreamCode
+from runtime.errors import ArtifactError
+from runtime.native import ObjectCode
+
+__all__ = ["Artifact"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Artifact:
+    """A network, ready to run on the machine that it was compiled for.
+
+    Attributes
+    ----------
+    manifest
+        What there is, and in which order it runs.
+    config
+        The accelerator that it was compiled for, or None where everything runs on the CPU.
+    kernels
+        Native code by name.
+    constants
+        Arrays by the names of their tensors.
+    streams
+        Instruction streams by name.
+
+    Raises
+    ------
+    ArtifactError
+        If the parts do not fit each other: names, shapes, types, places, lives in the arena.
+    """
+
+    manifest: Manifest
+    config: HardwareConfig | None
+    kernels: Mapping[str, ObjectCode]
+    constants: Mapping[str, NDArray[Any]]
+    streams: Mapping[str, StreamCode] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.streams and self.config is None:
+            raise ArtifactError(f"artifact {self.manifest.name}: streams, and no configuration")
+        check(self.manifest, self.kernels, self.streams, self.constants)

@@ -1,0 +1,202 @@
+"""Whether the parts of an artifact fit each other.
+
+Native code trusts its caller: a wrong shape or offset would read and write memory that is none of
+its own. So all is checked before anything runs, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.artifact.manifest import (
+    Arena,
+    Constant,
+    Input,
+    KernelCall,
+    Manifest,
+    Output,
+    Step,
+    StreamCall,
+    Tensor,
+)
+from runtime.artifact.stream import StreamCode
+from runtime.errors import ArtifactError
+from runtime.native import ALIGNMENT, ObjectCode
+
+__all__ = ["check"]
+
+_DTYPES = frozenset(
+    ["bool", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+
+def check(
+    manifest: Manifest,
+    kernels: Mapping[str, ObjectCode],
+    streams: Mapping[str, StreamCode],
+    constants: Mapping[str, NDArray[Any]],
+) -> None:
+    """Refuse what does not fit with an `ArtifactError` that names it."""
+    _Check(manifest, kernels, streams, constants).all()
+
+
+class _Check:
+    def __init__(
+        self,
+        manifest: Manifest,
+        kernels: Mapping[str, ObjectCode],
+        streams: Mapping[str, StreamCode],
+        constants: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._manifest = manifest
+        self._kernels = kernels
+        self._streams = streams
+        self._constants = constants
+        self._tensors = {each.name: each for each in manifest.tensors}
+
+    def all(self) -> None:
+        manifest = self._manifest
+        if len(self._tensors) < len(manifest.tensors):
+            self._fail("two tensors have one name")
+        if manifest.arena_bytes < 0:
+            self._fail(f"an arena of {manifest.arena_bytes} bytes")
+        for each in manifest.tensors:
+            self._tensor(each)
+        for name in self._constants:
+            if not isinstance(self._named(name, "a constant").place, Constant):
+                self._fail(f"{name} has a value, but is no constant")
+        inputs = [each.name for each in manifest.tensors if isinstance(each.place, Input)]
+        named = [each.tensor for each in manifest.inputs]
+        if sorted(inputs) != sorted(named):
+            self._fail(f"its inputs are {_list(inputs)}, but {_list(named)} are named")
+        for kind, ports in (("inputs", manifest.inputs), ("results", manifest.results)):
+            names = [each.name for each in ports]
+            if len(set(names)) < len(names):
+                self._fail(f"two {kind} have one name: {_list(names)}")
+        self._steps()
+
+    def _tensor(self, tensor: Tensor) -> None:
+        if tensor.dtype not in _DTYPES:
+            self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(_DTYPES))} are")
+        if any(each < 0 for each in tensor.shape):
+            self._fail(f"{tensor.name} has the shape {tensor.shape}")
+        match tensor.place:
+            case Arena(offset=offset):
+                end = offset + tensor.bytes
+                if offset < 0 or offset % ALIGNMENT or end > self._manifest.arena_bytes:
+                    self._fail(
+                        f"{tensor.name} lies from {offset} to {end} in an arena of "
+                        f"{self._manifest.arena_bytes} bytes, at multiples of {ALIGNMENT}"
+                    )
+            case Constant():
+                array = self._constants.get(tensor.name)
+                if array is None:
+                    self._fail(f"constant {tensor.name} has no value")
+                if (array.shape, array.dtype) != (tensor.shape, np.dtype(tensor.dtype)):
+                    self._fail(
+                        f"constant {tensor.name} is {array.dtype}{list(array.shape)}, not {tensor}"
+                    )
+            case Input() | Output():
+                pass
+
+    def _steps(self) -> None:
+        """Each reads what is there, and writes where nothing is that is needed."""
+        written: set[str] = set()
+        last = {each.tensor: len(self._manifest.steps) for each in self._manifest.results}
+        for number, step in reversed([*enumerate(self._manifest.steps)]):
+            for name in step.inputs:
+                last.setdefault(name, number)
+        living: dict[str, Arena] = {}
+        for number, step in enumerate(self._manifest.steps):
+            self._call(step)
+            for name in step.inputs:
+                if isinstance(self._tensors[name].place, Arena | Output) and name not in written:
+                    self._fail(f"{step.name} reads {name} before it is written")
+            for name in step.outputs:
+                place = self._tensors[name].place
+                if name in written or not isinstance(place, Arena | Output):
+                    self._fail(f"{step.name} writes {name}, which is not its own")
+                if isinstance(place, Arena):
+                    self._apart(step, self._tensors[name], place, living)
+                    living[name] = place
+                written.add(name)
+            living = {name: each for name, each in living.items() if last.get(name, -1) > number}
+        for result in self._manifest.results:
+            tensor = self._named(result.tensor, f"result {result.name}")
+            if isinstance(tensor.place, Arena):
+                self._fail(f"result {result.name} lies in the arena")
+            if isinstance(tensor.place, Output) and tensor.name not in written:
+                self._fail(f"result {result.name} is never written")
+
+    def _apart(self, step: Step, tensor: Tensor, place: Arena, living: Mapping[str, Arena]) -> None:
+        for name, other in living.items():
+            end = other.offset + self._tensors[name].bytes
+            if place.offset < end and other.offset < place.offset + tensor.bytes:
+                self._fail(f"{step.name} writes {tensor.name} over {name}, which is still needed")
+
+    def _call(self, step: Step) -> None:
+        match step:
+            case KernelCall():
+                self._kernel(step)
+            case StreamCall():
+                self._stream(step)
+
+    def _stream(self, step: StreamCall) -> None:
+        code = self._streams.get(step.stream)
+        if code is None:
+            self._fail(f"{step.name} runs {step.stream}, and there is no such stream")
+        for kind, wanted, given in (
+            ("inputs", code.inputs, step.inputs),
+            ("outputs", code.outputs, step.outputs),
+        ):
+            if len(wanted) != len(given):
+                self._fail(f"{step.name} has {len(given)} {kind}, and {step.stream} {len(wanted)}")
+            for place, actual in zip(wanted, given, strict=True):
+                self._operand(step.name, actual, step.stream, place.dtype, place.shape)
+
+    def _kernel(self, step: KernelCall) -> None:
+        code = self._kernels.get(step.function)
+        if code is None:
+            self._fail(f"{step.name} calls {step.function}, and there is no such code")
+        shared = set(code.inputs) & set(code.outputs)
+        if shared:
+            self._fail(f"{step.function} changes its input {_list(sorted(shared))}")
+        parameters = {each.name: each for each in code.parameters}
+        for kind, names, given in (
+            ("inputs", code.inputs, step.inputs),
+            ("outputs", code.outputs, step.outputs),
+        ):
+            if len(names) != len(given):
+                self._fail(f"{step.name} has {len(given)} {kind}, and {step.function} {len(names)}")
+            for name, actual in zip(names, given, strict=True):
+                wanted = parameters[name]
+                self._operand(step.name, actual, step.function, wanted.dtype, wanted.shape)
+
+    def _operand(
+        self, step: str, actual: str, code: str, dtype: str, shape: tuple[int, ...]
+    ) -> None:
+        tensor = self._named(actual, f"an operand of {step}")
+        if (tensor.shape, tensor.dtype) != (shape, dtype):
+            self._fail(f"{step}: {actual} is {tensor}, and {code} takes {_type(dtype, shape)}")
+
+    def _named(self, name: str, what: str) -> Tensor:
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            self._fail(f"{what} is {name}, and there is no such tensor")
+        return tensor
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise ArtifactError(f"artifact {self._manifest.name}: {reason}")
+
+
+def _type(dtype: str, shape: Sequence[int]) -> str:
+    return f"{dtype}{list(shape)}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

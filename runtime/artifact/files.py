@@ -1,0 +1,193 @@
+"""Artifacts as files: whole, or refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hw.config import HardwareConfig
+from hw.config_files import dump_config, parse_config
+from hw.errors import ConfigError
+from hw.files import write_atomically
+from runtime.artifact.artifact import Artifact
+from runtime.artifact.manifest import Constant, Manifest
+from runtime.artifact.stream import StreamCode
+from runtime.errors import ArtifactError, NativeCodeError
+from runtime.memory import aligned_copy, aligned_size
+from runtime.native import ObjectCode
+
+__all__ = ["VERSION", "from_bytes", "is_artifact", "read_artifact", "to_bytes", "write_artifact"]
+
+VERSION = 1
+"""Of the format: one that this module does not know is refused."""
+_MANIFEST, _CONFIG, _CONSTANTS = "manifest.json", "config.json", "constants.bin"
+_CODE, _STREAMS = "code/", "streams/"
+_MARK = b"tandem-artifact sha256:"
+_ZIP = b"PK\x03\x04"
+"""What archives begin with."""
+_HEX = 64
+"""Hexadecimal digits of a SHA-256."""
+
+_UNREADABLE = (
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
+    *(KeyError, ValueError, TypeError, OverflowError, NativeCodeError, ConfigError),
+)
+"""What `zipfile` and the others say of a file that is not as they expect."""
+
+
+class _File(msgspec.Struct, frozen=True):
+    """`manifest.json`."""
+
+    format: int
+    manifest: msgspec.Raw
+
+
+def write_artifact(artifact: Artifact, path: Path) -> None:
+    """Write a file that is there whole, or not at all.
+
+    Raises
+    ------
+    ArtifactError
+        If it cannot be written, as where the disk is full: names the file.
+    """
+    try:
+        write_atomically(path, to_bytes(artifact))
+    except OSError as error:
+        raise ArtifactError(f"{path}: {error.strerror or error}") from None
+
+
+def is_artifact(path: Path) -> bool:
+    """Whether there is an archive there, which no ONNX model is. Damaged ones are for
+    `read_artifact` to refuse."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ZIP)) == _ZIP
+    except (OSError, ValueError):
+        return False
+
+
+def read_artifact(path: Path) -> Artifact:
+    """The artifact in a file. Nothing of it is run.
+
+    Raises
+    ------
+    ArtifactError
+        As `from_bytes`, or if there is no such file: names it.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"{path}: {error.strerror or error}") from None
+    try:
+        return from_bytes(data)
+    except ArtifactError as error:
+        raise ArtifactError(f"{path}: {error}") from None
+
+
+def to_bytes(artifact: Artifact) -> bytes:
+    """As it is kept in a file: the same bytes for the same artifact."""
+    manifest = msgspec.json.encode(artifact.manifest, order="sorted")
+    content = _File(VERSION, msgspec.Raw(manifest))
+    parts: dict[str, bytes | memoryview] = {_MANIFEST: msgspec.json.encode(content)}
+    if artifact.config is not None:
+        parts[_CONFIG] = dump_config(artifact.config).encode()
+    parts |= {_CODE + name: code.to_bytes() for name, code in sorted(artifact.kernels.items())}
+    parts |= {_STREAMS + name: code.to_bytes() for name, code in sorted(artifact.streams.items())}
+    parts[_CONSTANTS] = _packed(artifact)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, part in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), part)  # of 1980: no clock in the file
+        archive.comment = _MARK + bytes(_HEX)
+    with file.getbuffer() as data:
+        data[-_HEX:] = sha256(data[:-_HEX]).hexdigest().encode()
+    return file.getvalue()
+
+
+def from_bytes(data: bytes) -> Artifact:
+    """What `to_bytes` made.
+
+    Raises
+    ------
+    ArtifactError
+        If it is no artifact, one of another version, or if a byte differs; if its parts do not fit
+        each other.
+    """
+    view = memoryview(data)
+    if bytes(view[-_HEX - len(_MARK) : -_HEX]) != _MARK:
+        raise ArtifactError("this is no artifact, or it is cut off")
+    if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
+        raise ArtifactError("this artifact is damaged: its checksum differs")
+    try:
+        return _read(data)
+    except _UNREADABLE as error:
+        # The checksum is right: somebody else made it, or another version.
+        raise ArtifactError(f"this artifact cannot be read: {error}") from None
+    except MemoryError as error:
+        raise ArtifactError(f"this artifact needs more memory than there is: {error}") from None
+
+
+def _read(data: bytes) -> Artifact:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
+            raise ArtifactError("this artifact is compressed; parts are stored as they are")
+        file = msgspec.json.decode(archive.read(_MANIFEST), type=_File)
+        if file.format != VERSION:
+            raise ArtifactError(f"this artifact has format {file.format}; {VERSION} can be read")
+        manifest = msgspec.json.decode(file.manifest, type=Manifest)
+        config: HardwareConfig | None = None
+        if _CONFIG in names:
+            config = parse_config(archive.read(_CONFIG), _CONFIG)
+        kernels = {
+            name.removeprefix(_CODE): ObjectCode.from_bytes(archive.read(name))
+            for name in names
+            if name.startswith(_CODE)
+        }
+        streams = {
+            name.removeprefix(_STREAMS): StreamCode.from_bytes(archive.read(name))
+            for name in names
+            if name.startswith(_STREAMS)
+        }
+        content = np.frombuffer(archive.read(_CONSTANTS), np.uint8)
+        memory = aligned_copy(content)
+        return Artifact(manifest, config, kernels, _unpacked(manifest, memory), streams)
+
+
+def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:
+    """Where each constant begins, in the order of the tensors, and the size of all."""
+    offsets, end = {}, 0
+    for each in manifest.tensors:
+        if isinstance(each.place, Constant):
+            offsets[each.name] = end
+            end += aligned_size(each.bytes)
+    return offsets, end
+
+
+def _packed(artifact: Artifact) -> memoryview:
+    offsets, size = _offsets(artifact.manifest)
+    memory = np.zeros(size, np.uint8)
+    for name, offset in offsets.items():
+        array = np.ascontiguousarray(artifact.constants[name]).reshape(-1).view(np.uint8)
+        memory[offset : offset + array.size] = array
+    return memory.data
+
+
+def _unpacked(manifest: Manifest, memory: NDArray[np.uint8]) -> Mapping[str, NDArray[Any]]:
+    offsets, size = _offsets(manifest)
+    if size != memory.size:
+        raise ArtifactError(f"its constants have {memory.size} bytes, and {size} are told")
+    return {
+        each.name: memory[offsets[each.name] :][: each.bytes].view(each.dtype).reshape(each.shape)
+        for each in manifest.tensors
+        if isinstance(each.place, Constant)
+    }

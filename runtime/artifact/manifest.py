@@ -1,0 +1,196 @@
+"""What an artifact says of itself, apart from code and weights.
+
+    manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes
+    tensor     = name, shape, dtype, place, [scale]
+    scale      = step, zero
+    place      = input | output | constant | arena(offset)
+    port       = name, tensor                                   of an input or a result
+    step       = kernel(name, function, inputs, outputs, operators, macs)
+               | stream(name, stream, inputs, outputs, operators, macs)
+    provenance = model, digest, tools, options, seed
+
+Places and steps are unions that are told apart by a tag, so that a device with another kind of step
+adds one.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from msgspec import Struct, field
+
+__all__ = [
+    "Arena",
+    "Constant",
+    "Input",
+    "KernelCall",
+    "Manifest",
+    "Output",
+    "Place",
+    "Port",
+    "Provenance",
+    "Scale",
+    "Step",
+    "StreamCall",
+    "Tensor",
+]
+
+
+class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
+    """The caller brings it."""
+
+
+class Output(Struct, frozen=True, tag="output", forbid_unknown_fields=True):
+    """A new array in each run, which the caller gets."""
+
+
+class Constant(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
+    """The artifact holds it."""
+
+
+class Arena(Struct, frozen=True, tag="arena", forbid_unknown_fields=True):
+    """In memory that tensors share; `offset` is in bytes."""
+
+    offset: int
+
+
+Place: TypeAlias = Input | Output | Constant | Arena
+
+
+class Scale(Struct, frozen=True, forbid_unknown_fields=True):
+    """What integers stand for: the real number is (integer - zero) * step."""
+
+    step: float
+    zero: int = 0
+
+
+class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A dense, row-major array.
+
+    Attributes
+    ----------
+    dtype
+        NumPy's name, as `float32`.
+    scale
+        Of a quantised tensor, where it is known. For people: steps have it in their constants.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    place: Place
+    scale: Scale | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+    @property
+    def bytes(self) -> int:
+        """Of all elements."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
+    """A call of native code.
+
+    Attributes
+    ----------
+    name
+        What the graph calls its result.
+    function
+        Name of the code in the artifact.
+    inputs, outputs
+        Names of tensors, in the order of the code's inputs and outputs.
+    operators
+        Of the graph, that the code computes.
+    macs
+        Useful multiply-accumulates: of the operators, without what rounding up to tiles adds.
+    """
+
+    name: str
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    operators: tuple[str, ...]
+    macs: int
+
+
+class StreamCall(Struct, frozen=True, tag="stream", forbid_unknown_fields=True):
+    """A run of an instruction stream on the accelerator.
+
+    Attributes
+    ----------
+    name
+        What the graph calls its result.
+    stream
+        Name of the stream in the artifact.
+    inputs, outputs
+        Names of tensors, in the order of the stream's inputs and outputs.
+    operators, macs
+        As `KernelCall`, of all its layers.
+    """
+
+    name: str
+    stream: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    operators: tuple[str, ...]
+    macs: int
+
+
+Step: TypeAlias = KernelCall | StreamCall
+
+
+class Port(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a caller gives or gets: the model's name for it, and the tensor behind it."""
+
+    name: str
+    tensor: str
+
+
+class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where an artifact comes from.
+
+    Attributes
+    ----------
+    model
+        As it was named: a file or a built-in model.
+    digest
+        SHA-256 of the model's file, or None where there is none.
+    tools
+        Names and versions of what compiled it.
+    options
+        What was asked for.
+    seed
+        Of what was drawn at random, as the weights of a built-in model; None where nothing was.
+    """
+
+    model: str
+    digest: str | None = None
+    tools: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str | int | float | bool | None] = field(default_factory=dict)
+    seed: int | None = None
+
+
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A compiled network.
+
+    Attributes
+    ----------
+    inputs, results
+        In the model's order. A tensor may be several results.
+    steps
+        In the order in which they run.
+    arena_bytes
+        Of the memory that tensors share.
+    """
+
+    name: str
+    provenance: Provenance
+    tensors: tuple[Tensor, ...]
+    inputs: tuple[Port, ...]
+    results: tuple[Port, ...]
+    steps: tuple[Step, ...]
+    arena_bytes: int

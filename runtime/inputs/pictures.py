@@ -1,0 +1,71 @@
+"""Pictures as inputs of networks."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.artifact import Tensor
+from runtime.errors import InputError
+
+__all__ = ["SUFFIXES", "Pixels", "read_picture"]
+
+SUFFIXES = (".png", ".jpg", ".jpeg")
+_MARGIN = 256 / 224
+"""The shorter side of the resized picture, in sides of what is cut out of its middle."""
+_MEAN = np.array([0.485, 0.456, 0.406])
+_DEVIATION = np.array([0.229, 0.224, 0.225])
+_MODES = {1: "L", 3: "RGB"}
+"""Pillow's names, by channels."""
+
+
+class Pixels(Enum):
+    """What becomes of the values of pixels, which are 0..1."""
+
+    IMAGENET = "imagenet"
+    """Less the mean and by the deviation of ImageNet's pictures, as torchvision's models expect."""
+    UNIT = "unit"
+    """They stay."""
+
+
+def read_picture(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
+    """A picture, resized and cut to the tensor's height and width, as torchvision prepares them.
+
+    Raises
+    ------
+    InputError
+        No picture; a tensor that is not float32[1, 1 or 3, H, W]; ImageNet's pixels in grey.
+    """
+    from PIL import Image, UnidentifiedImageError  # here: arrays need no Pillow
+
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[1] not in _MODES:
+        raise InputError(f"{path}: input {tensor.name} is {tensor}: a picture is [1, 1 or 3, H, W]")
+    if tensor.dtype != "float32":
+        raise InputError(f"{path}: input {tensor.name} is {tensor}: a picture is float32")
+    _, channels, height, width = tensor.shape
+    try:
+        with Image.open(path) as opened:
+            picture = opened.convert(_MODES[channels])
+    except UnidentifiedImageError:
+        raise InputError(f"{path} is no picture that can be read") from None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: {reason}") from None
+    scale = max(height / picture.height, width / picture.width) * _MARGIN
+    size = (max(width, round(picture.width * scale)), max(height, round(picture.height * scale)))
+    left, top = (size[0] - width) // 2, (size[1] - height) // 2
+    resized = picture.resize(size, Image.Resampling.BILINEAR)
+    cut = resized.crop((left, top, left + width, top + height))
+    values = np.asarray(cut, np.float64).reshape(height, width, channels) / 255
+    if pixels is Pixels.IMAGENET:
+        if channels == 1:
+            raise InputError(
+                f"{path}: input {tensor.name} has one channel, and ImageNet's pixels have three: "
+                f"{Pixels.UNIT.value} pixels are meant"
+            )
+        values = (values - _MEAN) / _DEVIATION
+    return np.ascontiguousarray(values.transpose(2, 0, 1)[np.newaxis], np.float32)

@@ -1,0 +1,35 @@
+"""Inputs where nobody has any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.artifact import Tensor
+
+__all__ = ["random_inputs"]
+
+_BYTE_BITS = 8
+
+
+def random_inputs(tensors: Sequence[Tensor], seed: int) -> dict[str, NDArray[Any]]:
+    """An array for each tensor, always the same for a seed.
+
+    Floats are normal, around 0 with variance 1; bytes are any; wider integers, which may count or
+    be indices, are 0 or 1.
+    """
+    generator = np.random.default_rng(seed)
+    return {each.name: _drawn(generator, each) for each in tensors}
+
+
+def _drawn(generator: np.random.Generator, tensor: Tensor) -> NDArray[Any]:
+    dtype = np.dtype(tensor.dtype)
+    if dtype.kind == "f":
+        return generator.standard_normal(tensor.shape).astype(dtype)
+    if dtype.kind in "iu" and dtype.itemsize * 8 == _BYTE_BITS:
+        limits = np.iinfo(dtype)
+        return generator.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
+    return generator.integers(0, 2, tensor.shape).astype(dtype)

@@ -1,0 +1,42 @@
+"""Arrays where vectors like them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.native import ALIGNMENT
+
+__all__ = ["aligned_copy", "aligned_empty", "aligned_size"]
+
+
+def aligned_size(size: int) -> int:
+    """`size` bytes up to a multiple of `ALIGNMENT`."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def aligned_empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
+    """A new array that begins at a multiple of `ALIGNMENT` bytes.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory for it.
+    """
+    kind = np.dtype(dtype)
+    size = prod(shape) * kind.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.__array_interface__["data"][0] % ALIGNMENT
+    return memory[start : start + size].view(kind).reshape(tuple(shape))
+
+
+def aligned_copy(array: NDArray[Any]) -> NDArray[Any]:
+    """The same values in such an array, dense and read-only."""
+    copy = aligned_empty(array.shape, array.dtype.name)
+    copy[...] = array
+    copy.flags.writeable = False
+    return copy

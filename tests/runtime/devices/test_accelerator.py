@@ -1,0 +1,77 @@
+"""The accelerator as a device, and what it tells of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtime.artifact import Artifact
+from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.errors import RunError
+from runtime.executor import Executor
+from runtime.layers import Cause
+from sim.engines import make_engine
+from sim.timing import parse_memory
+from tests.support.accelerator_operators import machine
+from tests.support.offloaded import both, image, run_on
+from tests.support.quantised_graphs import residual_net
+
+SMALL = machine("small8")
+
+
+@pytest.fixture(scope="module")
+def shared() -> Artifact:
+    _, found = both(residual_net(), SMALL)
+    return found
+
+
+def test_layers_sum_to_the_whole(shared: Artifact) -> None:
+    run = run_on(shared, "rtl", image((1, 3, 16, 16)))
+    (told,) = (each.run for each in run.profile.steps if each.run is not None)
+    assert told.result.cycles == run.profile.cycles
+    assert sum(each.cycles or 0 for each in told.layers) == told.result.cycles
+    assert [each.layer.name for each in told.layers][:2] == ["c1_blocks", "pool_blocks"]
+    for each in told.layers:
+        assert each.cycles == sum(each.causes.values())
+        assert min(each.causes.values()) >= 0
+        assert (each.utilization is None) == (each.layer.macs == 0)
+        assert (each.causes[Cause.GEMM] > 0) == (each.layer.macs > 0)
+        assert each.loaded > 0
+        assert each.stored > 0
+    work = told.result.work
+    assert sum(each.stored for each in told.layers) == work.stored
+    assert sum(each.loaded for each in told.layers) == sum(work.loaded.values())
+
+
+def test_an_engine_without_time(shared: Artifact) -> None:
+    run = run_on(shared, "functional", image((1, 3, 16, 16)))
+    assert run.profile.cycles is None
+    (told,) = (each.run for each in run.profile.steps if each.run is not None)
+    assert all(each.cycles is None and not each.causes for each in told.layers)
+
+
+def test_runs_do_not_see_each_other(shared: Artifact) -> None:
+    engine = make_engine("functional", SMALL, parse_memory("fast"))
+    executor = Executor(shared, [AcceleratorDevice(engine), CpuDevice(1)])
+    first, second = (image((1, 3, 16, 16), seed) for seed in (1, 2))
+    wanted = executor.run({"x": first}).outputs["out"]
+    executor.run({"x": second})
+    np.testing.assert_array_equal(executor.run({"x": first}).outputs["out"], wanted)
+
+
+def test_another_machine_is_refused(shared: Artifact) -> None:
+    other = make_engine("functional", machine("tiny"), parse_memory("fast"))
+    with pytest.raises(RunError, match=r"^net was compiled for small8, and this is tiny: it has l"):
+        Executor(shared, [AcceleratorDevice(other), CpuDevice(1)])
+    renamed = replace(SMALL, name="another")
+    Executor(
+        shared,
+        [AcceleratorDevice(make_engine("functional", renamed, parse_memory("fast"))), CpuDevice(1)],
+    )
+
+
+def test_without_an_accelerator(shared: Artifact) -> None:
+    with pytest.raises(RunError, match="no device can run out_acc_bytes; there are: cpu"):
+        Executor(shared, [CpuDevice(1)])

@@ -1,0 +1,37 @@
+"""The CPU as a device: what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.artifact import Artifact
+from runtime.devices import CpuDevice
+from runtime.errors import NativeCodeError
+from runtime.executor import Executor
+from tests.support.artifacts import compiled
+
+
+def made_for(**changes: Any) -> Artifact:
+    """The network's artifact with one kernel of another machine."""
+    artifact = compiled()
+    kernels = {**artifact.kernels, "dense": replace(artifact.kernels["dense"], **changes)}
+    return replace(artifact, kernels=kernels)
+
+
+def test_code_for_a_processor_with_more() -> None:
+    other = made_for(features=(*compiled().kernels["dense"].features, "avx2048"))
+    with pytest.raises(NativeCodeError, match="dense needs avx2048, which this processor lacks"):
+        Executor(other, [CpuDevice(1)])
+
+
+def test_code_for_another_machine() -> None:
+    with pytest.raises(NativeCodeError, match="dense was compiled for riscv64-unknown-linux; this"):
+        Executor(made_for(triple="riscv64-unknown-linux"), [CpuDevice(1)])
+
+
+def test_threads() -> None:
+    with pytest.raises(NativeCodeError, match="not 0"):
+        CpuDevice(0)

@@ -1,0 +1,151 @@
+"""Inputs from files: arrays by order and by name, batches of samples, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runtime.artifact import Input, Tensor
+from runtime.errors import InputError
+from runtime.inputs import random_inputs, read_inputs, read_samples
+
+A = Tensor("a", (2, 3), "float32", Input())
+B = Tensor("b", (1,), "int32", Input())
+
+
+def saved(folder: Path, **arrays: NDArray[Any]) -> list[Path]:
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    return [folder / f"{name}.npy" for name in arrays]
+
+
+def test_files_are_the_inputs_in_order(tmp_path: Path) -> None:
+    one, other = np.ones((2, 3), np.float32), np.zeros(1, np.int32)
+    found = read_inputs(saved(tmp_path, first=one, second=other), [A, B])
+    np.testing.assert_array_equal(found["a"], one)
+    np.testing.assert_array_equal(found["b"], other)
+
+
+def test_an_archive_names_its_own(tmp_path: Path) -> None:
+    one = np.ones((2, 3), np.float32)
+    np.savez(tmp_path / "b.npz", b=np.array([7], np.int32))
+    (first,) = saved(tmp_path, first=one)
+    for paths in ([tmp_path / "b.npz", first], [first, tmp_path / "b.npz"]):
+        found = read_inputs(paths, [A, B])
+        assert found["b"] == [7]
+        np.testing.assert_array_equal(found["a"], one)
+
+
+def test_too_many(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", a=np.zeros(1))
+    paths = saved(tmp_path, x=np.zeros(1), y=np.zeros(1))
+    with pytest.raises(InputError, match=r"y\.npy: there is a file for each input already: a"):
+        read_inputs(paths, [A])
+    with pytest.raises(InputError, match=r"a\.npz: input a is given twice"):
+        read_inputs([paths[0], tmp_path / "a.npz"], [A])
+
+
+def objects(path: Path) -> None:
+    np.save(path, np.array([object()], object), allow_pickle=True)
+
+
+def single(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, np.zeros(2))
+
+
+def cut(path: Path) -> None:
+    np.save(path, np.zeros(100))
+    path.write_bytes(path.read_bytes()[:300])
+
+
+def archive(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, a=np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "message"),
+    [
+        ("x.npy", objects, "cannot be read: .*allow_pickle"),
+        ("x.npy", cut, "cannot be read"),
+        ("x.npy", archive, "cannot be read: it holds several arrays"),
+        ("x.npy", lambda path: path.write_bytes(b"PK\x03\x04junk"), "cannot be read"),
+        ("x.npz", single, "holds a single array"),
+        ("x.npz", lambda path: path.write_bytes(b""), "cannot be read"),
+        ("x.npy", lambda path: path.mkdir(), "Is a directory"),
+        ("x.npy", lambda path: None, "No such file or directory"),
+        ("x.txt", lambda path: None, r"files that end in \.npy, \.npz, \.png, \.jpg, \.jpeg"),
+    ],
+)
+def test_files_that_are_none(
+    tmp_path: Path, name: str, make: Callable[[Path], object], message: str
+) -> None:
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=message) as error:
+        read_inputs([tmp_path / name], [A])
+    assert "\n" not in str(error.value)
+    assert name in str(error.value)
+
+
+def test_samples_one_after_the_other(tmp_path: Path) -> None:
+    a = np.arange(18, dtype=np.float32).reshape(6, 3)
+    np.savez(tmp_path / "all.npz", a=a, b=np.arange(3, dtype=np.int32))
+    samples = [*read_samples(tmp_path / "all.npz", [A, B])]
+    assert len(samples) == 3
+    for number, each in enumerate(samples):
+        np.testing.assert_array_equal(each["a"], a[2 * number : 2 * number + 2])
+        np.testing.assert_array_equal(each["b"], [number])
+
+
+def test_samples_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no sample")
+    saved(tmp_path, two=np.full((2, 3), 2.0), one=np.ones((4, 3)))
+    samples = [*read_samples(tmp_path, [A])]
+    assert [each["a"][0, 0] for each in samples] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": np.zeros((2, 3))}, "input b is missing"),
+        ({"a": np.zeros((3, 3)), "b": np.zeros(1)}, r"input a is float32\[2, 3\], or several"),
+        ({"a": np.zeros((2, 4)), "b": np.zeros(1)}, r"not float64\[2, 4\]"),
+        ({"a": np.zeros((4, 3)), "b": np.zeros(1)}, "different numbers of batches"),
+        ({"a": np.zeros(()), "b": np.zeros(1)}, r"not float64\[\]"),
+    ],
+)
+def test_samples_that_do_not_fit(
+    tmp_path: Path, arrays: dict[str, NDArray[Any]], message: str
+) -> None:
+    np.savez(tmp_path / "all.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=message):
+        list(read_samples(tmp_path / "all.npz", [A, B]))
+
+
+def test_a_folder_without_samples(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no file in it ends in \.npy"):
+        list(read_samples(tmp_path, [A]))
+
+
+def test_random_inputs_are_the_seeds() -> None:
+    tensors = [
+        A,
+        B,
+        Tensor("c", (50,), "uint8", Input()),
+        Tensor("d", (50,), "bool", Input()),
+        Tensor("e", (50,), "int64", Input()),
+    ]
+    one, same, other = (random_inputs(tensors, seed) for seed in (0, 0, 1))
+    for each in tensors:
+        assert one[each.name].shape == each.shape
+        assert one[each.name].dtype == each.dtype
+        np.testing.assert_array_equal(one[each.name], same[each.name])
+    assert (one["a"] != other["a"]).all()
+    assert one["c"].max() > 200
+    assert set(one["e"]) == {0, 1}

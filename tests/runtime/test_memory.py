@@ -1,0 +1,35 @@
+"""Arrays where vectors like them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runtime.memory import aligned_copy, aligned_empty, aligned_size
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (5, 7), (1000, 1000)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "int64"])
+def test_new_ones(shape: tuple[int, ...], dtype: str) -> None:
+    found = [aligned_empty(shape, dtype) for _ in range(3)]
+    for number, each in enumerate(found):
+        assert each.shape == shape
+        assert each.dtype == dtype
+        assert each.size == 0 or each.__array_interface__["data"][0] % 64 == 0
+        assert each.flags.c_contiguous
+        each[...] = number % 2
+    for number, each in enumerate(found):
+        assert (each == number % 2).all()
+
+
+def test_copies() -> None:
+    array = np.arange(12, dtype=np.int16).reshape(3, 4).T
+    copy = aligned_copy(array)
+    np.testing.assert_array_equal(copy, array)
+    assert copy.flags.c_contiguous
+    assert not copy.flags.writeable
+    assert not np.shares_memory(copy, array)
+
+
+def test_sizes() -> None:
+    assert [aligned_size(each) for each in (0, 1, 64, 65)] == [0, 64, 64, 128]

@@ -1,0 +1,36 @@
+"""Small ONNX models in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+__all__ = ["convolution"]
+
+
+def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
+    """A file with a convolution, what makes classes of it, and a seed of its own."""
+    generator = np.random.default_rng(7)
+    weights = {
+        "w": generator.standard_normal((6, 3, 3, 3)).astype(np.float32),
+        "b": generator.standard_normal(6).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["g"]),
+        helper.make_node("Flatten", ["g"], ["out:0"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "convolution",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("out:0", TensorProto.FLOAT, [shape[0], 6])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
