@@ -1,0 +1,1 @@
+"""Kernels for the accelerator: from a graph's operators to instruction streams."""

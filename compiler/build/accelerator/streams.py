@@ -1,0 +1,119 @@
+"""Calls of offloaded kernels, one after the other, as one instruction stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.build.accelerator.operator import Lowered, Lowering
+from compiler.build.accelerator.reading import operand_types, operands
+from compiler.graph.memory import Tenant, plan_memory
+from compiler.graph.nodes import Call
+from compiler.graph.types import TensorType
+from compiler.lower.accelerator import Stream, compile_stream
+from compiler.lower.accelerator.places import grain
+from runtime.artifact.stream import Layer, Resident, StreamCode
+
+__all__ = ["Offloaded", "stream_code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offloaded:
+    """A call of an offloaded kernel, and the name and type of its result."""
+
+    name: str
+    call: Call
+    type: TensorType
+
+
+def stream_code(
+    name: str, calls: Sequence[Offloaded], results: Sequence[str], lowering: Lowering
+) -> StreamCode:
+    """The calls as one stream: without a barrier between them, in memory that they share.
+
+    Parameters
+    ----------
+    calls
+        Each after those whose results it takes.
+    results
+        Of these, what others want.
+
+    Raises
+    ------
+    CompilerError
+        A call that the accelerator cannot do: `Offload` asks before.
+    """
+    lowered = [lowering.lower(each.name, each.call) for each in calls]
+    operators = [low.operator(each.call) for low, each in zip(lowered, calls, strict=True)]
+    placed = _placed(calls, results, lowering)
+    stream = compile_stream(operators, lowering.target, placed)
+    values = {low.name_of(each): value for low in lowered for each, value in low.values.items()}
+    types = {each.name: each.type for each in calls}
+    inputs = {
+        name: type_
+        for each in calls
+        for name, type_ in operand_types(each.call).items()
+        if name not in types
+    }
+    numbers = {each.name: number for number, each in enumerate(calls)}
+    origins = stream.origins
+    return StreamCode(
+        name=name,
+        program=stream.program.data,
+        image=stream.image(values),
+        inputs=tuple(_resident(stream, each, type_) for each, type_ in inputs.items()),
+        outputs=tuple(_resident(stream, each, types[each]) for each in results),
+        layers=tuple(_layer(stream, low, each) for low, each in zip(lowered, calls, strict=True)),
+        layer_of=np.array(
+            [-1 if each is None else numbers[each.operator] for each in origins], np.int32
+        ),
+        places=tuple("" if each is None else _place(each.stage, each.turns) for each in origins),
+    )
+
+
+def _placed(
+    calls: Sequence[Offloaded], results: Sequence[str], lowering: Lowering
+) -> dict[str, int]:
+    """Addresses of what calls give each other: what is not needed any more makes room."""
+    size = grain(lowering.target.config)
+    last = {each.name: number for number, each in enumerate(calls)}
+    for number, each in enumerate(calls):
+        for tensor in operands(each.call).values():
+            if tensor in last:
+                last[tensor] = number
+    last |= dict.fromkeys(results, len(calls))
+    tenants = [
+        Tenant(each.name, _bytes(each.type), number, last[each.name])
+        for number, each in enumerate(calls)
+    ]
+    plan = plan_memory(tenants, size)
+    return {each.name: at for each, at in zip(tenants, plan.offsets, strict=True)}
+
+
+def _bytes(type_: TensorType) -> int:
+    return int(np.prod(type_.static_shape("a packed tensor"), dtype=np.int64))
+
+
+def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
+    """A tensor's place; its shape is the graph's."""
+    place = stream.tensors[name]
+    return Resident(name, place.address, type_.static_shape(name), place.buffer.dtype.numpy.name)
+
+
+def _layer(stream: Stream, low: Lowered, offloaded: Offloaded) -> Layer:
+    tensors = {*low.operator(offloaded.call).tensors.values()}
+    least = sum(stream.tensors[each].size for each in tensors)
+    return Layer(_told(low.name), low.operators, low.macs, least)
+
+
+def _told(name: str) -> str:
+    """A value's name without what quantisation and blocks have added to it."""
+    for suffix in ("_blocks", "_bytes", "_int8", "_acc"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def _place(stage: str, turns: Sequence[tuple[str, int]]) -> str:
+    return " ".join((stage, *(f"{name}={value}" for name, value in turns)))

@@ -1,0 +1,149 @@
+"""From a graph to an artifact for the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.build.accelerator.operator import Lowering
+from compiler.build.program import Network, network_of
+from compiler.build.store import Report, Store
+from compiler.codegen import CpuTarget
+from compiler.errors import BuildError
+from compiler.graph.lifetimes import lifetimes
+from compiler.graph.memory import plan_memory
+from compiler.graph.native import run_native
+from compiler.graph.nodes import Function
+from compiler.graph.passes import BindSymbols, Pass, cpu_passes, transform
+from compiler.graph.passes.offload import StreamsOnCpu, offload_passes
+from runtime.artifact import (
+    Arena,
+    Artifact,
+    Input,
+    Manifest,
+    Output,
+    Port,
+    Provenance,
+    Scale,
+    Tensor,
+)
+from runtime.native import ALIGNMENT
+
+__all__ = ["build"]
+
+
+def build(
+    function: Function,
+    target: CpuTarget,
+    provenance: Provenance,
+    *,
+    name: str | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    scales: Mapping[str, Scale] | None = None,
+    lowering: Lowering | None = None,
+    fallback: bool = False,
+    report: Report | None = None,
+) -> Artifact:
+    """Compile a function for a CPU, and for an accelerator beside it.
+
+    Parameters
+    ----------
+    name
+        What the network is called; by default as the function.
+    inputs, outputs
+        What its parameters and results are called, in order; by default as in the graph.
+    sizes
+        Numbers for its symbols.
+    lowering
+        For the accelerator: it does what it can. Without, the CPU does everything.
+    fallback
+        The CPU does what the accelerator would, with tensors of the same names and layouts: for
+        comparison.
+    scales
+        Of quantised values, by name, for the artifact to tell.
+
+    Raises
+    ------
+    GraphError
+        If the function is not legal, or has other symbols.
+    BuildError
+        If it cannot be laid out beforehand (`network_of`), or `inputs` or `outputs` are too
+        many or too few.
+    CodegenError
+        If a kernel cannot be compiled.
+    """
+    tell = report or (lambda _: None)
+    tell("simplifying")
+    passes: list[Pass] = [BindSymbols(tuple(sorted(sizes.items())))] if sizes else []
+    if lowering is None:
+        passes += cpu_passes(run_native)
+    else:
+        passes += offload_passes(run_native, lowering.target.config, lowering.accepts)
+        passes += [StreamsOnCpu()] if fallback else []
+    function = transform(function, passes)
+    network = network_of(function)
+    params = [each.name for each in function.params]
+    inputs = params if inputs is None else inputs
+    _same_number(function, "takes", inputs, params)
+    outputs = _result_names(network) if outputs is None else outputs
+    _same_number(function, "gives", outputs, network.results)
+    made = Store(target, network.types, tell, lowering)
+    steps = tuple(made.step(each) for each in network.invocations)
+    results = tuple(
+        Port(name, made.tensor_of(each))
+        for name, each in zip(outputs, network.results, strict=True)
+    )
+    places, arena_bytes = _places(function, network)
+    tensors = tuple(
+        Tensor(
+            name,
+            type_.static_shape(name),
+            type_.dtype.numpy.name,
+            places[name],
+            (scales or {}).get(name),
+        )
+        for name, type_ in network.types.items()
+    )
+    manifest = Manifest(
+        name=name or function.name,
+        provenance=provenance,
+        tensors=(*tensors, *made.held()),
+        inputs=tuple(map(Port, inputs, params)),
+        results=results,
+        steps=steps,
+        arena_bytes=arena_bytes,
+    )
+    config = lowering.target.config if lowering is not None and made.streams else None
+    return Artifact(manifest, config, made.kernels, made.constants, made.streams)
+
+
+def _result_names(network: Network) -> list[str]:
+    """As in the graph; those that come twice with a number."""
+    given = [
+        each if isinstance(each, str) else f"output_{at}" for at, each in enumerate(network.results)
+    ]
+    return [each if given.count(each) == 1 else f"{each}_{at}" for at, each in enumerate(given)]
+
+
+def _same_number(
+    function: Function, verb: str, named: Sequence[str], tensors: Sequence[object]
+) -> None:
+    if len(named) != len(tensors):
+        raise BuildError(
+            f"function {function.name} {verb} {len(tensors)} tensors, and {len(named)} are named: "
+            f"{', '.join(named)}"
+        )
+
+
+def _places(function: Function, network: Network) -> tuple[dict[str, Arena | Input | Output], int]:
+    """Where each tensor lies, and the bytes of the arena."""
+    results = {each for each in network.results if isinstance(each, str)}
+    places: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
+    tenants = [each for each in lifetimes(function) if each.name not in results]
+    plan = plan_memory(tenants, ALIGNMENT)
+    for name in network.types:
+        places.setdefault(name, Output())
+    for tenant, offset in zip(tenants, plan.offsets, strict=True):
+        places[tenant.name] = Arena(offset)
+    return places, plan.size

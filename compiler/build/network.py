@@ -1,0 +1,181 @@
+"""From an ONNX model to an artifact, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from numpy.typing import NDArray
+from onnx import ModelProto
+
+from compiler.build.accelerator.operator import Lowering
+from compiler.build.build import build
+from compiler.codegen import CpuTarget
+from compiler.errors import BuildError
+from compiler.frontends.onnx import Imported, import_model
+from compiler.graph.nodes import Function
+from compiler.graph.passes import BindSymbols, transform
+from compiler.graph.types import TensorType, symbols_of
+from compiler.quantise.calibrate import synthetic
+from compiler.quantise.network import Quantised, quantise_network
+from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.runner import NativeRunner
+from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
+
+__all__ = ["CompileOptions", "Prepared", "Samples", "compile_network", "prepare_network"]
+
+Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
+"""From the network's inputs to values for them, many times."""
+_TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """How a network is compiled.
+
+    Attributes
+    ----------
+    quantise
+        None: it stays in float32.
+    samples
+        What it is calibrated with; without, noise of `seed`.
+    seed
+        Of noise.
+    """
+
+    quantise: Mode | None = Mode.MULTIPLIER
+    samples: Samples | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A network, quantised if that was asked for, and what its artifacts say of themselves."""
+
+    function: Function
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    scales: Mapping[str, Scale]
+    provenance: Provenance
+
+    def build(
+        self,
+        target: CpuTarget,
+        lowering: Lowering | None = None,
+        report: Callable[[str], None] | None = None,
+        *,
+        fallback: bool = False,
+    ) -> Artifact:
+        """The artifact; parameters and errors are those of `build`."""
+        return build(
+            self.function,
+            target,
+            self.provenance,
+            name=self.provenance.model,
+            inputs=self.inputs,
+            outputs=self.outputs,
+            scales=self.scales,
+            lowering=lowering,
+            fallback=fallback,
+            report=report,
+        )
+
+
+def compile_network(
+    model: ModelProto,
+    provenance: Provenance,
+    options: CompileOptions,
+    target: CpuTarget,
+    lowering: Lowering | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Artifact:
+    """Import, quantise and build; `provenance` gets the tools and the options.
+
+    A batch that the model leaves open is 1.
+
+    Parameters
+    ----------
+    lowering
+        For the accelerator: it does what it can. Without, the CPU does everything.
+
+    Raises
+    ------
+    CompilerError
+        What the model has that is not supported, or cannot be quantised or compiled.
+    """
+    return prepare_network(model, provenance, options, report).build(target, lowering, report)
+
+
+def prepare_network(
+    model: ModelProto,
+    provenance: Provenance,
+    options: CompileOptions,
+    report: Callable[[str], None] | None = None,
+) -> Prepared:
+    """Import and quantise: what can be built for several machines. Raises as `compile_network`."""
+    tell = report or (lambda _: None)
+    tell("importing")
+    imported = import_model(model)
+    function = _with_batch_one(imported)
+    scales: dict[str, Scale] = {}
+    if options.quantise is not None:
+        tell("calibrating")
+        quantised = _quantised(function, imported, options, options.quantise)
+        function = quantised.function
+        scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
+    mode = "none" if options.quantise is None else options.quantise.value
+    return Prepared(function, imported.inputs, imported.outputs, scales, _told(provenance, mode))
+
+
+def _told(provenance: Provenance, mode: str) -> Provenance:
+    """With the tools, and how the network was quantised."""
+    tools = {}
+    for name in _TOOLS:
+        try:
+            tools[name] = version(name)
+        except PackageNotFoundError:
+            continue  # a working copy that was never installed
+    return Provenance(
+        provenance.model,
+        provenance.digest,
+        tools,
+        {**provenance.options, "quantise": mode},
+        provenance.seed,
+    )
+
+
+def _with_batch_one(imported: Imported) -> Function:
+    """Numbers for symbols: those that are batches only."""
+    function = imported.function
+    symbols: set[str] = set()
+    for name, each in zip(imported.inputs, function.params, strict=True):
+        assert isinstance(each.type, TensorType), "imported as such"
+        inner = symbols_of(replace(each.type, shape=each.type.shape[1:]))
+        if inner:
+            raise BuildError(
+                f"input {name} is {each.type}, and {', '.join(sorted(inner))} could be any "
+                "number: only the first extent, a batch, may be left open, and is 1 then"
+            )
+        symbols |= symbols_of(each.type)
+    if not symbols:
+        return function
+    return transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])
+
+
+def _quantised(
+    function: Function, imported: Imported, options: CompileOptions, mode: Mode
+) -> Quantised:
+    if options.samples is None:
+        samples: Iterable[Any] = synthetic(function, seed=options.seed)
+    else:
+        tensors = []
+        for name, param in zip(imported.inputs, function.params, strict=True):
+            assert isinstance(param.type, TensorType), "imported as such"
+            shape, dtype = param.type.static_shape(name), param.type.dtype.numpy.name
+            tensors.append(Tensor(name, shape, dtype, Input()))
+        samples = (
+            [each[name] for name in imported.inputs] for each in options.samples(tuple(tensors))
+        )
+    return quantise_network(function, samples, NativeRunner(), QuantiseOptions(mode=mode))

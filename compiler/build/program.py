@@ -1,0 +1,140 @@
+"""The program of a network: its calls in order, and the tensors that they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias
+
+from compiler.errors import BuildError
+from compiler.graph.constant import Constant
+from compiler.graph.infer import infer
+from compiler.graph.nodes import (
+    Atom,
+    Call,
+    Function,
+    FunctionKind,
+    If,
+    Let,
+    Tuple,
+    TupleGet,
+)
+from compiler.graph.types import TensorType, TupleType, Type
+
+__all__ = ["Invocation", "Network", "Operand", "network_of"]
+
+Operand: TypeAlias = str | Constant
+"""A tensor by name, or its value."""
+_Value: TypeAlias = "Operand | tuple[_Value, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A call of a kernel, or of a stream.
+
+    Attributes
+    ----------
+    name
+        What the graph calls its result.
+    outputs
+        A tensor for each that the kernel gives: called so too, or `name.0`, `name.1` and so on.
+    """
+
+    name: str
+    kernel: Function
+    operands: tuple[Operand, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A function without tuples.
+
+    Attributes
+    ----------
+    types
+        Of all tensors that have a name.
+    results
+        What the function gives, a tensor each.
+    """
+
+    invocations: tuple[Invocation, ...]
+    types: Mapping[str, TensorType]
+    results: tuple[Operand, ...]
+
+
+def network_of(function: Function) -> Network:
+    """The calls of a function of kernels.
+
+    Raises
+    ------
+    BuildError
+        What cannot be laid out beforehand: what is decided when it runs, functions that are no
+        kernels, operators outside of kernels, parameters that are tuples.
+    """
+    return _Walk(function).found()
+
+
+@dataclass
+class _Walk:
+    function: Function
+    invocations: list[Invocation] = field(default_factory=list)
+    types: dict[str, TensorType] = field(default_factory=dict)
+    values: dict[str, _Value] = field(default_factory=dict)
+
+    def found(self) -> Network:
+        for each in self.function.params:
+            if not isinstance(each.type, TensorType):
+                self._fail(f"parameter {each.name} is {each.type}: tensors only")
+            self._tensor(each.name, each.type)
+            self.values[each.name] = each.name
+        inferred = infer(self.function)
+        for let in self.function.body.lets:
+            self.values[let.name] = self._value(let, inferred[let.name])
+        results = tuple(_flat(self._atom(self.function.body.result)))
+        return Network(tuple(self.invocations), self.types, results)
+
+    def _atom(self, atom: Atom) -> _Value:
+        return atom if isinstance(atom, Constant) else self.values[atom.name]
+
+    def _value(self, let: Let, type_: Type) -> _Value:
+        match let.value:
+            case Call(
+                callee=Function(kind=FunctionKind.KERNEL | FunctionKind.STREAM) as kernel, args=args
+            ):
+                value = self._made(let.name, type_)
+                operands = tuple(each for arg in args for each in _flat(self._atom(arg)))
+                outputs = tuple(each for each in _flat(value) if isinstance(each, str))
+                self.invocations.append(Invocation(let.name, kernel, operands, outputs))
+                return value
+            case Call(callee=callee):
+                self._fail(f"{let.name} calls {callee.name}, which is no kernel and no stream")
+            case Tuple(items=items):
+                return tuple(self._atom(each) for each in items)
+            case TupleGet(operand=operand, index=index):
+                whole = self.values[operand.name]
+                assert isinstance(whole, tuple), "verified"
+                return whole[index]
+            case If():
+                self._fail(f"{let.name} is decided when it runs: a plan in advance has no branches")
+
+    def _made(self, name: str, type_: Type) -> _Value:
+        if isinstance(type_, TupleType):
+            return tuple(self._made(f"{name}.{at}", each) for at, each in enumerate(type_.items))
+        self._tensor(name, type_)
+        return name
+
+    def _tensor(self, name: str, type_: TensorType) -> None:
+        type_.static_shape(f"{self.function.name}: {name}")
+        self.types[name] = type_
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise BuildError(f"function {self.function.name}: {reason}")
+
+
+def _flat(value: _Value) -> Iterator[Operand]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _flat(each)
+    else:
+        yield value

@@ -1,0 +1,76 @@
+"""Whole networks on the accelerator give what they give on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.graph import Var
+from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
+from runtime.devices import CpuDevice
+from runtime.executor import Executor
+from tests.support.accelerator_operators import machine
+from tests.support.offloaded import both, image, run_on
+from tests.support.quantised_graphs import Net, residual_net
+
+
+@pytest.mark.parametrize(
+    ("config", "engine", "threads"),
+    [("small8", "functional", 2), ("batch2", "functional", 1), ("tall", "functional", 2)],
+)
+def test_a_residual_network(config: str, engine: str, threads: int) -> None:
+    alone, shared = both(residual_net(), machine(config), threads)
+    x = image((1, 3, 16, 16))
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x}).outputs["out"]
+    found = run_on(from_bytes(to_bytes(shared)), engine, x)
+    np.testing.assert_array_equal(found.outputs["out"], wanted)
+
+
+def test_on_rtl_with_hiding_and_without() -> None:
+    x = image((1, 3, 16, 16), seed=3)
+    cycles = []
+    for threads in (1, 2):
+        alone, shared = both(residual_net(seed=4), machine("small8"), threads)
+        kinds = [type(each) for each in shared.manifest.steps]
+        assert kinds.count(StreamCall) == 1
+        assert kinds[0] is kinds[-1] is KernelCall
+        found = run_on(shared, "rtl", x)
+        wanted = Executor(alone, [CpuDevice(1)]).run({"x": x}).outputs["out"]
+        np.testing.assert_array_equal(found.outputs["out"], wanted)
+        cycles.append(found.profile.cycles)
+    without, with_hiding = cycles
+    assert without is not None
+    assert with_hiding is not None
+    assert with_hiding < without
+
+
+def test_several_streams_and_results() -> None:
+    """The CPU takes the larger of two convolutions, and the accelerator goes on from there."""
+    net = Net(seed=5)
+    x = net.quantise("x8", Var("x"))
+    a, b = net.conv("a", x, (4, 4)), net.conv("b", x, (4, 4), 1, 1, 0)
+    both_of_them = net.call("both", "maximum", a, b)
+    y = net.conv("c", both_of_them, (4, 8), 3, 2)
+    function = net.function((1, 4, 6, 6), net.logits("out", net.mean("mean", y, 9), 8, 3))
+    alone, shared = both(function, machine("small8"))
+    assert len(shared.streams) == 2
+    x_value = image((1, 4, 6, 6))
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x_value}).outputs["out"]
+    np.testing.assert_array_equal(run_on(shared, "functional", x_value).outputs["out"], wanted)
+
+
+def test_memory_is_shared_between_layers() -> None:
+    """Eight layers of the same size take little more memory than three: weights."""
+
+    def size(layers: int) -> int:
+        net = Net()
+        y = net.quantise("x8", Var("x"))
+        for number in range(layers):
+            y = net.conv(f"c{number}", y, (8, 8), 1, 1, 0)
+        out = net.logits("out", net.mean("mean", y, 64 * 64), 8, 3)
+        _, shared = both(net.function((1, 8, 64, 64), out), machine("small8"))
+        (stream,) = shared.streams.values()
+        return stream.image.size
+
+    image_bytes = 64 * 64 * 8
+    assert size(8) - size(3) < 4 * image_bytes

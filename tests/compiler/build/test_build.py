@@ -1,0 +1,190 @@
+"""From graphs to artifacts that give what the graphs give."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from compiler.build import build
+from compiler.codegen import CpuTarget
+from compiler.errors import BuildError, GraphError
+from compiler.graph import Constant, Function
+from compiler.graph.evaluate import Given, evaluate
+from compiler.graph.native import run_native
+from compiler.graph.nodes import If
+from compiler.graph.types import symbols_of
+from compiler.graph.visit import all_lets
+from runtime.artifact import Arena, Artifact, Provenance, to_bytes
+from runtime.devices import CpuDevice
+from runtime.executor import Executor
+from tests.support.artifacts import compiled, network
+from tests.support.graphs import graph, graphs, inputs, same_values
+
+HOST = CpuTarget.host(threads=1)
+
+
+def built(function: Function, **options: Any) -> Artifact:
+    return build(function, HOST, Provenance("test"), **options)
+
+
+def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifact:
+    """The artifact, which gives what the graph gives."""
+    artifact = built(function, **options)
+    given = inputs(function)
+    wanted = evaluate(function, given, run_native)
+    arrays = {
+        param.name: np.asarray(each) for param, each in zip(function.params, given, strict=True)
+    }
+    run = Executor(artifact, [CpuDevice(1)]).run(arrays)
+    flat = flattened(wanted)
+    assert len(flat) == len(run.outputs)
+    for one, other in zip(flat, run.outputs.values(), strict=True):
+        same_values(one, other, tolerance)
+    return artifact
+
+
+def flattened(value: Given) -> list[Any]:
+    if not isinstance(value, tuple):
+        return [value]
+    return [array for each in value for array in flattened(each)]
+
+
+def test_the_network_of_the_other_tests() -> None:
+    agrees(network(), 1e-5)
+
+
+def test_the_same_graph_gives_the_same_bytes() -> None:
+    artifact = compiled()
+    again = build(network(), HOST, artifact.manifest.provenance)
+    assert to_bytes(again) == to_bytes(artifact)
+
+
+@settings(max_examples=12, deadline=None)
+@given(function=graphs(steps=4))
+def test_random_graphs(function: Function) -> None:
+    decided = any(isinstance(let.value, If) for let in all_lets(function.body))
+    symbols = {name for each in function.params for name in symbols_of(each.type)}
+    sizes = dict.fromkeys(sorted(symbols), 2)
+    with suppress(BuildError) if decided else nullcontext():
+        agrees(function, 1e-5, sizes=sizes)
+
+
+def test_memory_is_shared() -> None:
+    artifact = agrees(
+        graph("""
+func @f(x: float32[64]):
+  a = softmax(x)
+  b = softmax(a)
+  c = softmax(b)
+  d = softmax(c)
+  return d
+""")
+    )
+    places = [each.place for each in artifact.manifest.tensors]
+    assert places.count(Arena(0)) == 2
+    assert artifact.manifest.arena_bytes == 2 * 256
+
+
+def test_layers_of_one_shape_share_code_and_equal_weights_a_place() -> None:
+    weight = Constant(np.eye(4, dtype=np.float32))
+    text = """
+func @f(x: float32[1, 4]):
+  a = dense(x, W)
+  b = dense(a, V)
+  c = dense(b, W)
+  return c
+"""
+    numbers = ", ".join(map(str, weight.array.reshape(-1)))
+    others = ", ".join(map(str, 2 * weight.array.reshape(-1)))
+    text = text.replace("W", f"float32[4, 4]({numbers})").replace("V", f"float32[4, 4]({others})")
+    artifact = agrees(graph(text))
+    assert [*artifact.kernels] == ["dense"]
+    assert len(artifact.constants) == 2
+    first, second, third = (each.inputs[1] for each in artifact.manifest.steps)
+    assert first == third != second
+
+
+def test_weights_that_are_given_when_it_runs() -> None:
+    agrees(
+        graph("""
+func @f(x: float32[1, 3, 5, 5], w: float32[4, 3, 3, 3]):
+  a = conv2d(x, w)
+  b = relu(a)
+  return b
+"""),
+        1e-5,
+    )
+
+
+def test_a_layer_with_known_weights_and_one_without() -> None:
+    """The same kernel, and two programs."""
+    artifact = agrees(
+        graph("""
+func @f(x: float32[1, 2], w: float32[2, 2]):
+  a = dense(x, w)
+  b = dense(a, float32[2, 2](1.0, 2.0, 3.0, 4.0))
+  return b
+"""),
+        1e-5,
+    )
+    assert [*artifact.kernels] == ["dense", "dense_packed"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "func @f(x: float32[2]):\n  return x\n",
+        "func @f(x: float32[2]):\n  r = (x, x)\n  return r\n",
+        "func @f(x: float32[2]):\n  return float32[2](1.0, 2.0)\n",
+        "func @f(x: float32[2]):\n  a = relu(x)\n  r = (a, a, x)\n  return r\n",
+        "func @f(x: float32[0, 3]):\n  a = relu(x)\n  return a\n",
+        "func @f(x: float32[4]):\n  a = split(x, sizes=[1, 3])\n  b = a[1]\n"
+        "  c = relu(b)\n  r = (c, a)\n  return r\n",
+    ],
+)
+def test_results_of_any_kind(program: str) -> None:
+    agrees(graph(program))
+
+
+def test_a_batch_that_is_chosen() -> None:
+    program = "func @f(x: float32[N, 3]):\n  a = softmax(x)\n  return a\n"
+    artifact = agrees(graph(program), sizes={"N": 2})
+    assert artifact.manifest.tensors[0].shape == (2, 3)
+    with pytest.raises(GraphError, match="symbolic"):
+        built(graph(program))
+    with pytest.raises(GraphError, match="no symbol M"):
+        built(graph(program), sizes={"M": 2})
+
+
+def test_names_of_results() -> None:
+    program = "func @f(x: float32[2]):\n  a = relu(x)\n  r = (a, x)\n  return r\n"
+    artifact = built(graph(program), name="net", inputs=["in:0"], outputs=["first", "second"])
+    assert artifact.manifest.name == "net"
+    run = Executor(artifact, [CpuDevice(1)]).run({"in:0": np.array([-1, 1], np.float32)})
+    assert run.outputs["first"].tolist() == [0, 1]
+    assert [each.name for each in artifact.manifest.results] == ["first", "second"]
+    with pytest.raises(BuildError, match="gives 2 tensors, and 1 are named: first"):
+        built(graph(program), outputs=["first"])
+    with pytest.raises(BuildError, match="takes 1 tensors, and 2 are named: x, y"):
+        built(graph(program), inputs=["x", "y"])
+
+
+def test_what_is_being_done() -> None:
+    told: list[str] = []
+    built(network(), report=told.append)
+    assert told[0] == "simplifying"
+    assert "compiling conv2d_relu" in told
+
+
+def test_code_for_a_lesser_processor() -> None:
+    lesser = HOST.without("avx512f", "avx2", "avx")
+    artifact = build(network(), lesser, Provenance("test"))
+    assert all("avx2" not in each.features for each in artifact.kernels.values())
+    given = inputs(network())
+    run = Executor(artifact, [CpuDevice(1)]).run({"x": given[0], "s": given[1]})  # type: ignore[dict-item]
+    wanted = flattened(evaluate(network(), given, run_native))
+    same_values(run.outputs["f"], wanted[0], 1e-5)

@@ -1,0 +1,100 @@
+"""Programs of kernels: which weights are packed, and what is computed then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.build.kernels import CpuKernel, cpu_kernel, weight_of
+from compiler.codegen import CpuTarget, compile_function
+from compiler.graph import Function
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import run_native
+from compiler.operators.cpu.simd import Simd
+from tests.support.graphs import graph, inputs
+
+HOST = CpuTarget.host(threads=1)
+SIMD = Simd.of(HOST.features)
+
+CONV = """
+kernel @k(x: float32[1, 3, 9, 9], w: float32[5, 3, 3, 3], b: float32[5], y: float32[1, 5, 4, 4]):
+  c = conv2d(x, w, b, strides=[2, 2])
+  s = add(y, c)
+  r = relu(s)
+  return r
+"""
+DENSE = """
+kernel @k(x: float32[2, 7], w: float32[5, 7]):
+  c = dense(x, w)
+  r = tanh(c)
+  return r
+"""
+INTEGERS = """
+kernel @k(x: int8[1, 6, 5, 5], w: int8[20, 6, 3, 3], b: int32[20]):
+  c = conv2d(x, w, b, padding=[1, 1, 1, 1])
+  return c
+"""
+JOINED = """
+kernel @k(x: float32[1, 3, 5, 5], w: float32[4, 3, 3, 3]):
+  c = conv2d(x, w)
+  s = reduce_max(c, axes=[1], keepdims=False)
+  return s
+"""
+DEPTHWISE = """
+kernel @k(x: float32[1, 3, 5, 5], w: float32[3, 1, 3, 3]):
+  c = conv2d(x, w, groups=3)
+  return c
+"""
+
+
+def runs(kernel: Function, *, pack: bool) -> CpuKernel:
+    """The kernel's program, which gives what the kernel gives."""
+    found = cpu_kernel(kernel, SIMD, pack=pack)
+    given = inputs(kernel, seed=3)
+    arrays = []
+    for number in found.operands:
+        array = given[number]
+        assert not isinstance(array, tuple)
+        if number in found.packing:
+            (array,) = compile_function(found.packing[number], HOST)(array)
+        arrays.append(array)
+    (result,) = compile_function(found.program, HOST)(*arrays)
+    wanted = evaluate(kernel, given, run_native)
+    assert not isinstance(wanted, tuple)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+    return found
+
+
+@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
+def test_packed_weights(program: str) -> None:
+    kernel = graph(program)
+    assert weight_of(kernel) == 1
+    found = runs(kernel, pack=True)
+    assert [*found.packing] == [1]
+    assert found.packing[1].outputs[0] in found.program.inputs
+    assert sorted(found.operands) == [*range(len(kernel.params))]
+    plain = runs(kernel, pack=False)
+    assert not plain.packing
+    assert plain.macs == found.macs
+
+
+def test_what_it_says_of_itself() -> None:
+    found = cpu_kernel(graph(CONV), SIMD, pack=True)
+    assert found.operators == ("conv2d", "add", "relu")
+    assert found.macs == 5 * 4 * 4 * 3 * 3 * 3
+    assert found.program.name == "k"
+
+
+@pytest.mark.parametrize("program", [JOINED, DEPTHWISE])
+def test_where_packing_does_not_help(program: str) -> None:
+    assert not runs(graph(program), pack=True).packing
+
+
+def test_weights_that_are_used_elsewhere() -> None:
+    kernel = graph("""
+kernel @k(x: float32[3, 3]):
+  c = dense(x, x)
+  return c
+""")
+    assert weight_of(kernel) is None
+    assert weight_of(graph("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")) is None

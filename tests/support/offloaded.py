@@ -1,0 +1,53 @@
+"""Quantised networks compiled for an accelerator and for the CPU alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.build import build
+from compiler.build.accelerator.operator import Lowering
+from compiler.codegen import CpuTarget
+from compiler.graph import Function
+from compiler.operators.accelerator.machine_cost import MachineCost
+from compiler.target import AcceleratorTarget
+from hw.config import HardwareConfig
+from runtime.artifact import Artifact, Provenance
+from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.executor import Executor, Run
+from sim.engines import make_engine
+from sim.timing import parse_memory
+
+__all__ = ["both", "image", "lowering", "run_on"]
+
+
+def lowering(config: HardwareConfig, threads: int = 2) -> Lowering:
+    """For a machine with quick memory."""
+    return Lowering(AcceleratorTarget.of(config), MachineCost(config), threads)
+
+
+def both(function: Function, config: HardwareConfig, threads: int = 2) -> tuple[Artifact, Artifact]:
+    """For the CPU alone, and with the accelerator."""
+    cpu, told = CpuTarget.host(threads=1), Provenance("test")
+    return build(function, cpu, told), build(
+        function, cpu, told, lowering=lowering(config, threads)
+    )
+
+
+def image(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.float32]:
+    """Something to look at."""
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def run_on(artifact: Artifact, engine: str, *inputs: NDArray[Any]) -> Run:
+    """One run of the artifact, the accelerator being that engine."""
+    assert artifact.config is not None, "compiled for one"
+    machine = make_engine(engine, artifact.config, parse_memory("fast"))
+    try:
+        executor = Executor(artifact, [AcceleratorDevice(machine), CpuDevice(1)])
+        names = [each.name for each in executor.inputs]
+        return executor.run(dict(zip(names, inputs, strict=True)))
+    finally:
+        machine.close()
