@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +10,12 @@ from pathlib import Path
 import typer
 
 from hw.errors import HardwareError
+from hw.files import check_destination, replacing
 from hw.isa import Program
-from scripts.files import check_destination, replacing, write_atomically
 from sim.engine import Engine
 from sim.errors import EngineError, SimulationError
 from sim.result import Result
-from sim.trace import timeline
+from sim.trace import write_timeline
 
 __all__ = ["Traces", "choose_traces"]
 
@@ -53,7 +52,7 @@ class Traces:
     def write_timeline(self, result: Result, program: Program) -> None:
         """Write the timeline, if it is wanted."""
         if self.timeline is not None:
-            write_atomically(self.timeline, json.dumps(timeline(result, program)))
+            write_timeline(self.timeline, result, program)
 
 
 def choose_traces(trace: Path | None, waveform: Path | None) -> Traces:

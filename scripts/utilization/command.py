@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,6 +24,7 @@ from scripts.progress import show_activity
 from scripts.report import errors_in_one_line, print_json
 from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
+from scripts.utilization.plot import Plot
 from scripts.utilization.rows import total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
@@ -49,6 +51,15 @@ def command(
             "(default: C2 to C11).",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            readable=False,
+            help="Draw the utilisation as bars (.svg or .png).",
+        ),
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -64,13 +75,20 @@ def command(
     """
     with errors_in_one_line(debug):
         layers = distinct(layer or RESNET18)
+        picture = None if plot is None else Plot(plot)
+        if picture is not None:
+            picture.check()
         machine = load_config(config)
         simulator = make_engine(engine, machine, parse_memory(memory))
         try:
+            if picture is not None:
+                picture.check_engine(simulator)
             with show_activity("utilization", quiet=as_json) as report:
                 rows = list(measure(simulator, layers, seed, report))
         finally:
             simulator.close()
+        if picture is not None:
+            picture.write(rows)
         if as_json:
             layers_json = [row.times.as_json() for row in rows]
             print_json({"layers": layers_json, "total": total(rows).as_json()})

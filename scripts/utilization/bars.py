@@ -1,0 +1,95 @@
+"""The rows as bars: for each convolution one without latency hiding and one with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from io import BytesIO, StringIO
+from typing import Any
+
+import altair as alt
+
+from scripts.utilization.rows import Row, Times, total
+
+__all__ = ["chart", "draw"]
+
+_WAYS = ("without latency hiding", "with latency hiding")
+# Light and dark, so that they differ in grey too; Okabe and Ito's blue.
+_COLOURS = ("#B4BEC9", "#0072B2")
+_INK = "#24292F"
+_BAR = 20
+"""Pixels of a bar: room for its percentage."""
+_SHORT = 6
+"""Names of so many letters have room beside each other."""
+_SHARPNESS = 3
+"""Pixels of a PNG for each of ours."""
+
+
+def draw(rows: Sequence[Row], kind: str) -> bytes:
+    """The picture, `kind` svg or png."""
+    drawn = chart(rows)
+    if kind == "svg":
+        text = StringIO()
+        drawn.save(text, format="svg")
+        return text.getvalue().encode()
+    pixels = BytesIO()
+    drawn.save(pixels, format="png", scale_factor=_SHARPNESS)
+    return pixels.getvalue()
+
+
+def chart(rows: Sequence[Row]) -> alt.LayerChart:
+    """Utilisation of each, and of all together. Rows are of an engine with time."""
+    times = [*(row.times for row in rows), total(rows)]
+    values = [value for number, each in enumerate(times) for value in _values(number, each)]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X("place:O", axis=_axis([each.name for each in times])),
+        xOffset=alt.XOffset("way:N", sort=_WAYS),
+        y=alt.Y(
+            "utilisation:Q",
+            axis=alt.Axis(format="%", title="utilisation", tickCount=5),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+    )
+    bars = base.mark_bar().encode(
+        color=alt.Color(
+            "way:N",
+            sort=_WAYS,
+            scale=alt.Scale(domain=_WAYS, range=_COLOURS),
+            legend=alt.Legend(orient="top", title=None),
+        )
+    )
+    labels = base.mark_text(dy=-5, fontSize=9, color=_INK).encode(
+        text=alt.Text("utilisation:Q", format=".0%")
+    )
+    drawn: alt.LayerChart = (
+        alt.layer(bars, labels)
+        .properties(width=alt.Step(_BAR, **{"for": "offset"}), height=220)
+        .configure_view(stroke=None)
+        .configure_axis(labelColor=_INK, titleColor=_INK, titleFontWeight="normal")
+        .configure_legend(labelColor=_INK)
+    )
+    return drawn
+
+
+def _values(number: int, times: Times) -> list[dict[str, Any]]:
+    shares = (times.utilization_without, times.utilization_with)
+    return [
+        {"place": number, "way": way, "utilisation": share}
+        for way, share in zip(_WAYS, shares, strict=True)
+    ]
+
+
+def _axis(names: list[str]) -> alt.Axis:
+    """Bars are told apart by their place, for a convolution may be called `total`, too."""
+    slanted = max(map(len, names)) > _SHORT
+    return alt.Axis(
+        title=None,
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelAngle=-40 if slanted else 0,
+        labelLimit=0,
+        labelFontWeight=alt.condition(
+            f"datum.value == {len(names) - 1}", alt.value("bold"), alt.value("normal")
+        ),
+        ticks=False,
+        domainColor=_INK,
+    )

@@ -1,0 +1,57 @@
+"""How busy the multipliers are, as a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hw.isa import Program
+from sim.trace.tracks import PROCESS, Slice, Track, number_of
+
+__all__ = ["WINDOWS", "busy_records"]
+
+WINDOWS = 1000
+"""So many averages, which is more than a screen has room for."""
+
+
+def busy_records(
+    slices: Iterable[Slice], program: Program, cycles: int
+) -> Iterator[dict[str, Any]]:
+    """The products of each window of time, in percent of what the array could do in it.
+
+    A GEMM's are taken to be spread evenly over its slice. Resets use no multiplier. Padding counts:
+    a layer's utilisation, which leaves it out, is less.
+    """
+    drawn = [each for each in slices if each.track is Track.GEMM]
+    columns = program.columns()
+    at = np.array([each.instruction for each in drawn], np.int64)
+    products = columns.iter_out * columns.iter_in * (columns.uop_end - columns.uop_bgn)
+    work = np.where(columns.reset_reg, 0, products)[at]
+    if not work.any():
+        return
+    start = np.array([each.start for each in drawn], np.float64)
+    end = np.array([each.end for each in drawn], np.float64)
+    # The rate changes where a slice starts or ends; its integral is the work done.
+    times = np.concatenate([start, end])
+    changes = np.concatenate([work / (end - start), -work / (end - start)])
+    order = np.argsort(times, kind="stable")
+    times, rates = times[order], np.cumsum(changes[order])
+    done = np.concatenate([[0.0], np.cumsum(rates[:-1] * np.diff(times))])
+    windows = min(WINDOWS, cycles)
+    edges = np.arange(windows + 1) * cycles // windows
+    shares = np.diff(np.interp(edges, times, done)) / np.diff(edges)
+    before = -1.0
+    for time, share in zip(edges.tolist(), [*shares.tolist(), 0.0], strict=True):
+        percent = round(100 * share, 1)
+        if percent != before:
+            yield {
+                "ph": "C",
+                "pid": PROCESS,
+                "tid": number_of(Track.GEMM),
+                "ts": time,
+                "name": "multipliers busy",
+                "args": {"%": percent},
+            }
+        before = percent

@@ -1,0 +1,72 @@
+"""Layers as slices of their own.
+
+Compute is what everything waits for in the end: a layer's cycles run from the previous layer's last
+completion in compute to its own, so that they fill the time from launch to done. Where instructions
+of two layers take turns, a layer has several slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hw.isa import Module
+from sim.result import Event, EventKind
+from sim.trace.labels import Labels
+from sim.trace.tracks import PROCESS, Track, cycle_of, number_of
+
+__all__ = ["Span", "layer_records", "layer_spans"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Cycles of one layer."""
+
+    layer: int
+    start: int
+    end: int
+
+
+def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Iterator[Span]:
+    """They follow one another from 0 to `cycles`, the end of the run; none without layers."""
+    if not labels.layers:
+        return
+    numbers = labels.layer_of.tolist()
+    layer, begin, now = 0, 0, 0
+    for event in events:
+        if event.module is not Module.COMPUTE or event.kind is not EventKind.END:
+            continue
+        own = numbers[event.instruction]
+        if own >= 0 and own != layer:
+            if now > begin:
+                yield Span(layer, begin, now)
+            layer, begin = own, now
+        now = max(now, cycle_of(event))
+    if cycles > begin:
+        yield Span(layer, begin, cycles)
+
+
+def layer_records(
+    events: tuple[Event, ...], labels: Labels, cycles: int, multipliers: int
+) -> Iterator[dict[str, Any]]:
+    """The slices, each with the figures of its whole layer."""
+    spans = list(layer_spans(events, labels, cycles))
+    totals = [0] * len(labels.layers)
+    for span in spans:
+        totals[span.layer] += span.end - span.start
+    for span in spans:
+        macs, total = labels.macs[span.layer], totals[span.layer]
+        args: dict[str, Any] = {"cycles": total, "multiply-accumulates": macs}
+        if macs:
+            args["utilisation"] = f"{macs / (total * multipliers):.1%}"
+        yield {
+            "ph": "X",
+            "pid": PROCESS,
+            "tid": number_of(Track.LAYERS),
+            "ts": span.start,
+            "dur": span.end - span.start,
+            "name": labels.layers[span.layer],
+            "cat": "layer",
+            "args": args,
+        }

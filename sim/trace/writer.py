@@ -1,0 +1,60 @@
+"""Timelines as files, written while they are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from hw.files import replacing
+from hw.isa import Program
+from sim.result import Result
+from sim.trace.labels import Labels
+from sim.trace.records import timeline
+
+__all__ = ["write_timeline"]
+
+_AT_ONCE = 4096
+"""Records that are turned into text together."""
+
+
+def write_timeline(
+    path: Path, result: Result, program: Program, labels: Labels | None = None
+) -> None:
+    """Write the timeline to `path` (JSON), which holds the old content or the new, whatever
+    happens.
+
+    Raises
+    ------
+    EngineError
+        As `timeline`.
+    OSError
+        The file cannot be written.
+    """
+    records = timeline(result, program, labels)
+    other = {
+        "engine": result.engine,
+        "config": program.config.name,
+        "cycles": result.cycles,
+        "unit": "1 us is 1 cycle",
+    }
+    with replacing(path) as draft:
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                # Records come first: there are readers that stop at a key that they do not know.
+                file.write('{"traceEvents":[\n')
+                for number, text in enumerate(_texts(records)):
+                    file.write(f",\n{text}" if number else text)
+                file.write(f'\n],"otherData":{json.dumps(other)}}}\n')
+        except OSError as error:
+            # A write that fails (the disk is full) does not say which file it was.
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _texts(records: Iterator[dict[str, Any]]) -> Iterator[str]:
+    # As UTF-8, for not every reader knows escapes of characters.
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    while some := list(islice(records, _AT_ONCE)):
+        yield encoder.encode(some)[1:-1]

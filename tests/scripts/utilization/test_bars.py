@@ -1,0 +1,64 @@
+"""The picture: a pair of bars for each convolution and one for all."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+from scripts.utilization.bars import chart, draw
+from scripts.utilization.layers import Layer
+from scripts.utilization.rows import Row, Times
+
+
+def row(name: str, without: int, hidden: int, count: int = 1) -> Row:
+    layer = Layer(name, 8, 8, 8, 8, 1, 1, 0, count)
+    return Row(layer, Times(name, count, 1000, 10, without, hidden))
+
+
+def values(rows: list[Row]) -> list[dict[str, Any]]:
+    found: list[list[dict[str, Any]]] = list(chart(rows).to_dict()["datasets"].values())
+    (only,) = found
+    return only
+
+
+def texts(rows: list[Row]) -> list[str | None]:
+    tree = ElementTree.fromstring(draw(rows, "svg").decode())
+    return [each.text for each in tree.iter() if each.tag.endswith("text")]
+
+
+def test_the_bars() -> None:
+    rows = [row("a", 400, 200), row("b", 250, 125, count=3)]
+    found = [(each["place"], each["way"].split()[0], each["utilisation"]) for each in values(rows)]
+    assert found == [
+        (0, "without", 0.25),
+        (0, "with", 0.5),
+        (1, "without", 0.4),
+        (1, "with", 0.8),
+        (2, "without", 4000 / 11500),
+        (2, "with", 4000 / 5750),
+    ]
+
+
+def test_names_and_percentages_are_in_the_picture() -> None:
+    written = texts([row("a", 400, 200), row("b", 250, 125, count=3)])
+    for wanted in ("a", "b", "total", "25%", "50%", "40%", "80%", "35%", "70%", "utilisation"):
+        assert wanted in written
+    assert {"without latency hiding", "with latency hiding"} <= set(written)
+
+
+def test_names_of_any_kind() -> None:
+    names = ['a.b["c"]', "<i>&", "total", "\\", "x" * 90, "größe"]
+    written = texts([row(name, 400, 200) for name in names])
+    assert [text for text in written if text in names] == [*names, "total"]
+
+
+def test_order_is_the_rows() -> None:
+    names = [f"C{number}" for number in range(12, 1, -1)]
+    written = texts([row(name, 400, 200) for name in names])
+    assert [text for text in written if text in names] == names
+
+
+def test_it_is_drawn_the_same_twice() -> None:
+    rows = [row("a", 400, 200)]
+    assert draw(rows, "svg") == draw(rows, "svg")
+    assert draw(rows, "png").startswith(b"\x89PNG")

@@ -1,0 +1,57 @@
+"""Tracks: one kind of work each, no two slices at once."""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from hw.isa import AluOp, Assembler, MemoryId, Module
+from sim.result import Event, EventKind
+from sim.trace.tracks import Track, number_of, place_slices, title_of
+from tests.support.timelines import story
+
+
+def test_each_kind_of_work_has_its_track() -> None:
+    asm = Assembler(HardwareConfig())
+    asm.load(MemoryId.INP, sram=0, dram=0, columns=1)
+    asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+    asm.load(MemoryId.ACC, sram=0, dram=0, columns=1)
+    asm.gemm(uops=(0, 1))
+    asm.gemm(uops=(0, 1), reset=True)
+    asm.alu(AluOp.MAX, uops=(0, 1), imm=0)
+    asm.store(sram=0, dram=0, columns=1)
+    asm.finish()
+    program = asm.build()
+    events: list[Event] = []
+    for at, number in enumerate(program.modules().tolist()):
+        for kind, cycle in ((EventKind.START, 2 * at), (EventKind.END, 2 * at + 1)):
+            events.append(Event(cycle, Module(number), at, kind))
+    assert [each.track for each in place_slices(tuple(events), program)] == [
+        Track.LOAD,
+        Track.COMPUTE_LOADS,
+        Track.COMPUTE_LOADS,
+        Track.GEMM,
+        Track.GEMM,
+        Track.ALU,
+        Track.STORE,
+        Track.FINISH,
+    ]
+
+
+def test_slices_at_once_are_on_tracks_of_their_own() -> None:
+    told = story()
+    stores = [
+        each for each in place_slices(told.result.events, told.program) if each.track is Track.STORE
+    ]
+    assert [title_of(each.number) for each in stores] == ["store", "store (2)"]
+
+
+def test_a_slice_has_a_width() -> None:
+    told = story()
+    (alu,) = [
+        each for each in place_slices(told.result.events, told.program) if each.track is Track.ALU
+    ]
+    assert (alu.start, alu.end) == (6, 7)
+
+
+def test_titles_differ() -> None:
+    titles = {title_of(number_of(track, lane)) for track in Track for lane in range(3)}
+    assert len(titles) == 3 * len(Track)

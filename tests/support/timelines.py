@@ -1,0 +1,62 @@
+"""A short run, told by hand, for what draws runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.isa import AluOp, Assembler, Module, Program, TokenQueue, work_of
+from sim.result import Event, EventKind, Result
+from sim.trace import Labels
+
+__all__ = ["Story", "story"]
+
+START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH
+TO_STORE = TokenQueue.COMPUTE_TO_STORE
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A run and its program."""
+
+    program: Program
+    result: Result
+    labels: Labels
+
+
+def story() -> Story:
+    """Two layers: a GEMM, an ALU and a STORE; a GEMM and a STORE that overlaps the first one."""
+    asm = Assembler(HardwareConfig())
+    asm.gemm(uops=(0, 2))
+    asm.alu(AluOp.ADD, uops=(0, 1), imm=1, signals=Module.STORE)
+    asm.store(sram=0, dram=0, columns=1, waits_for=Module.COMPUTE)
+    asm.gemm(uops=(0, 3))
+    asm.store(sram=0, dram=0, columns=1)
+    asm.finish()
+    program = asm.build()
+    compute, store = Module.COMPUTE, Module.STORE
+    events = (
+        Event(2, compute, 0, START),
+        Event(6, compute, 0, END),
+        Event(6, compute, 1, START),
+        Event(6, compute, 1, END),
+        Event(6, compute, 1, PUSH, TO_STORE),
+        Event(9, store, 2, POP, TO_STORE),
+        Event(9, store, 2, START),
+        Event(10, compute, 3, START),
+        Event(11, store, 4, START),
+        Event(14, compute, 3, END),
+        Event(15, store, 2, END),
+        Event(17, store, 4, END),
+        Event(18, compute, 5, START),
+        Event(19, compute, 5, END),
+    )
+    labels = Labels(
+        ("first", "second"),
+        (512, 700),
+        np.array([0, 0, 0, 1, 1, -1], np.int32),
+        ("multiply", "add y=3", "store", "multiply", "store", ""),
+    )
+    return Story(program, Result("rtl", 20, None, work_of(program), events, 0.1), labels)
