@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup demo test test-exhaustive test-mutants lint bench clean
+.PHONY: help setup demo matmul test test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -20,7 +20,12 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## run a 1024x1024x1024 matrix product on the RTL
+demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hiding, checked
+	@mkdir -p build/demo
+	@$(BIN)/tandem run resnet18 --engine rtl --check \
+		--report build/demo/resnet18.html --trace build/demo/resnet18.json
+
+matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
 	@$(BIN)/python -m scripts.demo
 
 test: $(STAMP)  ## run the tests (a few minutes on two cores)
@@ -47,7 +52,7 @@ $(RIVALS): $(STAMP)
 
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	@status=0; \
-	for what in isa functional rtl utilization throughput conv2d blur; do \
+	for what in isa functional rtl utilization throughput conv2d resnet18 blur; do \
 		echo "$$what"; $(BIN)/python -m scripts.bench.$$what || status=1; \
 	done; exit $$status
 

@@ -16,6 +16,8 @@ VERBS = {
     "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
     "sim": Verb("scripts.sim", "Run a raw program on a raw memory image."),
     "disasm": Verb("scripts.disasm", "Print a raw program as text."),
+    "compile": Verb("scripts.compile", "Compile a model to an artifact."),
+    "run": Verb("scripts.run.command", "Run a network end to end."),
     "utilization": Verb(
         "scripts.utilization.command", "Measure convolutions with and without latency hiding."
     ),

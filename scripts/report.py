@@ -13,7 +13,9 @@ import typer
 
 from compiler.errors import CompilerError
 from hw.errors import HardwareError
+from runtime.errors import RunError
 from scripts.errors import CommandError
+from scripts.interrupts import lasting_interrupts
 from sim.errors import SimulationError
 
 __all__ = ["FAILED", "INTERRUPTED", "errors_in_one_line", "print_json"]
@@ -31,7 +33,8 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     closed the pipe is no error of ours.
     """
     try:
-        yield
+        with lasting_interrupts():
+            yield
         # Now, while an output that cannot be written is still an error like others.
         if sys.stdout is not None:  # it is None where the caller closed it
             sys.stdout.flush()
@@ -39,7 +42,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED, debug)
-    except (HardwareError, SimulationError, CompilerError, CommandError) as error:
+    except (HardwareError, SimulationError, CompilerError, RunError, CommandError) as error:
         _fail(str(error), FAILED, debug)
     except OSError as error:
         _fail(_of_system(error), FAILED, debug)

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from hw.config_files import dump_config, load_config
+from hw.files import write_atomically
 from hw.header import c_header
 from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis.families import Family
 from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
-from scripts.files import write_atomically
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
 from scripts.report import errors_in_one_line, print_json
 from scripts.resources import (

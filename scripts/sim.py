@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from hw.config_files import load_config
+from hw.files import check_destination, write_atomically
 from hw.isa import Program
 from scripts.counters import counters, print_counters
-from scripts.files import check_destination, write_atomically
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,

@@ -57,6 +57,7 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[Resident, ...]
     layers: tuple[Layer, ...]
     places: tuple[str, ...]
+    contents: tuple[Resident, ...]
     sizes: tuple[int, int, int]
 
 
@@ -77,6 +78,9 @@ class StreamCode:
         For each instruction the number of its layer, -1 for those of none.
     places
         For each instruction where in its layer's schedule it comes from.
+    contents
+        What else lies in memory, for people: results of layers, `LAYER.weight` and other numbers of
+        a layer, micro-ops. Results share bytes at different times.
     """
 
     name: str
@@ -87,6 +91,7 @@ class StreamCode:
     layers: tuple[Layer, ...]
     layer_of: NDArray[np.int32]
     places: tuple[str, ...]
+    contents: tuple[Resident, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.program) // 16
@@ -124,6 +129,7 @@ class StreamCode:
                 self.outputs,
                 self.layers,
                 self.places,
+                self.contents,
                 (program, image, layers),
             )
         )
@@ -154,6 +160,7 @@ class StreamCode:
             header.layers,
             np.frombuffer(body[second:], "<i4").astype(np.int32),
             header.places,
+            header.contents,
         )
 
     def _fail(self, reason: str) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from scripts.utilization.rows import Row, Times, total
+from scripts.wide import wide_console
 
 __all__ = ["print_rows"]
-
-UNBOUNDED = 10_000
-"""Columns of a terminal that is wide enough for any table."""
 
 
 def print_rows(rows: Sequence[Row], engine: str, config: str, memory: str) -> None:
@@ -26,10 +23,7 @@ def print_rows(rows: Sequence[Row], engine: str, config: str, memory: str) -> No
         table.add_row(row.layer.name, str(row.layer), *_cells(row.times))
     whole = total(rows)
     table.add_row(whole.name, "", *_cells(whole), style="bold")
-    console = Console(highlight=False, markup=False)
-    # A number that is cut off cannot be read: a long name makes long lines.
-    unbounded = console.options.update(width=UNBOUNDED)
-    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console = wide_console(table)
     console.print(f"convolutions on {config}, engine {engine}, memory {memory}:")
     console.print("without latency hiding and with it (two virtual threads), on the same tiles")
     console.print()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from scripts.cli import app
+from scripts.cli import VERBS, app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -31,7 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_commands_of_the_tour(here: Path) -> None:
-    assert {command.split()[0] for command in COMMANDS} == {"rtl", "sim", "disasm", "utilization"}
+    assert {command.split()[0] for command in COMMANDS} == {*VERBS}
     for command in COMMANDS:
         if command.startswith("utilization"):
             continue  # Below.
@@ -77,7 +77,7 @@ def test_links_lead_somewhere() -> None:
 def test_paths_lead_somewhere() -> None:
     for document in ROOT.glob("*.md"):
         for path in re.findall(
-            r"`((?:hw|sim|compiler|scripts|tests|docs)/[\w/.]+)`", document.read_text()
+            r"`((?:hw|sim|runtime|compiler|scripts|tests|docs)/[\w/.]+)`", document.read_text()
         ):
             assert (ROOT / path).exists(), f"{document.name}: {path}"
 

@@ -69,6 +69,7 @@ def stream_code(
         layer_of=np.array(
             [-1 if each is None else numbers[each.operator] for each in origins], np.int32
         ),
+        contents=_contents(stream, {*inputs, *results}),
         places=tuple("" if each is None else _place(each.stage, each.turns) for each in origins),
     )
 
@@ -100,6 +101,21 @@ def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
     """A tensor's place; its shape is the graph's."""
     place = stream.tensors[name]
     return Resident(name, place.address, type_.static_shape(name), place.buffer.dtype.numpy.name)
+
+
+def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
+    """What lies in memory beside inputs and results."""
+    tensors = [
+        Resident(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
+        for name, at in stream.tensors.items()
+        if name not in known
+    ]
+    constants = [
+        Resident("micro-ops", address, (len(data),), "int8")
+        for address, data in stream.constants.items()
+        if any(data)
+    ]
+    return (*tensors, *constants)
 
 
 def _layer(stream: Stream, low: Lowered, offloaded: Offloaded) -> Layer:

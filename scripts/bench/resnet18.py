@@ -1,0 +1,86 @@
+"""ResNet-18 in float32 beside ONNX Runtime: `python -m scripts.bench.resnet18`.
+
+The same model, one image, one thread, in this process. What counts is the processor's time, in
+which waiting for other programs has no part: both take turns, and medians are compared. From ONNX
+to an artifact it is compiled before, and the memory of this process is looked at after that.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import process_time
+
+import numpy as np
+import onnxruntime
+from onnx import ModelProto
+
+from compiler.build.network import CompileOptions, compile_network
+from compiler.codegen import CpuTarget
+from compiler.models import built_in
+from runtime.artifact import Provenance
+from runtime.devices import CpuDevice
+from runtime.executor import Executor
+from runtime.inputs import random_inputs
+from scripts.bench.figures import Figure, print_figures
+
+__all__ = ["main", "measure"]
+
+MOST = 2.0
+"""Times ONNX Runtime's time."""
+MOST_SECONDS = 20.0
+MOST_MEBIBYTES = 2048.0
+ROUNDS = 15
+
+
+def measure(model: ModelProto) -> Iterator[Figure]:
+    """Compiling, and running."""
+    begun = process_time()
+    artifact = compile_network(
+        model, Provenance("resnet18"), CompileOptions(quantise=None), CpuTarget.host(1)
+    )
+    taken = process_time() - begun
+    yield Figure("ONNX to artifact", taken, "s", MOST_SECONDS, at_most=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield Figure("memory of this process", peak, "MiB", MOST_MEBIBYTES, at_most=True)
+
+    executor = Executor(artifact, [CpuDevice(threads=1)])
+    given = random_inputs(executor.inputs, seed=0)
+    rival = _rival(model)
+    (ours,) = executor.run(given).outputs.values()
+    (theirs,) = rival.run(None, given)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3 * float(np.abs(theirs).max()))
+    rounds = [
+        (_seconds(lambda: executor.run(given)), _seconds(lambda: rival.run(None, given)))
+        for _ in range(ROUNDS)
+    ]
+    one, other = (median(each) for each in zip(*rounds, strict=True))
+    yield Figure("an image", one * 1e3, "ms")
+    yield Figure("an image, ONNX Runtime", other * 1e3, "ms")
+    yield Figure("an image", one / other, "times ONNX Runtime's time", MOST, at_most=True)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    begun = process_time()
+    call()
+    return process_time() - begun
+
+
+def _rival(model: ModelProto) -> onnxruntime.InferenceSession:
+    """ONNX Runtime on one thread, with all of its optimisations."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def main() -> int:
+    """Print the report; 1 where a target is missed."""
+    return print_figures(measure(built_in("resnet18")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""`tandem compile`: from a model to an artifact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from hw.config_files import load_config
+from hw.files import check_destination
+from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
+from runtime.inputs import Pixels
+from scripts.options import (
+    DEFAULT_CONFIG,
+    DEFAULT_MEMORY,
+    ConfigOption,
+    DebugOption,
+    JsonOption,
+    MemoryOption,
+    SeedOption,
+)
+from scripts.progress import show_activity
+from scripts.report import errors_in_one_line, print_json
+from scripts.sources import (
+    Accelerator,
+    CalibrateOption,
+    DeviceName,
+    DeviceOption,
+    HidingOption,
+    ModelOptions,
+    PixelsOption,
+    QuantiseOption,
+    compile_source,
+)
+from sim.timing import parse_memory
+
+__all__ = ["command"]
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="An ONNX file, or resnet18, resnet34, resnet50, digits."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="ARTIFACT", readable=False, help="The file to write."
+        ),
+    ],
+    quantize: QuantiseOption = None,
+    calibrate: CalibrateOption = None,
+    pixels: PixelsOption = Pixels.IMAGENET,
+    config: ConfigOption = DEFAULT_CONFIG,
+    memory: MemoryOption = DEFAULT_MEMORY,
+    hiding: HidingOption = True,
+    device: DeviceOption = DeviceName.ACCELERATOR,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Compile a model to an artifact.
+
+    It holds instruction streams for the accelerator, native code for this machine's processor, and
+    weights, and runs where no compiler is installed.
+    """
+    with errors_in_one_line(debug):
+        begun = perf_counter()
+        check_destination(output)
+        options = ModelOptions(quantize, calibrate, pixels, seed)
+        with show_activity("compile", quiet=as_json) as report:
+            machine = Accelerator(load_config(config), parse_memory(memory), hiding)
+            chosen = machine if device is DeviceName.ACCELERATOR else None
+            artifact = compile_source(model, options, chosen, report)
+            if report is not None:
+                report("writing")
+            write_artifact(artifact, output)
+        seconds = perf_counter() - begun
+        if as_json:
+            told = {"artifact": str(output), "operators": _operators(artifact), "seconds": seconds}
+            print_json(told)
+        else:
+            typer.echo(_summary(artifact, output, seconds))
+
+
+def _operators(artifact: Artifact) -> list[dict[str, str]]:
+    found = []
+    for step in artifact.manifest.steps:
+        match step:
+            case KernelCall():
+                found.append((step.name, step.operators, "cpu"))
+            case StreamCall():
+                layers = artifact.streams[step.stream].layers
+                found += [(each.name, each.operators, "accelerator") for each in layers]
+    return [
+        {"name": name, "op": "+".join(operators), "device": device}
+        for name, operators, device in found
+    ]
+
+
+def _summary(artifact: Artifact, output: Path, seconds: float) -> str:
+    steps = artifact.manifest.steps
+    operators = sum(len(each.operators) for each in steps)
+    size = output.stat().st_size
+    return (
+        f"{output}: {operators} operators in {len(steps)} steps, {size:,} bytes, in {seconds:.1f} s"
+    )

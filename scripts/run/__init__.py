@@ -1,0 +1,1 @@
+"""`tandem run`: a network from its inputs to its outputs."""

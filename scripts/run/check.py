@@ -1,0 +1,92 @@
+"""`--check`: the accelerator's run against the CPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.artifact import Artifact, StreamCall
+from runtime.executor import Run
+
+__all__ = ["Comparison", "boundaries", "compare"]
+
+_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How far two runs agree, bit for bit.
+
+    Attributes
+    ----------
+    mismatches
+        Elements that differ, of all tensors that were compared.
+    largest
+        The largest difference.
+    first
+        The first tensor that differs, the place, and both values; empty if all are equal.
+    """
+
+    tensors: int
+    elements: int
+    mismatches: int
+    largest: float
+    first: str
+
+    @property
+    def equal(self) -> bool:
+        """Nothing differs."""
+        return not self.mismatches
+
+    def as_json(self) -> dict[str, object]:
+        """As the command's JSON has it."""
+        return {
+            "reference": "cpu",
+            "equal": self.equal,
+            "mismatches": self.mismatches,
+            "max_abs_diff": self.largest,
+            "first": self.first or None,
+        }
+
+
+def boundaries(artifact: Artifact) -> tuple[str, ...]:
+    """Tensors that go from one device to another: what streams take and give."""
+    found: dict[str, None] = {}
+    for step in artifact.manifest.steps:
+        if isinstance(step, StreamCall):
+            found |= dict.fromkeys((*step.inputs, *step.outputs))
+    return tuple(found)
+
+
+def compare(run: Run, reference: Run) -> Comparison:
+    """All that was watched, and the outputs."""
+    tensors = elements = mismatches = 0
+    largest, first = 0.0, ""
+    for name, found, wanted in _pairs(run, reference):
+        tensors += 1
+        elements += found.size
+        # Bits, so that a NaN equals itself.
+        wrong = np.argwhere(_bits(found) != _bits(wanted))
+        if not len(wrong):
+            continue
+        mismatches += len(wrong)
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+        largest = max(largest, float(np.nanmax(apart)))
+        at = tuple(map(int, wrong[0]))
+        first = first or f"{name}{list(at)} is {found[at]} and has to be {wanted[at]}"
+    return Comparison(tensors, elements, mismatches, largest, first)
+
+
+def _pairs(run: Run, reference: Run) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
+    for found, wanted in ((run.watched, reference.watched), (run.outputs, reference.outputs)):
+        for name in wanted:
+            yield name, found[name], wanted[name]
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    return array.view(f"u{array.itemsize}") if array.dtype.kind == "f" else array

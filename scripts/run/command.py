@@ -1,0 +1,168 @@
+"""`tandem run`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hw.config_files import load_config
+from runtime.executor import Progress
+from runtime.inputs import Pixels, random_inputs, read_inputs
+from runtime.inputs.network import inputs_of
+from scripts.errors import CommandError
+from scripts.options import (
+    DEFAULT_CONFIG,
+    DEFAULT_ENGINE,
+    DEFAULT_MEMORY,
+    DebugOption,
+    EngineOption,
+    JsonOption,
+    MemoryOption,
+    SeedOption,
+)
+from scripts.progress import show_activity
+from scripts.report import errors_in_one_line, print_json
+from scripts.run.check import boundaries, compare
+from scripts.run.machine import Machine, Report, open_network
+from scripts.run.outputs import check_archive, write_archive
+from scripts.run.pictures import Pictures
+from scripts.run.table import print_run
+from scripts.run.told import Told
+from scripts.sources import (
+    Accelerator,
+    CalibrateOption,
+    DeviceName,
+    DeviceOption,
+    HidingOption,
+    ModelOptions,
+    PixelsOption,
+    QuantiseOption,
+    ThreadsOption,
+)
+from sim.timing import parse_memory
+
+__all__ = ["command"]
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|ARTIFACT",
+            help="What `tandem compile` wrote or takes: an ONNX file, or resnet18, resnet34, "
+            "resnet50, digits.",
+        ),
+    ],
+    inputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            readable=False,
+            help="An input: .npy, .npz (by name), .png or .jpg; can be repeated, in the model's "
+            "order (default: seeded noise).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", readable=False, help="Write outputs (.npz)."),
+    ] = None,
+    device: DeviceOption = DeviceName.ACCELERATOR,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="NAME|FILE",
+            help="Hardware configuration, as of other verbs (default: pynq; an artifact's own).",
+        ),
+    ] = None,
+    engine: EngineOption = DEFAULT_ENGINE,
+    memory: MemoryOption = DEFAULT_MEMORY,
+    hiding: HidingOption = True,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Run the same network on the CPU, and compare every bit: fail if not."
+        ),
+    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            readable=False,
+            help="Write a page (.html) that shows where cycles went, with latency hiding and "
+            "without.",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", readable=False, help="Write a timeline (.json) for Perfetto."
+        ),
+    ] = None,
+    quantize: QuantiseOption = None,
+    calibrate: CalibrateOption = None,
+    pixels: PixelsOption = Pixels.IMAGENET,
+    threads: ThreadsOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Run a network end to end.
+
+    A model is compiled first, with the options of `tandem compile`; an artifact was compiled with
+    its own. The functional engine has no time: --engine rtl tells cycles.
+    """
+    with errors_in_one_line(debug):
+        check_archive(output)
+        on_cpu = device is DeviceName.CPU
+        pictures = Pictures(report, trace)
+        pictures.check(on_cpu, engine)
+        machine = Machine(engine, parse_memory(memory), threads)
+        accelerator = None
+        if not on_cpu:
+            hardware = load_config(config or DEFAULT_CONFIG)
+            accelerator = Accelerator(hardware, machine.memory, hiding)
+        options = ModelOptions(quantize, calibrate, pixels, seed)
+        with show_activity("run", quiet=as_json) as tell:
+            network = open_network(model, options, accelerator, tell)
+            artifact = network.artifact
+            if config is not None and network.prepared is None:
+                raise CommandError(
+                    f"--config is for models: {model} is an artifact, compiled already"
+                )
+            wanted = inputs_of(artifact)
+            given = read_inputs(inputs or [], wanted, pixels)
+            if not inputs:
+                given = random_inputs(wanted, seed)
+            watch = boundaries(artifact) if check else ()
+            run = machine.run(artifact, given, _steps(tell), watch)
+            comparison = None
+            if check:
+                reference = machine.run(network.on_cpu(tell), given, _steps(tell), watch)
+                comparison = compare(run, reference)
+            plain = None
+            if report is not None and hiding:
+                plain = machine.run(network.without_hiding(tell), given, _steps(tell))
+            pictures.write(network, machine, run, plain, comparison, memory)
+        if output is not None:
+            write_archive(output, run.outputs)
+        told = Told(network, machine, run, comparison, plain)
+        if as_json:
+            print_json(told.as_json())
+        else:
+            print_run(told)
+        if comparison is not None and not comparison.equal:
+            raise CommandError(
+                f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "
+                f"CPU's; the first: {comparison.first}"
+            )
+
+
+def _steps(report: Report | None) -> Progress | None:
+    if report is None:
+        return None
+    return lambda done, steps, name: report(f"{name} ({done + 1} of {steps})")

@@ -1,0 +1,120 @@
+"""Networks and the machines that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from compiler.build.network import Prepared
+from compiler.codegen import CpuTarget
+from hw.config import HardwareConfig
+from runtime.artifact import Artifact, is_artifact, read_artifact
+from runtime.devices import AcceleratorDevice, CpuDevice, Device
+from runtime.executor import Executor, Progress, Run
+from scripts.errors import CommandError
+from scripts.sources import Accelerator, ModelOptions, prepare_source
+from sim.engines import make_engine
+from sim.timing import MemoryModel
+
+__all__ = ["Machine", "Network", "Report", "open_network"]
+
+Report: TypeAlias = Callable[[str], None]
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What is run: compiled here, if it was a model.
+
+    Attributes
+    ----------
+    prepared, accelerator
+        What it was compiled from and for; None of an artifact that was read.
+    """
+
+    artifact: Artifact
+    prepared: Prepared | None = None
+    accelerator: Accelerator | None = None
+
+    @property
+    def model(self) -> str:
+        """As it was named."""
+        return self.artifact.manifest.provenance.model
+
+    def without_hiding(self, report: Report | None) -> Artifact:
+        """The same network with one virtual thread."""
+        prepared, machine = self._from_model("--report")
+        plain = Accelerator(machine.config, machine.memory, hiding=False)
+        return prepared.build(CpuTarget.host(), plain.lowering(), report)
+
+    def on_cpu(self, report: Report | None) -> Artifact:
+        """The same network, the CPU doing what the accelerator does."""
+        prepared, machine = self._from_model("--check")
+        return prepared.build(CpuTarget.host(), machine.lowering(), report, fallback=True)
+
+    def _from_model(self, option: str) -> tuple[Prepared, Accelerator]:
+        if self.prepared is None:
+            raise CommandError(f"{option} needs the model: {self.model} was compiled already")
+        if self.accelerator is None:
+            raise CommandError(f"{option} is for --device accelerator")
+        return self.prepared, self.accelerator
+
+
+def open_network(
+    model: str, options: ModelOptions, accelerator: Accelerator | None, report: Report | None
+) -> Network:
+    """The network of an artifact, or of a model, which is compiled.
+
+    Raises
+    ------
+    CommandError
+        Compile options with an artifact.
+    """
+    if is_artifact(Path(model)):
+        given = (("--quantize", options.quantise), ("--calibrate", options.calibrate))
+        for name, value in given:
+            if value is not None:
+                raise CommandError(
+                    f"{name} is for models: {model} is an artifact, compiled already"
+                )
+        return Network(read_artifact(Path(model)))
+    prepared = prepare_source(model, options, report)
+    lowering = None if accelerator is None else accelerator.lowering()
+    return Network(prepared.build(CpuTarget.host(), lowering, report), prepared, accelerator)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An engine with a memory, and a CPU beside it."""
+
+    engine: str
+    memory: MemoryModel
+    threads: int | None
+
+    def run(
+        self,
+        artifact: Artifact,
+        inputs: Arrays,
+        progress: Progress | None = None,
+        watch: Collection[str] = (),
+    ) -> Run:
+        """One run of an artifact."""
+        with self._devices(artifact.config) as devices:
+            return Executor(artifact, devices).run(inputs, progress, watch)
+
+    @contextmanager
+    def _devices(self, config: HardwareConfig | None) -> Iterator[list[Device]]:
+        cpu = CpuDevice(self.threads)
+        if config is None:
+            yield [cpu]
+            return
+        engine = make_engine(self.engine, config, self.memory)
+        try:
+            yield [AcceleratorDevice(engine), cpu]
+        finally:
+            engine.close()

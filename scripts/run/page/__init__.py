@@ -1,0 +1,6 @@
+"""The report of a network's run: one HTML page that needs no network."""
+
+from scripts.run.page.page import Area, AreaKind, CpuStep, Page
+from scripts.run.page.write import check_page, write_page
+
+__all__ = ["Area", "AreaKind", "CpuStep", "Page", "check_page", "write_page"]

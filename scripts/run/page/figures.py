@@ -1,0 +1,120 @@
+"""Which charts a page has, with what is said of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scripts.run.page.bars import byte_bars, utilization_bars
+from scripts.run.page.causes import cause_bars, cause_totals
+from scripts.run.page.look import Spec
+from scripts.run.page.memory_map import memory_map
+from scripts.run.page.page import Page
+from scripts.run.page.roofline import roofline
+from scripts.run.page.rows import rows
+
+__all__ = ["Figure", "figures"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart.
+
+    Attributes
+    ----------
+    key
+        Its name within the page.
+    text
+        What it shows and how to read it.
+    leads
+        Whether it comes before the table of layers.
+    """
+
+    key: str
+    title: str
+    text: str
+    spec: Spec
+    leads: bool = False
+
+
+def figures(page: Page) -> tuple[Figure, ...]:
+    """The charts for which the run has figures, in the page's order."""
+    return (*_times(page), *_bytes(page), *_memory(page))
+
+
+def _times(page: Page) -> list[Figure]:
+    if not page.has_time:
+        return []
+    found = rows(page)
+    pair = " Of each pair, the upper bar is without latency hiding." if page.without else ""
+    charts = [
+        Figure(
+            "causes-total",
+            "Where the cycles went",
+            "As seen from compute, which everything waits for in the end: what it was busy with, "
+            f"and what it waited for.{pair}",
+            cause_totals(found),
+            leads=True,
+        )
+    ]
+    if any(each.macs for each in found):
+        charts.append(
+            Figure(
+                "utilisation",
+                "Utilisation",
+                "Useful multiply-accumulates by those that the array had time for, from the "
+                "previous layer's end to the layer's own: loads, stores and ALU included, padding "
+                f"not. Layers that multiply nothing are left out.{pair}",
+                utilization_bars(found),
+            )
+        )
+    charts.append(
+        Figure(
+            "causes",
+            "Where the cycles of each layer went",
+            f"What compute was busy with, and what it waited for.{pair}",
+            cause_bars(found),
+        )
+    )
+    if roof := roofline(found, page.config.macs, page.bytes_per_cycle):
+        charts.append(
+            Figure(
+                "roofline",
+                "Roofline",
+                "The line is the best that this machine can do: on its slope the bus is the "
+                "limit, where it is flat the multipliers are. Reads and writes have a channel "
+                "each; the busier one counts. A point is a layer, as large as the cycles that it "
+                "takes; the further below the line, the more is left to gain. Above the slope are "
+                "layers whose data came while the layer before them still computed."
+                + (" A thin line joins a layer without latency hiding and with it." * bool(pair)),
+                roof,
+            )
+        )
+    return charts
+
+
+def _bytes(page: Page) -> list[Figure]:
+    if not page.layers:
+        return []
+    return [
+        Figure(
+            "bytes",
+            "Bytes moved",
+            f"Data and micro-ops through the bus{' with latency hiding' * bool(page.without)}. The "
+            "dark tick is the least: each operand and each result once.",
+            byte_bars(rows(page)),
+        )
+    ]
+
+
+def _memory(page: Page) -> list[Figure]:
+    if not page.areas:
+        return []
+    return [
+        Figure(
+            "memory",
+            "Memory map",
+            "What lies where in the accelerator's memory. Areas that overlap are used at different "
+            "times. Drag to move, turn the wheel with Shift to zoom, double-click to return.",
+            memory_map(page.areas),
+        )
+    ]

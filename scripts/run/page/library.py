@@ -1,0 +1,47 @@
+"""The charts' JavaScript, as text to be written into a page."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import altair as alt
+import vl_convert
+
+from hw.cache import ContentCache, content_key, default_cache
+from scripts.errors import CommandError
+
+__all__ = ["chart_library"]
+
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
+_FILE = "charts.js"
+
+
+def chart_library(root: Path | None = None) -> str:
+    """Vega, Vega-Lite and vega-embed, which is left in `window.vegaEmbed`.
+
+    Altair names the version. To bundle them takes seconds, so that the result is kept under
+    `root` (default: the user's cache).
+
+    Raises
+    ------
+    CommandError
+        If the bundle cannot stand within a page.
+    hw.errors.CacheError
+        If the cache cannot be used.
+    """
+    wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    cache = ContentCache((root or default_cache()) / "charts")
+
+    def build(folder: Path) -> list[Path]:
+        file = folder / _FILE
+        file.write_text(vl_convert.javascript_bundle(_SNIPPET, vl_version=wanted), "utf-8")
+        return [file]
+
+    key = content_key(version("vl-convert-python"), wanted, _SNIPPET)
+    text = (cache.entry(key, build) / _FILE).read_text("utf-8")
+    # Either would end or change the element that holds it.
+    for mark in ("</script", "<!--"):
+        if mark in text.lower():
+            raise CommandError(f"report: the charts' library has {mark} in it, which ends a script")
+    return text

@@ -1,0 +1,86 @@
+"""How charts look: colours, sizes, and the axis of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
+
+import altair as alt
+
+from runtime.layers import Cause
+
+__all__ = [
+    "CAUSE_COLOURS",
+    "HIDING_COLOURS",
+    "INK",
+    "LOADED",
+    "PALE",
+    "STORED",
+    "Hiding",
+    "Spec",
+    "Values",
+    "data",
+    "layer_axis",
+    "spec_of",
+]
+
+Spec: TypeAlias = dict[str, Any]
+"""A chart in Vega-Lite's JSON."""
+Values: TypeAlias = list[dict[str, Any]]
+"""Rows of a chart's data."""
+
+INK = "#24292f"
+PALE = "#8b949e"
+# Okabe and Ito's colours, which stay apart for every kind of colour blindness. Their yellow is too
+# pale for a white page, and grey stands for what is nobody's work.
+CAUSE_COLOURS: Mapping[Cause, str] = {
+    Cause.GEMM: "#0072B2",
+    Cause.RESET: "#56B4E9",
+    Cause.ALU: "#009E73",
+    Cause.LOAD: "#E69F00",
+    Cause.WAIT_LOAD: "#D55E00",
+    Cause.WAIT_STORE: "#CC79A7",
+    Cause.OTHER: "#9AA1A9",
+}
+LOADED, STORED = "#56B4E9", "#E69F00"
+
+
+class Hiding(Enum):
+    """With latency hiding or without; the values are for people."""
+
+    WITHOUT = "without"
+    WITH = "with"
+
+
+HIDING_COLOURS: Mapping[Hiding, str] = {Hiding.WITHOUT: "#B4BEC9", Hiding.WITH: "#0072B2"}
+
+
+def data(values: Values) -> alt.InlineData:
+    """Rows, written into the chart."""
+    return alt.InlineData(values=values)
+
+
+def layer_axis(names: Sequence[str]) -> alt.Y:
+    """Layers downwards, in their order."""
+    axis = alt.Axis(title=None, labelLimit=240, ticks=False, domain=False)
+    return alt.Y("layer:N", axis=axis, sort=[*names], scale=alt.Scale(paddingInner=0.25))
+
+
+def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
+    """The chart as wide as its place and so many pixels high, in the page's look.
+
+    Altair checks it against Vega-Lite's schema.
+    """
+    sized = chart.properties(width="container", height=height)
+    styled = sized.configure(
+        font="system-ui, sans-serif",
+        background="transparent",
+        axis=alt.AxisConfig(
+            labelColor=INK, titleColor=INK, titleFontWeight="normal", gridColor="#e7eaee"
+        ),
+        legend=alt.LegendConfig(orient="top", title=None, titleFontWeight="normal", labelLimit=300),
+        view=alt.ViewConfig(stroke=None),
+    )
+    spec: Spec = styled.to_dict()
+    return spec

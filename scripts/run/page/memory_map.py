@@ -1,0 +1,68 @@
+"""The memory map: what lies where in the accelerator's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from scripts.run.page.look import Spec, Values, data, spec_of
+from scripts.run.page.page import Area, AreaKind
+
+__all__ = ["memory_map"]
+
+# Okabe and Ito's, as elsewhere; a row of its own tells each kind without its colour.
+_COLOURS = {
+    AreaKind.INPUTS: "#56B4E9",
+    AreaKind.OUTPUTS: "#CC79A7",
+    AreaKind.ACTIVATIONS: "#009E73",
+    AreaKind.WEIGHTS: "#0072B2",
+    AreaKind.NUMBERS: "#E69F00",
+    AreaKind.MICRO_OPS: "#D55E00",
+    AreaKind.INSTRUCTIONS: "#9AA1A9",
+}
+_ROW, _BOX = 30, 22
+"""Pixels of height."""
+_NARROW = 1 / 500
+"""Of the map's width."""
+
+
+def memory_map(areas: Sequence[Area]) -> Spec:
+    """A row for each kind, and in it a box for each area."""
+    values: Values = [
+        {
+            "name": each.name,
+            "kind": each.kind.value,
+            "first": each.address,
+            "end": each.address + each.bytes,
+            "bytes": each.bytes,
+            "range": f"{each.address:#x} to {each.address + each.bytes:#x}",
+        }
+        for each in areas
+    ]
+    kinds = [kind for kind in AreaKind if any(each.kind is kind for each in areas)]
+    names = [each.value for each in kinds]
+    # Without Shift, a wheel over the chart scrolls the page as it does elsewhere.
+    zoom = alt.selection_interval(
+        bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]", name="zoom"
+    )
+    colours = alt.Scale(domain=names, range=[_COLOURS[each] for each in kinds])
+    base = alt.Chart(data(values)).encode(
+        y=alt.Y("kind:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False)),
+        x=alt.X("first:Q", axis=alt.Axis(format="~s", title="address in bytes", tickCount=10)),
+        color=alt.Color("kind:N", scale=colours, legend=None),
+        tooltip=[
+            "name:N",
+            "kind:N",
+            alt.Tooltip("range:N", title="addresses"),
+            alt.Tooltip("bytes:Q", format=","),
+        ],
+    )
+    boxes = base.mark_bar(stroke="white", strokeWidth=0.4, size=_BOX, clip=True).encode(x2="end:Q")
+    layers = [boxes.add_params(zoom)]
+    end = max(each["end"] for each in values)
+    # These would be less than a pixel. (A chart without rows is a warning of Vega's.)
+    if narrow := [each for each in values if each["bytes"] <= end * _NARROW]:
+        ticks = base.properties(data=data(narrow)).mark_tick(thickness=2, bandSize=_BOX, clip=True)
+        layers.append(ticks)
+    return spec_of(alt.LayerChart(layer=layers), _ROW * len(kinds))

@@ -1,0 +1,150 @@
+"""What the report of a run shows, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from hw.config import HardwareConfig
+from runtime.layers import LayerProfile
+from scripts.errors import CommandError
+from sim.timing import MemoryModel, parse_memory
+
+__all__ = ["Area", "AreaKind", "CpuStep", "Page"]
+
+_CLOCK_MHZ = 100.0
+"""At which VTA's default configuration runs on its board."""
+
+
+class AreaKind(Enum):
+    """What a part of memory holds; the values are for people."""
+
+    INPUTS = "inputs"
+    OUTPUTS = "outputs"
+    ACTIVATIONS = "activations"
+    WEIGHTS = "weights"
+    NUMBERS = "biases and scales"
+    MICRO_OPS = "micro-ops"
+    INSTRUCTIONS = "instructions"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the accelerator's memory; parts may share bytes at different times."""
+
+    name: str
+    address: int
+    bytes: int
+    kind: AreaKind
+
+    def __post_init__(self) -> None:
+        if self.address < 0 or self.bytes < 0:
+            raise CommandError(
+                f"report: {self.name} has {self.bytes} bytes at {self.address}: "
+                "neither can be negative"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CpuStep:
+    """A step that this computer did, and the seconds that it took."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A run, as its report shows it.
+
+    Attributes
+    ----------
+    memory
+        The memory model, as the command line names it.
+    command
+        The command line that makes this page.
+    layers
+        In their order; all with cycles, or none (an engine without time). With latency hiding if
+        there is `without`, and as the model was compiled if not.
+    without
+        The same layers without latency hiding; None if that was not run as well.
+    cpu_steps
+        What did not run on the accelerator.
+    areas
+        The memory map.
+    versions
+        Of what made the page: a name and a version each.
+    equal
+        Whether the run was compared with the CPU's and found equal; None if it was not compared.
+    clock_mhz
+        For which cycles are told as time.
+
+    Raises
+    ------
+    CommandError
+        If there is nothing to show, or the parts do not fit each other.
+    sim.errors.EngineError
+        If `memory` is no memory model.
+    """
+
+    model: str
+    engine: str
+    config: HardwareConfig
+    memory: str
+    command: str
+    layers: tuple[LayerProfile, ...]
+    without: tuple[LayerProfile, ...] | None = None
+    cpu_steps: tuple[CpuStep, ...] = ()
+    areas: tuple[Area, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    equal: bool | None = None
+    clock_mhz: float = _CLOCK_MHZ
+
+    def __post_init__(self) -> None:
+        if not self.layers and not self.cpu_steps:
+            raise CommandError(f"report: the run of {self.model} had no layer and no step to show")
+        parse_memory(self.memory)
+        if self.clock_mhz <= 0:
+            raise CommandError(f"report: a clock of {self.clock_mhz} MHz: it must be above 0")
+        names = _names(self.layers)
+        if len({*names}) < len(names):
+            twice = next(each for each in names if names.count(each) > 1)
+            raise CommandError(f"report: two layers of {self.model} are called {twice}")
+        timed = _timed(self.layers)
+        if self.without is None:
+            return
+        if _names(self.without) != names:
+            raise CommandError(
+                f"report: with latency hiding {self.model} has the layers {', '.join(names)}, and "
+                f"without it {', '.join(_names(self.without))}: they must be the same"
+            )
+        if _timed(self.without) is not timed:
+            raise CommandError("report: cycles are known with or without latency hiding, not both")
+
+    @property
+    def has_time(self) -> bool:
+        """Whether the engine told cycles."""
+        return bool(self.layers) and _timed(self.layers)
+
+    @property
+    def timing(self) -> MemoryModel:
+        """The memory's."""
+        return parse_memory(self.memory)
+
+    @property
+    def bytes_per_cycle(self) -> float:
+        """The most that the bus moves in each direction."""
+        return self.config.bus_bytes / self.timing.interval
+
+
+def _names(layers: Sequence[LayerProfile]) -> list[str]:
+    return [each.layer.name for each in layers]
+
+
+def _timed(layers: Sequence[LayerProfile]) -> bool:
+    """Whether layers have cycles; refused if some have and some have not."""
+    timed = {each.cycles is not None for each in layers}
+    if len(timed) > 1:
+        raise CommandError("report: some layers have cycles and some have none")
+    return True in timed

@@ -1,0 +1,65 @@
+"""A page as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from runtime.layers import Cause
+from scripts.run.page.figures import figures
+from scripts.run.page.library import chart_library
+from scripts.run.page.page import Page
+from scripts.run.page.rows import rows, totals
+
+__all__ = ["render"]
+
+_HERE = Path(__file__).parent
+
+
+def render(page: Page) -> str:
+    """The page as HTML. Whatever comes from the user's model is escaped."""
+    # Escaping is the default, and a name that is misspelt an error.
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"whole": _whole, "share": _share, "times": _times}
+    environment.filters |= {"short": _short}
+    template = environment.from_string(_HERE.joinpath("page.html").read_text("utf-8"))
+    return template.render(
+        page=page,
+        rows=rows(page),
+        totals=totals(page),
+        figures=figures(page),
+        causes=tuple(Cause),
+        # Both are ours, and no text of anybody else's gets there.
+        style=Markup(_HERE.joinpath("page.css").read_text("utf-8")),
+        library=Markup(chart_library()),
+        script=Markup(_HERE.joinpath("page.js").read_text("utf-8")),
+    )
+
+
+_NONE = "\N{EN DASH}"
+
+
+def _whole(value: int | None) -> str:
+    return _NONE if value is None else f"{value:,}"
+
+
+def _share(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.1%}"
+
+
+def _times(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.2f}\N{MULTIPLICATION SIGN}"
+
+
+def _short(value: int) -> str:
+    """For a headline: a number up to 999.9 and the SI prefix of its unit, if that has one."""
+    scaled = float(value)
+    for prefix in ("", "k", "M", "G", "T"):
+        if scaled < 999.95 or prefix == "T":
+            break
+        scaled /= 1000
+    return f"{scaled:,.1f} {prefix}" if prefix else f"{value} "

@@ -1,0 +1,49 @@
+"""Pages as files."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from hw.files import check_destination, write_atomically
+from scripts.errors import CommandError
+from scripts.run.page.page import Page
+
+__all__ = ["check_page", "write_page"]
+
+_SUFFIX = ".html"
+_NEEDED = ("altair", "jinja2", "vl_convert")
+
+
+def check_page(path: Path) -> None:
+    """Refuse before a run what cannot be written after it.
+
+    Raises
+    ------
+    CommandError
+        Another kind of file, or what draws is not installed.
+    OSError
+        The file cannot be written.
+    """
+    if path.suffix != _SUFFIX:
+        raise CommandError(f"{path}: a report ends in {_SUFFIX}")
+    check_destination(path)
+    if not all(map(find_spec, _NEEDED)):
+        raise CommandError(
+            "a report needs Altair, which is not installed: pip install 'tandem-workbench[report]'"
+        )
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page to `path`, which is there whole or stays as it was.
+
+    Raises
+    ------
+    CommandError, OSError
+        As `check_page`.
+    """
+    check_page(path)
+    # What is large, and optional, is loaded by those who ask for it.
+    from scripts.run.page.render import render
+
+    write_atomically(path, render(page))

@@ -1,0 +1,125 @@
+"""What a run is told as: rows of steps and layers, and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.executor import Run
+from runtime.layers import LayerProfile
+from runtime.profile import StepProfile
+from scripts.run.check import Comparison
+from scripts.run.machine import Machine, Network
+from scripts.run.outputs import told
+
+__all__ = ["Row", "Told"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A layer of the accelerator, or a step of the CPU.
+
+    Attributes
+    ----------
+    cycles, utilization
+        None on the CPU, and where the engine has no time.
+    without
+        Cycles without latency hiding, if that was run.
+    seconds
+        Of this computer's time; None of a layer, which is a part of a step.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    device: str
+    macs: int
+    cycles: int | None
+    utilization: float | None
+    without: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A run, compared with others or not."""
+
+    network: Network
+    machine: Machine
+    run: Run
+    comparison: Comparison | None
+    plain: Run | None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """In the order of the network."""
+        without = {} if self.plain is None else _cycles(self.plain)
+        found: list[Row] = []
+        for step in self.run.profile.steps:
+            if step.run is None:
+                found.append(_step(step))
+            else:
+                found += (_layer(each, without.get(each.layer.name)) for each in step.run.layers)
+        return tuple(found)
+
+    @property
+    def simulated_seconds(self) -> float:
+        """That the engine took."""
+        runs = (each.run for each in self.run.profile.steps)
+        return sum(each.result.seconds for each in runs if each is not None)
+
+    @property
+    def cycles_per_second(self) -> float | None:
+        """How quick the engine was."""
+        cycles, seconds = self.run.profile.cycles, self.simulated_seconds
+        return cycles / seconds if cycles and seconds else None
+
+    def as_json(self) -> dict[str, object]:
+        """As the command line's contract says. What has to do with the accelerator is null where
+        everything ran on the CPU."""
+        config = self.network.artifact.config
+        layers = [
+            {
+                "name": each.name,
+                "op": "+".join(each.operators),
+                "device": each.device,
+                "macs": each.macs,
+                "cycles": each.cycles,
+                "utilization": each.utilization,
+            }
+            for each in self.rows
+        ]
+        return {
+            "model": self.network.model,
+            "engine": None if config is None else self.machine.engine,
+            "config": None if config is None else config.name,
+            "cycles": self.run.profile.cycles,
+            "layers": layers,
+            "outputs": [told(name, array) for name, array in self.run.outputs.items()],
+            "check": None if self.comparison is None else self.comparison.as_json(),
+            "wall_seconds": self.run.profile.seconds,
+            "simulated_cycles_per_second": self.cycles_per_second,
+        }
+
+
+def _cycles(run: Run) -> dict[str, int | None]:
+    runs = (each.run for each in run.profile.steps)
+    return {
+        layer.layer.name: layer.cycles for each in runs if each is not None for layer in each.layers
+    }
+
+
+def _step(step: StepProfile) -> Row:
+    return Row(step.name, step.operators, step.device, step.macs, None, None, None, step.seconds)
+
+
+def _layer(layer: LayerProfile, without: int | None) -> Row:
+    of = layer.layer
+    return Row(
+        of.name,
+        of.operators,
+        "accelerator",
+        of.macs,
+        layer.cycles,
+        layer.utilization,
+        without,
+        None,
+    )

@@ -1,0 +1,108 @@
+"""Whole networks, from the command line to the cycles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from runtime.artifact import read_artifact
+from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.executor import Executor
+from scripts.cli import app
+from sim.engines import make_engine
+from sim.timing import parse_memory
+
+MODELS = Path(__file__).parents[2] / "compiler" / "models"
+
+
+def run(*arguments: object) -> dict[str, object]:
+    result = CliRunner().invoke(app, ["run", *map(str, arguments), "--json"])
+    assert result.exit_code == 0, result.stderr
+    told: dict[str, object] = json.loads(result.stdout)
+    return told
+
+
+def checked(*arguments: object) -> dict[str, object]:
+    """A run that is equal to the CPU's."""
+    told = run(*arguments, "--check")
+    check = told["check"]
+    assert isinstance(check, dict)
+    assert check["equal"] is True
+    return told
+
+
+def layers(told: dict[str, object]) -> list[dict[str, object]]:
+    found = told["layers"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_digits_on_the_rtl() -> None:
+    told = checked("digits", "--engine", "rtl")
+    operators = {str(each["op"]) for each in layers(told) if each["device"] == "cpu"}
+    assert operators <= {"quantise", "pack_windows", "join_planes+unpack_data+reshape+dequantise"}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", ["small8", "ultra96", "tall.json"])
+def test_digits_on_other_machines(config: str, tmp_path: Path) -> None:
+    """Another size of the array; a bus of 128 bits; smaller buffers."""
+    path: object = config
+    if config == "tall.json":
+        path = tmp_path / config
+        (tmp_path / config).write_text(
+            json.dumps({"name": "less", "log_inp_buffer": 13, "log_wgt_buffer": 16})
+        )
+    checked("digits", "--engine", "rtl", "--config", path)
+
+
+@pytest.mark.exhaustive
+def test_resnet18_on_the_rtl() -> None:
+    told = checked("resnet18", "--engine", "rtl")
+    cycles = told["cycles"]
+    assert isinstance(cycles, int)
+    assert cycles <= 9_300_000
+    macs = [each["macs"] for each in layers(told) if each["device"] == "cpu"]
+    assert not any(macs), "no arithmetic is left to the CPU"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("resnet18", ["--quantize", "pow2"]),
+        ("resnet34", ["--engine", "rtl"]),
+        ("resnet50", []),
+    ],
+)
+def test_other_residual_networks(model: str, options: list[str]) -> None:
+    checked(model, *options)
+
+
+@pytest.mark.exhaustive
+def test_every_digit(tmp_path: Path) -> None:
+    """All held-out images on `functional`, ten on `rtl`: bit by bit what the CPU says."""
+    artifacts = {}
+    for device in ("accelerator", "cpu"):
+        path = tmp_path / device
+        arguments = ["compile", "digits", "-o", str(path), "--device", device]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        artifacts[device] = read_artifact(path)
+    images = np.load(MODELS / "digits.npz")["images"].astype(np.float32) / 16
+    cpu = Executor(artifacts["cpu"], [CpuDevice(1)])
+    (name,) = (each.name for each in cpu.inputs)
+    config = artifacts["accelerator"].config
+    assert config is not None
+    for engine, some in (("functional", images), ("rtl", images[:10])):
+        machine = make_engine(engine, config, parse_memory("fast"))
+        executor = Executor(artifacts["accelerator"], [AcceleratorDevice(machine), CpuDevice(1)])
+        for image in some:
+            given = {name: image[None]}
+            (wanted,) = cpu.run(given).outputs.values()
+            (found,) = executor.run(given).outputs.values()
+            np.testing.assert_array_equal(found, wanted)
+        machine.close()

@@ -1,0 +1,23 @@
+"""The network's benchmark, with a network that is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnx import ModelProto
+
+from tests.support.models import convolution
+
+pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
+resnet18 = pytest.importorskip("scripts.bench.resnet18")
+
+
+def test_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resnet18, "ROUNDS", 1)
+    model = ModelProto.FromString(convolution(tmp_path / "net.onnx").read_bytes())
+    figures = [*resnet18.measure(model)]
+    targets = [resnet18.MOST_SECONDS, resnet18.MOST_MEBIBYTES, None, None, resnet18.MOST]
+    assert [each.target for each in figures] == targets
+    assert all(each.at_most for each in figures if each.target is not None)
+    assert all(each.value > 0 for each in figures)

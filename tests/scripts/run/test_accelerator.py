@@ -1,0 +1,84 @@
+"""`tandem run` on the simulated accelerator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from runtime.executor import Run
+from runtime.profile import Profile
+from scripts.cli import app
+from scripts.run.check import compare
+from tests.support.models import convolution
+
+
+def tandem(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return convolution(tmp_path_factory.mktemp("model") / "net.onnx")
+
+
+def test_cycles_layer_by_layer(model: Path, tmp_path: Path) -> None:
+    page, trace = tmp_path / "page.html", tmp_path / "trace.json"
+    result = tandem(
+        *("run", model, "--engine", "rtl", "--config", "tiny", "--check", "--json"),
+        *("--report", page, "--trace", trace),
+    )
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert (told["engine"], told["config"]) == ("rtl", "tiny")
+    assert told["check"]["equal"] is True
+    assert told["check"]["first"] is None
+    layers = [each for each in told["layers"] if each["device"] == "accelerator"]
+    assert layers
+    assert sum(each["cycles"] for each in layers) == told["cycles"]
+    assert told["simulated_cycles_per_second"] > 0
+    assert all(each["cycles"] is None for each in told["layers"] if each["device"] == "cpu")
+    assert all(layer["name"] in page.read_text() for layer in layers)
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_hiding_latency_saves_cycles(model: Path) -> None:
+    cycles = [
+        json.loads(tandem("run", model, "--engine", "rtl", "--json", *options).stdout)["cycles"]
+        for options in ([], ["--no-latency-hiding"])
+    ]
+    assert cycles[0] < cycles[1]
+
+
+def test_an_artifact_keeps_its_machine(model: Path, tmp_path: Path) -> None:
+    artifact = tmp_path / "net.tandem"
+    assert tandem("compile", model, "-o", artifact, "--config", "small8").exit_code == 0
+    told = json.loads(tandem("run", artifact, "--json").stdout)
+    assert (told["engine"], told["config"]) == ("functional", "small8")
+    assert told["cycles"] is None
+    again = json.loads(tandem("run", model, "--config", "small8", "--json").stdout)
+    on_cpu = json.loads(tandem("run", model, "--device", "cpu", "--json").stdout)
+    assert told["outputs"] == again["outputs"] == on_cpu["outputs"]
+
+
+def test_a_difference_is_told() -> None:
+    def run(values: list[float], small: list[int]) -> Run:
+        watched = {"a": np.array(small, np.int8)}
+        return Run({"y": np.array(values, np.float32)}, Profile((), 0.0), watched)
+
+    same = compare(run([1.5, float("nan")], [1, 2]), run([1.5, float("nan")], [1, 2]))
+    assert (same.equal, same.mismatches, same.first) == (True, 0, "")
+    assert (same.tensors, same.elements) == (2, 4)
+    other = compare(run([1.5, 2.0], [1, 5]), run([1.5, -2.0], [1, 2]))
+    assert (other.equal, other.mismatches, other.largest) == (False, 2, 4.0)
+    assert other.first == "a[1] is 5 and has to be 2"
+    assert other.as_json() == {
+        "reference": "cpu",
+        "equal": False,
+        "mismatches": 2,
+        "max_abs_diff": 4.0,
+        "first": "a[1] is 5 and has to be 2",
+    }

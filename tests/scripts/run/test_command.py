@@ -1,0 +1,171 @@
+"""`tandem run`: its JSON, its table, its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from scripts.cli import app
+from tests.support.models import convolution
+
+KEYS = [
+    "model",
+    "engine",
+    "config",
+    "cycles",
+    "layers",
+    "outputs",
+    "check",
+    "wall_seconds",
+    "simulated_cycles_per_second",
+]
+LAYER = ["name", "op", "device", "macs", "cycles", "utilization"]
+
+
+def tandem(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return convolution(tmp_path_factory.mktemp("model") / "net.onnx")
+
+
+@pytest.fixture(scope="module")
+def artifact(model: Path) -> Path:
+    path = model.with_name("net.tandem")
+    assert tandem("compile", model, "-o", path, "--quantize", "none").exit_code == 0
+    return path
+
+
+def refused(message: str, *arguments: object) -> None:
+    result = tandem("run", *arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_json(model: Path) -> None:
+    result = tandem("run", model, "--quantize", "none", "--json")
+    assert result.exit_code == 0, result.stderr
+    written = json.loads(result.stdout)
+    assert [*written] == KEYS
+    assert written["model"] == "net.onnx"
+    assert [written[key] for key in ("engine", "config", "cycles", "check")] == [None] * 4
+    assert all([*each] == LAYER for each in written["layers"])
+    first = written["layers"][0]
+    assert (first["op"], first["device"]) == ("conv2d+relu", "cpu")
+    assert first["macs"] == 6 * 8 * 8 * 3 * 3 * 3
+    (output,) = written["outputs"]
+    assert (output["name"], output["shape"]) == ("out:0", [1, 6])
+    assert len(output["top5"]) == 5
+    assert written["wall_seconds"] > 0
+
+
+def test_a_model_and_its_artifact_give_the_same(model: Path, artifact: Path) -> None:
+    found = [
+        json.loads(tandem("run", *which, "--json", "--seed", "3").stdout)["outputs"]
+        for which in ([model, "--quantize", "none"], [artifact], [artifact, "--device", "cpu"])
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_outputs_are_those_of_onnx_runtime(model: Path, artifact: Path, tmp_path: Path) -> None:
+    image = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "image.npy", image)
+    rival = pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
+    session = rival.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, {"image": image})
+    for threads in (1, 2):
+        arguments = ["--input", tmp_path / "image.npy", "--output", tmp_path / "out.npz"]
+        result = tandem("run", artifact, *arguments, "--threads", threads)
+        assert result.exit_code == 0, result.stderr
+        with np.load(tmp_path / "out.npz") as found:
+            np.testing.assert_allclose(found["out:0"], wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_quantised_it_is_nearly_the_same(model: Path, tmp_path: Path) -> None:
+    found = []
+    for mode in ("none", "multiplier"):
+        arguments = ["--quantize", mode, "--output", tmp_path / "out.npz"]
+        assert tandem("run", model, *arguments).exit_code == 0
+        with np.load(tmp_path / "out.npz") as outputs:
+            found.append(outputs["out:0"])
+    one, other = found
+    assert 0 < np.abs(one - other).max() < 0.05 * np.abs(one).max()
+
+
+def test_the_table(artifact: Path) -> None:
+    result = tandem("run", artifact)
+    assert result.exit_code == 0, result.stderr
+    for each in ("net.onnx", "conv2d", "10,368", "total", "out:0: float32[1, 6], greatest at"):
+        assert each in result.stdout
+
+
+def test_compile_options_of_an_artifact(artifact: Path) -> None:
+    refused("--quantize is for models", artifact, "--quantize", "none")
+    refused("--calibrate is for models", artifact, "--calibrate", artifact)
+
+
+def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 9), np.float32))
+    wrong = ["--input", tmp_path / "x.npy"]
+    refused("input image of net.onnx is float32[1, 3, 8, 8], not float32[1, 3", artifact, *wrong)
+    refused("No such file", artifact, "--input", tmp_path / "none.npy")
+    refused("ends in .npz", artifact, "--output", tmp_path / "out.bin")
+    refused("No such file", artifact, "--output", tmp_path / "none" / "out.npz")
+    refused("No such file", tmp_path / "none.onnx")
+    damaged = bytearray(artifact.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "damaged").write_bytes(damaged)
+    refused("damaged: this artifact is damaged: its checksum differs", tmp_path / "damaged")
+    refused("--config is for models", artifact, "--config", "tiny")
+    refused("--check needs the model", artifact, "--check")
+    refused("--report shows the accelerator", artifact, "--device", "cpu", "--report", "a.html")
+    refused("ends in .html", artifact, "--report", tmp_path / "page.pdf")
+    refused("ends in .json", artifact, "--trace", tmp_path / "trace.txt")
+    refused("has no time", artifact, "--trace", tmp_path / "trace.json")
+    assert [each.name for each in sorted(tmp_path.iterdir())] == ["damaged", "x.npy"]
+
+
+def test_outputs_that_do_not_fit_on_the_disk(artifact: Path, tmp_path: Path) -> None:
+    code = """
+import resource, signal, sys
+from scripts.cli import main
+import scripts.run.command
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+sys.argv = ["tandem", "run", sys.argv[1], "--output", "out.npz", "--json"]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(artifact)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: out.npz: File too large\n"
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_picture(artifact: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (20, 10), (200, 10, 10)).save(tmp_path / "red.png")
+    found = [
+        tandem("run", artifact, "--input", tmp_path / "red.png", "--json", *options).stdout
+        for options in ([], ["--pixels", "unit"])
+    ]
+    one, other = (json.loads(each)["outputs"][0]["sha256"] for each in found)
+    assert one != other

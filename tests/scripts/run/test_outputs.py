@@ -1,0 +1,64 @@
+"""Outputs as the command tells and keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from scripts.errors import CommandError
+from scripts.run.outputs import check_archive, told, top5, write_archive
+
+
+@pytest.mark.parametrize(
+    ("array", "classes"),
+    [
+        (np.array([[1.0, 5.0, 3.0, 5.0, 0.0, 4.0, 2.0]]), [1, 3, 5, 2, 6]),
+        (np.array([1, 9, 9]), [1, 2, 0]),
+        (np.zeros(8), [0, 1, 2, 3, 4]),
+        (np.zeros((2, 8)), None),
+        (np.zeros((1, 8, 1)), None),
+        (np.zeros((1, 0)), None),
+        (np.zeros(()), None),
+    ],
+)
+def test_top5(array: Any, classes: list[int] | None) -> None:
+    assert top5(array) == classes
+
+
+def test_told() -> None:
+    array = np.arange(3, dtype=np.float32)
+    assert told("y", array) == {
+        "name": "y",
+        "shape": [3],
+        "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
+        "top5": [2, 1, 0],
+    }
+
+
+def test_an_archive_takes_any_name(tmp_path: Path) -> None:
+    arrays: dict[str, NDArray[Any]] = {
+        "file": np.arange(3),
+        "a/b:0": np.ones((2, 2), np.float32),
+        "": np.zeros(()),
+    }
+    write_archive(tmp_path / "out.npz", arrays)
+    with np.load(tmp_path / "out.npz") as found:
+        assert {*found.files} == {*arrays}
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[name], array)
+            assert found[name].dtype == array.dtype
+    assert [each.name for each in tmp_path.iterdir()] == ["out.npz"]
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    check_archive(None)
+    check_archive(tmp_path / "out.npz")
+    with pytest.raises(CommandError, match=r"ends in \.npz"):
+        check_archive(tmp_path / "out.npy")
+    with pytest.raises(FileNotFoundError):
+        check_archive(tmp_path / "none" / "out.npz")

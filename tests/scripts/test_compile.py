@@ -1,0 +1,131 @@
+"""`tandem compile`: what it writes, and says."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from onnx import helper
+from typer.testing import CliRunner, Result
+
+from runtime.artifact import read_artifact
+from scripts.cli import app
+from tests.support.models import convolution
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["compile", *map(str, arguments)])
+
+
+def refused(message: str, *arguments: object) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_json(tmp_path: Path) -> None:
+    model, path = convolution(tmp_path / "net.onnx"), tmp_path / "net.tandem"
+    result = run(model, "-o", path, "--quantize", "none", "--json")
+    assert result.exit_code == 0, result.stderr
+    written = json.loads(result.stdout)
+    assert [*written] == ["artifact", "operators", "seconds"]
+    assert written["artifact"] == str(path)
+    assert written["operators"][0]["op"] == "conv2d+relu"
+    assert all(each["device"] == "cpu" for each in written["operators"])
+    assert written["seconds"] > 0
+    manifest = read_artifact(path).manifest
+    assert len(manifest.steps) == len(written["operators"])
+    assert [each.name for each in manifest.inputs] == ["image"]
+    assert [each.name for each in manifest.results] == ["out:0"]
+    assert manifest.provenance.model == "net.onnx"
+    assert manifest.provenance.options["quantise"] == "none"
+    assert {"llvmlite", "numpy", "onnx"} <= manifest.provenance.tools.keys()
+
+
+def test_text(tmp_path: Path) -> None:
+    path = tmp_path / "net.tandem"
+    result = run(convolution(tmp_path / "net.onnx"), "-o", path, "--quantize", "none")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith(f"{path}: ")
+    assert f"{path.stat().st_size:,} bytes" in result.stdout
+
+
+def test_it_is_quantised_unless_told_otherwise(tmp_path: Path) -> None:
+    model = convolution(tmp_path / "net.onnx")
+    np.save(tmp_path / "images.npy", np.ones((3, 3, 8, 8), np.float32))
+    for options, mode in (
+        (["--quantize", "pow2"], "pow2"),
+        (["--calibrate", tmp_path / "images.npy"], "multiplier"),
+    ):
+        result = run(model, "-o", tmp_path / "net.tandem", *options)
+        assert result.exit_code == 0, result.stderr
+        manifest = read_artifact(tmp_path / "net.tandem").manifest
+        assert manifest.provenance.options["quantise"] == mode
+        assert any("requantise" in each.operators for each in manifest.steps)
+        assert any(each.dtype == "int8" for each in manifest.tensors)
+
+
+def test_a_batch_that_is_open_is_one(tmp_path: Path) -> None:
+    model = convolution(tmp_path / "net.onnx", ("N", 3, 8, 8))
+    assert run(model, "-o", tmp_path / "a", "--quantize", "none").exit_code == 0
+    assert read_artifact(tmp_path / "a").manifest.tensors[0].shape == (1, 3, 8, 8)
+    wide = convolution(tmp_path / "net.onnx", ("N", 3, "H", "W"))
+    refused("axis 2 of data float32[N, 3, H, W] has to be a number", wide, "-o", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_what_it_refuses(tmp_path: Path) -> None:
+    model, path = convolution(tmp_path / "net.onnx"), tmp_path / "net.tandem"
+    refused("none.onnx: No such file", tmp_path / "none.onnx", "-o", path)
+    refused("No such file or directory", model, "-o", tmp_path / "no" / "net.tandem")
+    refused("--calibrate is for", model, "-o", path, "--quantize", "none", "--calibrate", model)
+    refused("inputs are files that end in", model, "-o", path, "--calibrate", model)
+    (tmp_path / "junk").write_bytes(b"no model")
+    refused("is no ONNX model", tmp_path / "junk", "-o", path)
+    graph = helper.make_graph([helper.make_node("Nothing", [], ["y"], name="n")], "g", [], [])
+    odd = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "odd.onnx").write_bytes(odd.SerializeToString())
+    refused("Nothing", tmp_path / "odd.onnx", "-o", path)
+    assert not path.exists()
+    assert run(model, "-o", path, "--quantize", "int4").exit_code == 2
+
+
+def test_ctrl_c_on_a_terminal_leaves_no_file(tmp_path: Path) -> None:
+    model = convolution(tmp_path / "net.onnx")
+    terminal, other_end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.cli", "compile", str(model), "-o", "net.tandem"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=other_end,
+    )
+    os.close(other_end)
+    try:
+        shown = b""
+        while b"calibrating" not in shown:
+            shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"error: interrupted" not in shown:
+            shown += os.read(terminal, 4096)
+        assert process.wait(timeout=60) == 130
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(terminal)
+    assert [each.name for each in tmp_path.iterdir()] == ["net.onnx"]
+
+
+def test_the_same_model_makes_the_same_file(tmp_path: Path) -> None:
+    model = convolution(tmp_path / "net.onnx")
+    for name in ("a", "b"):
+        assert run(model, "-o", tmp_path / name).exit_code == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

