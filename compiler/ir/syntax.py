@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*"
+_NAME: Final = re.compile(NAME)
 """Names of variables, buffers, blocks and functions: `C`, `C.i_o`."""
 
 NUMBER_WORDS: Final = frozenset({"True", "False", "inf", "nan"})
@@ -57,4 +58,4 @@ has an end: what is nested deeper is refused where it comes in, not somewhere in
 
 def is_name(text: str) -> bool:
     """Whether the text form can write it."""
-    return re.fullmatch(NAME, text) is not None
+    return _NAME.fullmatch(text) is not None

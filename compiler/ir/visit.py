@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import assert_never
 
 from compiler.ir.buffer import Buffer
@@ -53,6 +54,8 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
 def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The same node over changed operands; the very same where none changed."""
     old = operands(expr)
+    if not old:
+        return expr
     new = tuple(change(each) for each in old)
     if all(a is b for a, b in zip(old, new, strict=True)):
         return expr
@@ -75,9 +78,11 @@ def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
     """Itself and everything under it, outermost first."""
-    yield expr
-    for each in operands(expr):
-        yield from subexpressions(each)
+    left = [expr]
+    while left:
+        each = left.pop()
+        yield each
+        left += operands(each)[::-1]
 
 
 def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -120,6 +125,8 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
 def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
     """The same node over changed statements; the very same where none changed."""
     old = children(stmt)
+    if not old:
+        return stmt
     new = tuple(change(each) for each in old)
     if all(a is b for a, b in zip(old, new, strict=True)):
         return stmt
@@ -128,8 +135,12 @@ def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
             return stmt
         case Seq():
             return sequence(*new)
-        case For() | If() | Alloc():
-            return replace(stmt, body=new[0])
+        case For(var=var, extent=extent, kind=kind):
+            return For(var, extent, kind, new[0])
+        case If(condition=condition):
+            return If(condition, new[0])
+        case Alloc(buffer=buffer):
+            return Alloc(buffer, new[0])
         case Block(init=None):
             return replace(stmt, body=new[0])
         case Block():
@@ -153,9 +164,11 @@ def sequence(*parts: Stmt) -> Stmt:
 
 def statements(stmt: Stmt) -> Iterator[Stmt]:
     """Itself and everything under it, in the order of the text."""
-    yield stmt
-    for each in children(stmt):
-        yield from statements(each)
+    left = [stmt]
+    while left:
+        each = left.pop()
+        yield each
+        left += children(each)[::-1]
 
 
 def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
@@ -193,25 +206,32 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 
 def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    """A statement over its own expressions, changed; those of statements under it stay."""
+    """A statement over its own expressions, changed; those of statements under it stay. The very
+    same where none changed."""
+    old = expressions(stmt)
+    if not old:
+        return stmt
+    new = tuple(change(each) for each in old)
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return stmt
     match stmt:
-        case Store(buffer=buffer, indices=indices, value=value):
-            return Store(buffer, tuple(change(each) for each in indices), change(value))
-        case For():
-            return replace(stmt, extent=change(stmt.extent))
-        case If():
-            return replace(stmt, condition=change(stmt.condition))
-        case Block(iters=iters, guard=guard):
-            bound = tuple(replace(each, value=change(each.value)) for each in iters)
-            return replace(stmt, iters=bound, guard=tuple(change(each) for each in guard))
-        case Invoke(operands=regions):
-            return replace(
-                stmt,
-                operands=tuple(
-                    Region(each.buffer, tuple(change(low) for low in each.lower), each.shape)
-                    for each in regions
-                ),
+        case Store(buffer=buffer):
+            return Store(buffer, new[:-1], new[-1])
+        case For(var=var, kind=kind, body=body):
+            return For(var, new[0], kind, body)
+        case If(body=body):
+            return If(new[0], body)
+        case Block(iters=iters):
+            values = zip(iters, new[: len(iters)], strict=True)
+            bound = tuple(replace(each, value=value) for each, value in values)
+            return replace(stmt, iters=bound, guard=new[len(iters) :])
+        case Invoke(intrinsic=intrinsic, operands=regions):
+            left = iter(new)
+            moved = (
+                Region(each.buffer, tuple(islice(left, len(each.lower))), each.shape)
+                for each in regions
             )
+            return Invoke(intrinsic, tuple(moved))
         case Seq() | Alloc():
             return stmt
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import index
+from functools import cached_property
 from typing import assert_never
 
 from hw.config import HardwareConfig
@@ -11,7 +11,6 @@ from hw.encoding import (
     INSTRUCTION_BYTES,
     UOP_BYTES,
     AluOp,
-    Field,
     Opcode,
     WordLayout,
     alu_layout,
@@ -21,15 +20,11 @@ from hw.encoding import (
 )
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
+from hw.isa.field_writer import TOKENS, Writer
 from hw.isa.instructions import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.memories import MemoryId
 
 __all__ = ["Codec", "decode", "decode_uop", "encode", "encode_uop"]
-
-_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
-"""Fields whose attribute has another name."""
-_TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
-_FLAGS = frozenset({*_TOKENS, "reset_reg", "use_imm"})
 
 
 class Codec:
@@ -47,18 +42,13 @@ class Codec:
 
     def encode(self, instruction: Instruction) -> bytes:
         """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
-        opcode, layout = self._kind(instruction)
+        opcode = _opcode(instruction)
         word = int(opcode)
-        for field in layout:
-            if field.name == "opcode":
-                continue
-            if field.name in _TOKENS:
-                value = getattr(instruction.tokens, field.name)
-            elif isinstance(instruction, Finish):
-                break
-            else:
-                value = getattr(instruction, _RENAMED.get(field.name, field.name))
-            word |= _put(opcode.name, field, value)
+        flags, numbers = self._writers[opcode]
+        for each in flags:
+            word |= each.bits(getattr(instruction.tokens, each.attribute))
+        for each in numbers:
+            word |= each.bits(getattr(instruction, each.attribute))
         return word.to_bytes(INSTRUCTION_BYTES, "little")
 
     def decode(self, data: bytes, position: int | None = None) -> Instruction:
@@ -93,8 +83,8 @@ class Codec:
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
         word = 0
-        for field in self._uop:
-            word |= _put("micro-op", field, getattr(uop, field.name))
+        for each in self._uop_writers:
+            word |= each.bits(getattr(uop, each.attribute))
         return word.to_bytes(UOP_BYTES, "little")
 
     def decode_uop(self, data: bytes) -> MicroOp:
@@ -103,20 +93,43 @@ class Codec:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
 
-    def _kind(self, instruction: Instruction) -> tuple[Opcode, WordLayout]:
-        match instruction:
-            case Load():
-                return Opcode.LOAD, self._memory
-            case Store():
-                return Opcode.STORE, self._memory
-            case Gemm():
-                return Opcode.GEMM, self._gemm
-            case Alu():
-                return Opcode.ALU, self._alu
-            case Finish():
-                return Opcode.FINISH, self._memory
-            case _:
-                assert_never(instruction)
+    @cached_property
+    def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
+        """By opcode, those of tokens and those of other fields."""
+        layouts = {
+            Opcode.LOAD: self._memory,
+            Opcode.STORE: self._memory,
+            Opcode.GEMM: self._gemm,
+            Opcode.ALU: self._alu,
+            Opcode.FINISH: self._memory,
+        }
+        found = {}
+        for opcode, layout in layouts.items():
+            writers = [Writer.of(opcode.name, each) for each in layout if each.name != "opcode"]
+            flags = [each for each in writers if each.name in TOKENS]
+            numbers = [each for each in writers if each.name not in TOKENS]
+            found[opcode] = flags, [] if opcode is Opcode.FINISH else numbers
+        return found
+
+    @cached_property
+    def _uop_writers(self) -> list[Writer]:
+        return [Writer.of("micro-op", each) for each in self._uop]
+
+
+def _opcode(instruction: Instruction) -> Opcode:
+    match instruction:
+        case Load():
+            return Opcode.LOAD
+        case Store():
+            return Opcode.STORE
+        case Gemm():
+            return Opcode.GEMM
+        case Alu():
+            return Opcode.ALU
+        case Finish():
+            return Opcode.FINISH
+        case _:
+            assert_never(instruction)
 
 
 def encode(config: HardwareConfig, instruction: Instruction) -> bytes:
@@ -139,23 +152,6 @@ def decode_uop(config: HardwareConfig, data: bytes) -> MicroOp:
     return Codec(config).decode_uop(data)
 
 
-def _put(word: str, field: Field, value: object) -> int:
-    if field.name in _FLAGS:
-        if not isinstance(value, bool):
-            raise EncodingError(f"{word} {field.name} is {value!r}: it must be True or False")
-        return int(value) << field.lsb
-    try:
-        number = index(value)  # type: ignore[arg-type]  # what index() refuses is the check
-    except TypeError:
-        raise EncodingError(
-            f"{word} {field.name} is {value!r}: it must be a whole number"
-        ) from None
-    low, high = field.limits
-    if not low <= number <= high:
-        raise EncodingError(f"{word} {field.name} is {number}: it must lie in {low}..{high}")
-    return (number & ((1 << field.width) - 1)) << field.lsb
-
-
 def _fields(layout: WordLayout, word: int) -> dict[str, int]:
     values = {}
     for field in layout:
@@ -167,7 +163,7 @@ def _fields(layout: WordLayout, word: int) -> dict[str, int]:
 
 
 def _tokens(fields: Mapping[str, int]) -> Tokens:
-    return Tokens(**{name: bool(fields[name]) for name in _TOKENS})
+    return Tokens(**{name: bool(fields[name]) for name in TOKENS})
 
 
 def _memory_instruction(

@@ -20,8 +20,8 @@ from compiler.ir.dtypes import INT8
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator import Operator
 from compiler.operators.accelerator.conv2d import packed_conv2d
-from compiler.operators.accelerator.conv2d_cost import ConvShape
 from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
+from compiler.operators.accelerator.conv2d_shape import ConvShape
 from compiler.operators.accelerator.conv2d_tiles import choose_tiling
 from compiler.operators.accelerator.dense import dense_schedule, dense_tiling, packed_dense
 from compiler.operators.accelerator.dense_wide import (
@@ -48,6 +48,7 @@ from compiler.operators.accelerator.max_pool import (
 )
 from compiler.operators.accelerator.packing import pack_weight
 from compiler.operators.accelerator.requantise import RequantPasses, requantise, residual
+from compiler.operators.accelerator.tiling import Tiling
 from compiler.quantise import RequantSpec, ResidualSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, Tensor, placeholder
@@ -107,6 +108,13 @@ class Lowering:
     cost: MachineCost
     threads: int = 2
     _known: dict[tuple[str, ...], Lowered] = field(default_factory=dict, repr=False, compare=False)
+    _tilings: dict[ConvShape, Tiling] = field(default_factory=dict, repr=False, compare=False)
+
+    def tiling(self, shape: ConvShape) -> Tiling:
+        """Tiles for a convolution; a network has many of one shape."""
+        if shape not in self._tilings:
+            self._tilings[shape] = choose_tiling(shape, self.cost, self.threads)
+        return self._tilings[shape]
 
     def accepts(self, name: str, call: Call) -> bool:
         """Whether a kernel can be lowered."""
@@ -174,7 +182,7 @@ class _Kernel:
             dilation=given.dilation,
             name=self.name,
         )
-        tiling = choose_tiling(ConvShape.of(conv), self.how.cost, self.how.threads)
+        tiling = self.how.tiling(ConvShape.of(conv))
         return conv2d_schedule(conv, tiling, self.how.target)
 
     def _dense(self, product: Core, rounding: Core) -> Schedule:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
-from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Store
+from compiler.lower.accelerator.elements import flat_address, lanes_of
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.nests import NEVER, Box, Nest, Tests, within
 from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, may_overlap, pieces
@@ -18,7 +18,7 @@ from compiler.lower.conditions import parts
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["CopyPlan", "flat_address", "lanes_of"]
+__all__ = ["CopyPlan"]
 
 _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
     (Scope.INP, INT8): MemoryId.INP,
@@ -27,21 +27,6 @@ _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
     (Scope.ACC, INT8): MemoryId.ACC_8BIT,
 }
 """What a LOAD is called, by where it brings elements, and of which type they are in DRAM."""
-
-
-def flat_address(buffer: Buffer, indices: tuple[Expr, ...]) -> Linear:
-    """Which value of a buffer, counted in its own order."""
-    total = Linear(())
-    for each, stride in zip(indices, buffer.strides, strict=True):
-        total = total.plus(linear(each), stride)
-    return total
-
-
-def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
-    """Values in one element."""
-    if memory is MemoryId.WGT:
-        return config.block_out * config.block_in
-    return config.batch * (config.block_in if memory is MemoryId.INP else config.block_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +39,10 @@ class CopyPlan:
         The buffers on either side.
     memory
         As LOAD and STORE name it; OUT for a STORE.
-    chip_at, dram_at
-        Which value of each.
+    chip_at
+        Which value of its buffer.
+    dram_from, dram_at
+        The same, as a sum of two: what loops around add, and the rest.
     inside
         Where values come from DRAM; elsewhere they are zero.
     """
@@ -65,10 +52,17 @@ class CopyPlan:
     dram: Buffer
     memory: MemoryId
     chip_at: Form
+    dram_from: Form
     dram_at: Form
     inside: Tests
     unrolled: frozenset[str]
+    around: tuple[str, ...]
+    """Variables of the loops around that more than `dram_from` depends on."""
     lanes: int
+    _known: dict[tuple[int, ...], tuple[Piece | Zeros, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Pieces, by what they depend on, without what `dram_from` adds in whole elements."""
 
     @staticmethod
     def of(nest: Nest, config: HardwareConfig) -> CopyPlan:
@@ -115,7 +109,12 @@ class CopyPlan:
             # Where zeros begin would depend on the turn of another loop.
             unrolled |= frozenset(several[:-1])
         lanes = lanes_of(memory, config)
-        return CopyPlan(nest, chip, dram, memory, chip_at, dram_at, tests, unrolled, lanes)
+        start, rest = dram_at.parted(names)
+        forms = (chip_at, rest, *tests.sums)
+        around = tuple(nest.around.union(*(each.names for each in forms)) - names)
+        return CopyPlan(
+            nest, chip, dram, memory, chip_at, start, rest, tests, unrolled, around, lanes
+        )
 
     @staticmethod
     def _all_zeros(nest: Nest, store: Store, config: HardwareConfig) -> CopyPlan:
@@ -130,21 +129,33 @@ class CopyPlan:
         at = Form.of(flat_address(buffer, store.indices))
         lanes = lanes_of(memory, config)
         unrolled = at.needs(nest.names)
-        return CopyPlan(nest, buffer, buffer, memory, at, at, NEVER, unrolled, lanes)
+        around = tuple(nest.around.union(at.names) - nest.names)
+        nowhere = Form((), (), 0)
+        return CopyPlan(
+            nest, buffer, buffer, memory, at, nowhere, at, NEVER, unrolled, around, lanes
+        )
 
     def at(self, env: Env, *, loose: bool = False) -> Iterator[Piece | Zeros]:
         """The pieces of one turn; addresses count elements from either buffer's first one.
 
         `loose`: nobody uses what this leaves out of the buffer, or of its thread's slice of it.
         """
-        boxes = list(self.nest.boxes(env, self.unrolled))
-        for inner, box in boxes:
+        elements, rest = divmod(self.dram_from.at(env)[0], self.lanes)
+        key = (loose, rest, *(env[name] for name in self.around))
+        known = self._known.get(key)
+        if known is None:
+            boxes = list(self.nest.boxes(env, self.unrolled))
             # One box must not put zeros on what another brought.
-            yield from self._pieces(inner, box, loose and len(boxes) == 1)
+            alone = loose and len(boxes) == 1
+            found = (each for inner, box in boxes for each in self._pieces(inner, box, rest, alone))
+            known = self._known[key] = tuple(found)
+        for each in known:
+            yield each.moved(elements) if isinstance(each, Piece) else each
 
-    def _pieces(self, env: Env, box: Box, loose: bool) -> Iterator[Piece | Zeros]:
+    def _pieces(self, env: Env, box: Box, start: int, loose: bool) -> Iterator[Piece | Zeros]:
         chip, chip_steps = self.chip_at.at(env)
         dram, dram_steps = self.dram_at.at(env)
+        dram += start
         valid = next((each for _, each in within(self.inside, env, box)), None)
         axes = []
         for name, (low, high) in box.items():

@@ -11,7 +11,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.lower.accelerator.commands import Command, Copy, Origin
 from compiler.lower.accelerator.copies import CopyPlan
-from compiler.lower.accelerator.forms import Env, number
+from compiler.lower.accelerator.forms import number
 from compiler.lower.accelerator.instruction_nests import is_instruction, leaf, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.lower.accelerator.nests import Nest
@@ -22,7 +22,20 @@ from hw.memories import MemoryId
 
 __all__ = ["Dram", "elaborate"]
 
-_Part: TypeAlias = Callable[[dict[str, int]], Iterator[Command]]
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn of the loops around a statement: their values by name, and as origins tell them."""
+
+    env: dict[str, int]
+    pairs: tuple[tuple[str, int], ...]
+
+    def inside(self, name: str, value: int) -> _Turn:
+        """A turn of one more loop."""
+        return _Turn({**self.env, name: value}, (*self.pairs, (name, value)))
+
+
+_Part: TypeAlias = Callable[[_Turn], Iterator[Command]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,7 @@ def elaborate(
                 f"{each.name} of {function.name} lies in {each.scope.value}: inputs and outputs "
                 f"lie in global"
             )
-    return _Elaborator(function, target, dram, chip).part(function.body)({})
+    return _Elaborator(function, target, dram, chip).part(function.body)(_Turn({}, ()))
 
 
 class _Elaborator:
@@ -80,12 +93,12 @@ class _Elaborator:
         match stmt:
             case Seq(body=body):
                 parts = [self.part(each) for each in body]
-                return lambda env: (command for part in parts for command in part(env))
+                return lambda turn: (command for part in parts for command in part(turn))
             case For():
                 return self._loop(stmt)
             case If(condition=condition, body=body):
                 test, part = number(condition), self.part(body)
-                return lambda env: part(env) if test(env) else iter(())
+                return lambda turn: part(turn) if test(turn.env) else iter(())
             case Alloc(buffer=buffer, body=body):
                 if written_whole(buffer, body):
                     self._loose.add(buffer.name)
@@ -100,21 +113,21 @@ class _Elaborator:
     def _loop(self, stmt: For) -> _Part:
         name, extent, part = stmt.var.name, number(stmt.extent), self.part(stmt.body)
 
-        def run(env: dict[str, int]) -> Iterator[Command]:
-            for value in range(extent(env)):
-                yield from part({**env, name: value})
+        def run(turn: _Turn) -> Iterator[Command]:
+            for value in range(extent(turn.env)):
+                yield from part(turn.inside(name, value))
 
         return run
 
     def _alloc(self, buffer: Buffer, part: _Part) -> _Part:
         memory = self._target.memory(buffer.scope)
 
-        def run(env: dict[str, int]) -> Iterator[Command]:
+        def run(turn: _Turn) -> Iterator[Command]:
             if memory is None:
-                yield from part(env)
+                yield from part(turn)
                 return
             self._bases[buffer.name] = self._chip.allocate(memory, buffer)
-            yield from part(env)
+            yield from part(turn)
             self._chip.release(memory)
 
         return run
@@ -126,23 +139,23 @@ class _Elaborator:
             plan = InvocationPlan.of(nest, self._target)
             stage = plan.output.name
 
-            def run(env: dict[str, int]) -> Iterator[Command]:
-                yield from plan.at(env, self._bases, self._origin(stage, env))
+            def run(turn: _Turn) -> Iterator[Command]:
+                yield from plan.at(turn.env, self._bases, self._origin(stage, turn))
 
             return run
         copy = CopyPlan.of(nest, self._target.config)
         written = inner.buffer.name
         loose = written in self._loose
 
-        def run_copy(env: dict[str, int]) -> Iterator[Command]:
-            origin = self._origin(written, env)
-            for piece in copy.at(env, loose=loose):
+        def run_copy(turn: _Turn) -> Iterator[Command]:
+            origin = self._origin(written, turn)
+            for piece in copy.at(turn.env, loose=loose):
                 yield from self._pieces(copy, piece, origin)
 
         return run_copy
 
-    def _origin(self, stage: str, env: Env) -> Origin:
-        return Origin(self._operator, stage, tuple(env.items()))
+    def _origin(self, stage: str, turn: _Turn) -> Origin:
+        return Origin(self._operator, stage, turn.pairs)
 
     def _pieces(self, plan: CopyPlan, piece: Piece | Zeros, origin: Origin) -> Iterator[Command]:
         base = self._bases[plan.chip.name]

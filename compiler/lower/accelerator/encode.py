@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import assert_never
 
 from compiler.lower.accelerator.commands import Compute, Copy
@@ -23,8 +24,8 @@ def encode_stream(slots: Sequence[Slot], config: HardwareConfig) -> Program:
     hw.errors.EncodingError
         For a number that a field has no room for; names the instruction.
     """
-    instructions = [_instruction(each) for each in slots]
-    return Program.from_instructions(config, [*instructions, Finish()])
+    instructions = (_instruction(each) for each in slots)
+    return Program.from_instructions(config, chain(instructions, (Finish(),)))
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
@@ -58,14 +59,18 @@ def _instruction(slot: Slot) -> Instruction:
             assert_never(other)
 
 
+_BEFORE = {Module.COMPUTE: Module.LOAD, Module.STORE: Module.COMPUTE}
+_BEHIND = {Module.LOAD: Module.COMPUTE, Module.COMPUTE: Module.STORE}
+"""`prev` and `next`: neighbours in the order load, compute, store."""
+
+
 def _tokens(slot: Slot) -> Tokens:
-    """`prev` and `next` are neighbours in the order load, compute, store."""
-    before, behind = Module(max(slot.module - 1, 0)), Module(min(slot.module + 1, 2))
+    before, behind = _BEFORE.get(slot.module), _BEHIND.get(slot.module)
     return Tokens(
-        pop_prev=slot.module is not Module.LOAD and before in slot.pops,
-        pop_next=slot.module is not Module.STORE and behind in slot.pops,
-        push_prev=slot.module is not Module.LOAD and before in slot.pushes,
-        push_next=slot.module is not Module.STORE and behind in slot.pushes,
+        pop_prev=before in slot.pops,
+        pop_next=behind in slot.pops,
+        push_prev=before in slot.pushes,
+        push_next=behind in slot.pushes,
     )
 
 

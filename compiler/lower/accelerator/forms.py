@@ -98,6 +98,19 @@ class Form:
         )
         return Form(terms, others, total.constant)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Every variable in it."""
+        linear_in = frozenset(name for name, _ in self.linear_terms)
+        return linear_in.union(*(names for _, _, names in self.others))
+
+    def parted(self, inner: frozenset[str]) -> tuple[Form, Form]:
+        """The part that some variables have nothing to do with and that is linear, and the rest."""
+        terms = self.linear_terms
+        outside = tuple(each for each in terms if each[0] not in inner)
+        inside = tuple(each for each in terms if each[0] in inner)
+        return Form(outside, (), 0), Form(inside, self.others, self.constant)
+
     def needs(self, inner: frozenset[str]) -> frozenset[str]:
         """Those of some variables that must have a value before the rest is linear."""
         return frozenset().union(*(names & inner for _, _, names in self.others))

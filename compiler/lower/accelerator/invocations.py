@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Invoke, Region
+from compiler.ir.stmt import Invoke
 from compiler.lower.accelerator.commands import Compute, Ints, Origin
-from compiler.lower.accelerator.copies import flat_address, lanes_of
+from compiler.lower.accelerator.elements import element, flat_address
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
 from compiler.lower.accelerator.nests import Box, Nest
@@ -36,13 +36,20 @@ class InvocationPlan:
         an element.
     unrolled
         Loops that indices are not linear in.
+    around
+        Variables of the loops around that anything depends on.
     """
 
     nest: Nest
     instruction: TensorInstruction
     operands: dict[str, tuple[Buffer, Form, int]]
     unrolled: frozenset[str]
+    around: tuple[str, ...]
     shape: Shape
+    _known: dict[tuple[int, ...], tuple[Compute, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Commands, by what they depend on: turns of most loops around do the same."""
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -67,16 +74,17 @@ class InvocationPlan:
             for parameter, region in zip(
                 parameters,
                 (
-                    _checked(function.name, parameter, region, target)
+                    element(function.name, parameter, region, target)
                     for parameter, region in zip(parameters, nest.leaf.operands, strict=True)
                 ),
                 strict=True,
             )
         }
-        unrolled = frozenset[str]().union(
-            *(form.needs(nest.names) for _, form, _ in operands.values())
-        )
-        return InvocationPlan(nest, instruction, operands, unrolled, Shape.of(target.config))
+        forms = [form for _, form, _ in operands.values()]
+        unrolled = frozenset[str]().union(*(each.needs(nest.names) for each in forms))
+        around = nest.around.union(*(each.names for each in forms)) - nest.names
+        shape = Shape.of(target.config)
+        return InvocationPlan(nest, instruction, operands, unrolled, tuple(around), shape)
 
     @property
     def output(self) -> Buffer:
@@ -85,6 +93,15 @@ class InvocationPlan:
 
     def at(self, env: Env, bases: dict[str, int], origin: Origin) -> Iterator[Compute]:
         """The commands of one turn; `bases` tells where buffers begin on chip, in elements."""
+        turns = (env[name] for name in self.around)
+        key = (*turns, *(bases[buffer.name] for buffer, _, _ in self.operands.values()))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(self._commands(env, bases, origin))
+        for each in known:
+            yield each.again(origin)
+
+    def _commands(self, env: Env, bases: dict[str, int], origin: Origin) -> list[Compute]:
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
         if any(len(each.steps) > 1 for each in placed) and _changed_twice(placed):
             # All steps of a turn come before those of the next.
@@ -97,7 +114,7 @@ class InvocationPlan:
             for command in self._step(step, each, origin, apart)
         ]
         apart.check(self.instruction.name)
-        yield from commands
+        return commands
 
     def _placed(self, boxes: Iterator[tuple[Env, Box]], bases: dict[str, int]) -> list[_PlacedBox]:
         result = self.instruction.function.outputs[0].name
@@ -224,31 +241,3 @@ class _Apart:
                 f"{instruction}: {len(shared)} accumulators, from {shared[0]}, are changed in one "
                 f"turn and read in another"
             )
-
-
-def _checked(
-    instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
-) -> Region:
-    """A region, if it is an element of its memory: values that lie together."""
-    memory = target.memory(parameter.scope)
-    lanes = parameter.size if memory is None else lanes_of(memory, target.config)
-    if parameter.size != lanes:
-        raise LoweringError(
-            f"{instruction}: {parameter.name} {list(parameter.shape)} has {parameter.size} values; "
-            f"an element of {parameter.scope.value} has {lanes}"
-        )
-    if region.buffer.scope is not parameter.scope:
-        raise LoweringError(
-            f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
-            f"{parameter.name} is in {parameter.scope.value}"
-        )
-    size = 1
-    for extent, whole in zip(reversed(region.shape), reversed(region.buffer.shape), strict=True):
-        if extent != (whole if size < parameter.size else 1):
-            raise LoweringError(
-                f"{instruction}: {list(region.shape)} of {region.buffer.name} "
-                f"{list(region.buffer.shape)} is no element of {parameter.size} values that lie "
-                f"together"
-            )
-        size *= extent
-    return region

@@ -102,6 +102,12 @@ class Nest:
         """The loops' variables."""
         return frozenset(name for name, _ in self.loops)
 
+    @property
+    def around(self) -> frozenset[str]:
+        """The variables of other loops that extents and tests depend on."""
+        forms = (*(form for _, form in self.loops), *self.tests.sums)
+        return frozenset[str]().union(*(each.names for each in forms)) - self.names
+
     def boxes(self, env: Env, more: frozenset[str] = frozenset()) -> Iterator[tuple[Env, Box]]:
         """The turns, as boxes of loops; `env` then has the values of those that are unrolled."""
         yield from self._boxes(dict(env), {}, 0, self.unrolled | more)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
-from compiler.lower.accelerator.copies import lanes_of
+from compiler.lower.accelerator.elements import lanes_of
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 

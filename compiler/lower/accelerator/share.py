@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.ir.buffer import Buffer, Scope
@@ -13,7 +13,7 @@ from compiler.ir.visit import map_children, variables
 from compiler.target import AcceleratorTarget
 from compiler.te.tree import map_buffers, read_by, written_by
 
-__all__ = ["ShareAccumulators", "mentions"]
+__all__ = ["ShareAccumulators"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,9 @@ def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
         return stmt
     first = stmt.buffer
     while True:
-        other = next(
-            (
-                each
-                for each in _allocated_beside(stmt.body)
-                if _may_share(stmt, first, each, target)
-            ),
-            None,
-        )
+        parts = [(part, _buffers(part)) for part in _parts(stmt.body)]
+        beside = _allocated_beside(stmt.body)
+        other = next((each for each in beside if _may_share(parts, first, each, target)), None)
         if other is None:
             return stmt
         stmt = replace(stmt, body=map_buffers(_without(stmt.body, other), {other.name: first}))
@@ -90,15 +85,20 @@ def _parts(stmt: Stmt) -> Iterator[Stmt]:
             yield stmt
 
 
-def _may_share(alloc: Alloc, first: Buffer, other: Buffer, target: AcceleratorTarget) -> bool:
+def _may_share(
+    parts: Sequence[tuple[Stmt, frozenset[str]]],
+    first: Buffer,
+    other: Buffer,
+    target: AcceleratorTarget,
+) -> bool:
+    """`parts`: what is done while both are there, with the buffers that each mentions."""
     if replace(other, name=first.name) != first:
         return False
-    parts = list(_parts(alloc.body))
-    reading = [at for at, part in enumerate(parts) if mentions(part, first.name)]
-    using = [at for at, part in enumerate(parts) if mentions(part, other.name)]
+    reading = [at for at, (_, names) in enumerate(parts) if first.name in names]
+    using = [at for at, (_, names) in enumerate(parts) if other.name in names]
     if not reading or not using or reading[-1] != using[0]:
         return False
-    return _element_by_element(parts[using[0]], first.name, other.name, target)
+    return _element_by_element(parts[using[0]][0], first.name, other.name, target)
 
 
 def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
@@ -132,9 +132,9 @@ def _names_elements(var: Var, loops: list[Var], region: Region) -> bool:
     return False
 
 
-def mentions(stmt: Stmt, buffer: str) -> bool:
-    """Whether something in a statement reads or writes a buffer."""
-    return buffer in read_by(stmt) or buffer in written_by(stmt)
+def _buffers(stmt: Stmt) -> frozenset[str]:
+    """Names of the buffers that something in a statement reads or writes."""
+    return frozenset((*read_by(stmt), *written_by(stmt)))
 
 
 def _without(stmt: Stmt, buffer: Buffer) -> Stmt:

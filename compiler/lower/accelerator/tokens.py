@@ -14,26 +14,24 @@ one.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from compiler.lower.accelerator.commands import Command, Copy, module_of
-from compiler.lower.accelerator.footprints import Footprints, Where
+from compiler.lower.accelerator.commands import module_of
+from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.last_accesses import NOBODY, LastAccesses
 from compiler.lower.accelerator.residency import Resident
-from hw.memories import MemoryId, Module
+from hw.memories import Module
 
 __all__ = ["Slot", "place_tokens"]
-
-NOBODY = -1
 
 _Clock: TypeAlias = tuple[int, int, int]
 """For each module the last command that is certainly complete; all before it are too."""
 
 _NOTHING: _Clock = (NOBODY, NOBODY, NOBODY)
+
+_OTHERS = {each: tuple(other for other in Module if other is not each) for each in Module}
 
 
 @dataclass(slots=True)
@@ -45,48 +43,10 @@ class Slot:
 
     what: Resident | None
     module: Module
-    pops: set[Module] = field(default_factory=set)
+    pops: Set[Module] = frozenset()
     """From whom it takes one."""
-    pushes: set[Module] = field(default_factory=set)
+    pushes: Set[Module] = frozenset()
     """To whom it gives one."""
-
-
-class _Space:
-    """Who touched each element last: positions in the stream, for each module."""
-
-    def __init__(self, size: int) -> None:
-        self._reads = {each: np.full(size, NOBODY, dtype=np.int64) for each in Module}
-        self._writes = {each: np.full(size, NOBODY, dtype=np.int64) for each in Module}
-
-    def before_read(self, where: Where, who: Module) -> int:
-        """The last write of a module there."""
-        return _last(self._writes[who][where])
-
-    def before_write(self, where: Where, who: Module) -> int:
-        """The last access of a module there."""
-        return max(_last(self._writes[who][where]), _last(self._reads[who][where]))
-
-    def read(self, where: Where, who: Module, position: int) -> None:
-        """A module reads there."""
-        self._reads[who][where] = position
-
-    def wrote(self, where: Where, who: Module, position: int) -> None:
-        """A module writes there."""
-        self._writes[who][where] = position
-
-
-def _last(positions: npt.NDArray[np.int64]) -> int:
-    return int(positions.max(initial=NOBODY))
-
-
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """What a command does to one memory."""
-
-    memory: MemoryId | None
-    """None: DRAM."""
-    where: Where
-    writes: bool
 
 
 def place_tokens(
@@ -104,13 +64,7 @@ def place_tokens(
 
 class _Placer:
     def __init__(self, footprints: Footprints, dram_bytes: int) -> None:
-        config = footprints.config
-        self._config, self._footprints = config, footprints
-        self._grain = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
-        self._spaces: dict[MemoryId | None, _Space] = {
-            each: _Space(config.depth(each)) for each in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
-        }
-        self._spaces[None] = _Space(-(-dram_bytes // self._grain))
+        self._accesses = LastAccesses(footprints, dram_bytes)
         self._slots: list[Slot] = []
         self._computes: list[int] = []
         """Positions of compute's commands."""
@@ -123,27 +77,17 @@ class _Placer:
     def place(self, residents: Iterable[Resident]) -> list[Slot]:
         for resident in residents:
             command = resident.command
-            accesses = self._accesses(command)
             module = module_of(command)
-            needs = {each: self._needed(accesses, each) for each in Module if each is not module}
+            touched = self._accesses.touched(command)
+            needs = {each: self._accesses.needed(touched, each) for each in _OTHERS[module]}
             if module is not Module.COMPUTE:
                 far = Module.STORE if module is Module.LOAD else Module.LOAD
                 needed, least = needs.pop(far), needs[Module.COMPUTE]
                 if needed > self._after(self._clock_of(module), least)[far]:
                     needs[Module.COMPUTE] = max(least, self._relay(far, needed, least))
             position = self._add(resident, module, needs)
-            for each in accesses:
-                space = self._spaces[each.memory]
-                (space.wrote if each.writes else space.read)(each.where, module, position)
+            self._accesses.add(touched, module, position)
         return self._slots
-
-    def _needed(self, accesses: tuple[_Access, ...], other: Module) -> int:
-        found = NOBODY
-        for each in accesses:
-            space = self._spaces[each.memory]
-            before = space.before_write if each.writes else space.before_read
-            found = max(found, before(each.where, other))
-        return found
 
     def _relay(self, far: Module, needed: int, least: int) -> int:
         """A command of compute that starts after the command `needed` of load, or of store.
@@ -171,8 +115,8 @@ class _Placer:
         if needed <= clock[other]:
             return
         self._clocks[position] = self._after(clock, needed)
-        slot.pops.add(other)
-        self._slots[needed].pushes.add(slot.module)
+        slot.pops |= {other}
+        self._slots[needed].pushes |= {slot.module}
         if slot.module is Module.COMPUTE:
             self._passed[other].append((needed, position))
 
@@ -201,28 +145,3 @@ class _Placer:
         module = self._slots[position].module
         known[module] = max(known[module], position)
         return known[0], known[1], known[2]
-
-    def _accesses(self, command: Command) -> tuple[_Access, ...]:
-        touched = self._footprints.of(command)
-        found = [_Access(memory, where, writes=False) for memory, where in touched.reads]
-        found += [_Access(memory, where, writes=True) for memory, where in touched.writes]
-        if isinstance(command, Copy):
-            found.append(self._in_dram(command, writes=command.memory is MemoryId.OUT))
-        return tuple(found)
-
-    def _in_dram(self, copy: Copy, *, writes: bool) -> _Access:
-        """In steps of a few bytes, those that are touched in part as well."""
-        size = self._config.element_bytes(copy.memory)
-        length = copy.columns * size
-        begins = (copy.dram + np.arange(copy.rows, dtype=np.int64) * copy.stride) * size
-        if copy.rows == 1 or (copy.stride == copy.columns):
-            last = int(begins[-1]) + length
-            return _Access(
-                None, slice(int(begins[0]) // self._grain, -(-last // self._grain)), writes
-            )
-        first = begins // self._grain
-        # Rows are equally long, but may begin anywhere in a step.
-        count = -(-length // self._grain) + 1
-        steps = first[:, None] + np.arange(count)
-        within = steps * self._grain < (begins + length)[:, None]
-        return _Access(None, steps[within], writes)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from heapq import nsmallest
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from compiler.errors import CapacityError
-from compiler.operators.accelerator.conv2d_cost import ConvShape, estimate
+from compiler.operators.accelerator.conv2d_cost import estimate
+from compiler.operators.accelerator.conv2d_shape import ConvShape
 from compiler.operators.accelerator.machine_cost import MachineCost
 from compiler.operators.accelerator.tiling import Order, Tiling
 from hw.config import HardwareConfig
@@ -17,30 +21,62 @@ __all__ = ["choose_tiling", "tilings", "usage"]
 _PLAYED = 48
 """Candidates of which the cycles are estimated in full."""
 
+_WAYS = (
+    (Order.OUTPUTS, "oc"),
+    (Order.OUTPUTS, "y"),
+    (Order.OUTPUTS, "x"),
+    (Order.WEIGHTS, "y"),
+    (Order.WEIGHTS, "x"),
+    (Order.IMAGE, "oc"),
+)
+"""Orders, and the axes that threads can share in each."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Sizes of tiles as `Tiling` has them, one number for each of many."""
+
+    oc: Ints
+    y: Ints
+    x: Ints
+    ic: Ints
+
+    @staticmethod
+    def of(shape: ConvShape) -> _Sizes:
+        """Every combination of the sizes that are worth a thought."""
+        axes = (shape.ic, shape.oc, shape.x, shape.y)
+        ic, oc, x, y = np.meshgrid(*(_parts(each) for each in axes), indexing="ij")
+        return _Sizes(oc.ravel(), y.ravel(), x.ravel(), ic.ravel())
+
 
 def usage(shape: ConvShape, tiling: Tiling) -> dict[MemoryId, int]:
     """Elements that a tiling takes of each memory."""
-    threads = tiling.threads
-    size = tiling.oc * tiling.y * tiling.x
-    image = shape.rows(tiling.y) * shape.columns(tiling.x)
-    weights = tiling.oc * shape.taps
-    steps = threads * tiling.ic
+    alone = _Sizes(*(np.array([each]) for each in (tiling.oc, tiling.y, tiling.x, tiling.ic)))
+    used = _usage(shape, alone, tiling.order, tiling.threads)
+    return {memory: each.item() for memory, each in used.items()}
+
+
+def _usage(shape: ConvShape, tile: _Sizes, order: Order, threads: int) -> dict[MemoryId, Ints]:
+    size = tile.oc * tile.y * tile.x
+    image = shape.rows(tile.y) * shape.columns(tile.x)
+    weights = tile.oc * shape.taps
+    steps = threads * tile.ic
     operands = shape.element_operands * threads * size + shape.channel_operands * shape.oc
     return {
         MemoryId.ACC: threads * size + operands,
-        MemoryId.INP: image * (shape.ic if tiling.order is Order.IMAGE else steps),
-        MemoryId.WGT: weights * (shape.ic if tiling.order is Order.WEIGHTS else steps),
-        MemoryId.UOP: threads * (_kernel(shape, tiling) + 4),
+        MemoryId.INP: image * (shape.ic if order is Order.IMAGE else steps),
+        MemoryId.WGT: weights * (shape.ic if order is Order.WEIGHTS else steps),
+        MemoryId.UOP: threads * (_kernel(shape, tile) + 4),
     }
 
 
-def _kernel(shape: ConvShape, tiling: Tiling) -> int:
+def _kernel(shape: ConvShape, tile: _Sizes) -> Ints:
     """Micro-ops of the products: all turns but those of the two longest loops."""
-    extents = sorted((tiling.oc, tiling.y, tiling.x, tiling.ic, *shape.kernel))
-    size = 1
-    for each in extents[:-2]:
-        size *= each
-    return size
+    extents = np.broadcast_arrays(tile.oc, tile.y, tile.x, tile.ic, *shape.kernel)
+    kernel: Ints = np.sort(extents, axis=0)[:-2].prod(axis=0)
+    return kernel
 
 
 def fits(shape: ConvShape, tiling: Tiling, config: HardwareConfig) -> bool:
@@ -48,28 +84,24 @@ def fits(shape: ConvShape, tiling: Tiling, config: HardwareConfig) -> bool:
     return all(used <= config.depth(each) for each, used in usage(shape, tiling).items())
 
 
-def tilings(shape: ConvShape, config: HardwareConfig, threads: int) -> Iterator[Tiling]:
-    """Every tiling worth a thought that fits."""
-    for ic in _parts(shape.ic):
-        for oc in _parts(shape.oc):
-            for x in _parts(shape.x):
-                for y in _parts(shape.y):
-                    for order, along in _ways(shape, ic):
-                        found = Tiling(oc, y, x, ic, order, threads, along)
-                        if fits(shape, found, config):
-                            yield found
-
-
-def _ways(shape: ConvShape, ic: int) -> Iterator[tuple[Order, str]]:
-    yield from ((Order.OUTPUTS, axis) for axis in ("oc", "y", "x"))
-    if ic == shape.ic:
-        yield from ((Order.WEIGHTS, axis) for axis in ("y", "x"))
-        yield Order.IMAGE, "oc"
-
-
 def _parts(extent: int) -> list[int]:
     """Sizes that cut an axis into so many parts, and not one more than needed."""
     return sorted({-(-extent // count) for count in range(1, extent + 1)})
+
+
+def tilings(shape: ConvShape, cost: MachineCost, threads: int, most: int = _PLAYED) -> list[Tiling]:
+    """The tilings that fit, of these at most so many: those that a quick guess finds best."""
+    tile = _Sizes.of(shape)
+    guesses = {each: _guess(shape, tile, each, cost, threads) for each in Order}
+    cycles = np.stack([guesses[order] for order, _ in _WAYS], axis=1).ravel()
+    sizes = np.repeat(tile.oc * tile.y * tile.x, len(_WAYS))
+    found = []
+    for at in np.lexsort((-sizes, cycles))[:most]:
+        if np.isfinite(cycles[at]):
+            which, way = divmod(int(at), len(_WAYS))
+            oc, y, x, ic = (int(each[which]) for each in (tile.oc, tile.y, tile.x, tile.ic))
+            found.append(Tiling(oc, y, x, ic, _WAYS[way][0], threads, _WAYS[way][1]))
+    return found
 
 
 def choose_tiling(shape: ConvShape, cost: MachineCost, threads: int = 2) -> Tiling:
@@ -80,11 +112,7 @@ def choose_tiling(shape: ConvShape, cost: MachineCost, threads: int = 2) -> Tili
     CapacityError
         Where not even the smallest tiles fit: says which memory, and by how much.
     """
-    candidates = nsmallest(
-        _PLAYED,
-        tilings(shape, cost.config, threads),
-        key=lambda each: _bound(shape, each, cost),
-    )
+    candidates = tilings(shape, cost, threads)
     if not candidates:
         raise CapacityError(_too_small(shape, cost.config, threads))
     return min(candidates, key=lambda each: estimate(shape, each, cost))
@@ -100,33 +128,41 @@ def _too_small(shape: ConvShape, config: HardwareConfig, threads: int) -> str:
     return f"{config.name} is too small for this convolution: {'; '.join(lacking)} elements"
 
 
-def _bound(shape: ConvShape, tiling: Tiling, cost: MachineCost) -> tuple[float, int]:
+def _guess(
+    shape: ConvShape, tile: _Sizes, order: Order, cost: MachineCost, threads: int
+) -> npt.NDArray[np.float64]:
+    """Cycles, or infinity for tiles that cannot be."""
+    possible = (
+        tile.ic == shape.ic if order is not Order.OUTPUTS else np.ones(len(tile.ic), np.bool_)
+    )
+    for memory, used in _usage(shape, tile, order, threads).items():
+        possible &= used <= cost.config.depth(memory)
+    return np.where(possible, _bound(shape, tile, order, cost), np.inf)
+
+
+def _bound(
+    shape: ConvShape, tile: _Sizes, order: Order, cost: MachineCost
+) -> npt.NDArray[np.float64]:
     """A quick guess: the longer of arithmetic and loads, and what cannot overlap."""
-    counts = [
-        -(-whole // part)
-        for whole, part in ((shape.oc, tiling.oc), (shape.y, tiling.y), (shape.x, tiling.x))
-    ]
-    oc_tiles, parts = counts[0], counts[1] * counts[2]
-    elements = shape.rows(tiling.y) * shape.columns(tiling.x)
-    image = shape.ic * cost.load(MemoryId.INP, elements)
-    steps = -(-shape.ic // tiling.ic)
-    weights = steps * cost.overhead + cost.beats(MemoryId.WGT, tiling.oc * shape.ic * shape.taps)
-    images = parts * image * (1 if tiling.order is Order.IMAGE else oc_tiles)
-    loads = images + weights * oc_tiles * (1 if tiling.order is Order.WEIGHTS else parts)
-    size = shape.oc * shape.y * shape.x
+    oc_tiles = -(-shape.oc // tile.oc)
+    parts = -(-shape.y // tile.y) * -(-shape.x // tile.x)
+    elements = shape.rows(tile.y) * shape.columns(tile.x)
+    image = shape.ic * _each(lambda many: cost.load(MemoryId.INP, many), elements)
+    steps = -(-shape.ic // tile.ic)
+    channels = shape.ic * shape.taps
+    weights = steps * cost.overhead
+    weights += _each(lambda oc: cost.beats(MemoryId.WGT, oc * channels), tile.oc)
+    images = parts * image * (1 if order is Order.IMAGE else oc_tiles)
+    loads = images + weights * oc_tiles * (1 if order is Order.WEIGHTS else parts)
     passes = 1 + shape.tensor_passes + shape.number_passes
-    compute = size * (shape.ic * shape.taps + passes)
-    first = _first(shape, tiling, image, weights, steps)
-    tile = tiling.oc * tiling.y * tiling.x
-    return shape.batches * max(loads, compute) + first + passes * tile, -tile
+    compute = shape.oc * shape.y * shape.x * (channels + passes)
+    # Loads before the first product.
+    first = (image + weights) / (steps if order is Order.OUTPUTS else 1)
+    total: npt.NDArray[np.float64] = shape.batches * np.maximum(loads, compute) + first
+    return total + passes * tile.oc * tile.y * tile.x
 
 
-def _first(shape: ConvShape, tiling: Tiling, image: int, weights: int, steps: int) -> float:
-    """Loads before the first product."""
-    match tiling.order:
-        case Order.OUTPUTS:
-            return (image + weights) / steps
-        case Order.WEIGHTS:
-            return image + weights
-        case Order.IMAGE:
-            return image + weights
+def _each(function: Callable[[int], int], values: Ints) -> Ints:
+    """What a function gives for each value; there are few that differ."""
+    distinct, where = np.unique(values, return_inverse=True)
+    return np.array([function(each) for each in distinct.tolist()])[where]

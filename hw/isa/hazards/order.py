@@ -111,17 +111,25 @@ class _Walk:
 
     def run(self) -> None:
         """Go on until nothing can start."""
-        while True:
-            ready = [module for module in Module if self._can_start(module)]
-            if not ready:
+        heads = [
+            (own[0], module) for module, own in zip(Module, self.positions, strict=True) if own
+        ]
+        while heads:
+            heads.sort()
+            ready = (at for at, (_, module) in enumerate(heads) if self._can_start(module))
+            at = next(ready, None)
+            if at is None:
                 return
-            self._start(min(ready, key=lambda module: self.positions[module][self._next[module]]))
+            _, module = heads.pop(at)
+            self._start(module)
+            own, place = self.positions[module], self._next[module]
+            if place < len(own):
+                heads.append((own[place], module))
 
     def _can_start(self, module: Module) -> bool:
-        place = self._next[module]
-        if place == len(self.positions[module]):
-            return False
-        return all(self._tokens[queue] for queue in self.queues[module][place][0])
+        """Whether a module's next instruction can start; there must be one."""
+        pops, _ = self.queues[module][self._next[module]]
+        return all(self._tokens[queue] for queue in pops)
 
     def _start(self, module: Module) -> None:
         place = self._next[module]

@@ -14,7 +14,8 @@ from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For
 from compiler.lower.accelerator.commands import Copy, Origin
-from compiler.lower.accelerator.copies import CopyPlan, lanes_of
+from compiler.lower.accelerator.copies import CopyPlan
+from compiler.lower.accelerator.elements import lanes_of
 from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.rectangles import Piece, Zeros
 from hw.config_files import load_config

@@ -1,0 +1,57 @@
+"""One field of a word, written: its value checked and put in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import NoReturn
+
+from hw.encoding import Field
+from hw.errors import EncodingError
+
+__all__ = ["TOKENS", "Writer"]
+
+TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
+_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
+"""Fields whose attribute has another name."""
+_FLAGS = frozenset({*TOKENS, "reset_reg", "use_imm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A field of one kind of word, with what its `Field` says worked out: programs are long."""
+
+    word: str
+    name: str
+    attribute: str
+    flag: bool
+    lsb: int
+    low: int
+    high: int
+    mask: int
+
+    @staticmethod
+    def of(word: str, field: Field) -> Writer:
+        """Of a field of words called so in messages."""
+        attribute = _RENAMED.get(field.name, field.name)
+        flag, mask = field.name in _FLAGS, (1 << field.width) - 1
+        return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
+
+    def bits(self, value: object) -> int:
+        """The value in its place of the word; `EncodingError` where it does not fit."""
+        if self.flag:
+            if not isinstance(value, bool):
+                self._refuse(value, "True or False")
+            return int(value) << self.lsb
+        try:
+            number = index(value)  # type: ignore[arg-type]  # what index() refuses is the check
+        except TypeError:
+            self._refuse(value, "a whole number")
+        if not self.low <= number <= self.high:
+            raise EncodingError(
+                f"{self.word} {self.name} is {number}: it must lie in {self.low}..{self.high}"
+            )
+        return (number & self.mask) << self.lsb
+
+    def _refuse(self, value: object, wanted: str) -> NoReturn:
+        raise EncodingError(f"{self.word} {self.name} is {value!r}: it must be {wanted}") from None
