@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Tuple, Var
+from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, TupleGet, Var
 from compiler.graph.visit import map_atoms
 
 __all__ = ["StreamsOnCpu"]
@@ -27,16 +27,22 @@ class StreamsOnCpu:
     def apply(self, function: Function) -> Function:
         """The function without streams."""
         lets: list[Let] = []
+        inlined: set[str] = set()
         for let in function.body.lets:
             match let.value:
                 case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
-                    lets += _inlined(let, stream, args)
+                    lets += _inlined(stream, args)
+                    inlined.add(let.name)
+                case TupleGet(operand=operand) if operand.name in inlined:
+                    # One of several results: the kernel that makes it is there, under its name.
+                    pass
                 case _:
                     lets.append(let)
         return replace(function, body=Body(tuple(lets), function.body.result))
 
 
-def _inlined(let: Let, stream: Function, args: tuple[Atom, ...]) -> list[Let]:
+def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
+    """The kernels of a stream; `FormStreams` gives results the names that they have in it."""
     given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
 
     def outside(atom: Atom) -> Atom:
@@ -45,14 +51,7 @@ def _inlined(let: Let, stream: Function, args: tuple[Atom, ...]) -> list[Let]:
     lets = []
     for each in stream.body.lets:
         value = map_atoms(each.value, outside)
-        match value:
-            case Call(callee=Function() as kernel):
-                value = replace(value, callee=replace(kernel, kind=FunctionKind.KERNEL))
-            case Tuple():
-                # What the stream gives together is called as the call of it was.
-                lets.append(Let(let.name, value))
-                continue
-            case _:
-                pass
-        lets.append(Let(each.name, value, each.type))
+        if isinstance(value, Call) and isinstance(value.callee, Function):
+            kernel = replace(value.callee, kind=FunctionKind.KERNEL)
+            lets.append(Let(each.name, replace(value, callee=kernel), each.type))
     return lets

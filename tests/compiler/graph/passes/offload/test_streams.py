@@ -9,7 +9,7 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import run_native
 from compiler.graph.nodes import FunctionKind, TupleGet
 from compiler.graph.passes import transform
-from compiler.graph.passes.offload import FormStreams, offload_passes
+from compiler.graph.passes.offload import FormStreams, StreamsOnCpu, offload_passes
 from tests.support.accelerator_operators import machine
 from tests.support.graphs import graph, inputs, keeps_meaning
 from tests.support.quantised_graphs import Net
@@ -69,6 +69,8 @@ def test_two_branches_of_a_network() -> None:
     found = transform(function, passes)
     assert streams(found) == [2]
     given = np.random.default_rng(0).normal(size=(1, 4, 5, 5)).astype(np.float32)
-    np.testing.assert_array_equal(
-        evaluate(found, [given], run_native), evaluate(function, [given], run_native)
-    )
+    wanted = evaluate(function, [given], run_native)
+    np.testing.assert_array_equal(evaluate(found, [given], run_native), wanted)
+    back = transform(found, (StreamsOnCpu(),))
+    assert streams(back) == []
+    np.testing.assert_array_equal(evaluate(back, [given], run_native), wanted)
