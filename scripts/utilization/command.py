@@ -24,6 +24,7 @@ from scripts.progress import show_activity
 from scripts.report import errors_in_one_line, print_json
 from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
+from scripts.utilization.models import layers_of
 from scripts.utilization.plot import Plot
 from scripts.utilization.rows import total
 from scripts.utilization.table import print_rows
@@ -41,6 +42,14 @@ def _layer(text: str) -> Layer:
 
 
 def command(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MODEL",
+            help="Measure the convolutions of an ONNX file, or of resnet18, resnet34, resnet50, "
+            "digits.",
+        ),
+    ] = None,
     layer: Annotated[
         list[Layer] | None,
         typer.Option(
@@ -74,7 +83,11 @@ def command(
     has no time: --engine rtl tells cycles and utilisation.
     """
     with errors_in_one_line(debug):
-        layers = distinct(layer or RESNET18)
+        layers, left = distinct(layer or RESNET18), tuple[str, ...]()
+        if model is not None:
+            if layer:
+                raise typer.BadParameter("layers of a MODEL and --layer: one or the other")
+            layers, left = layers_of(model, seed)
         picture = None if plot is None else Plot(plot)
         if picture is not None:
             picture.check()
@@ -94,3 +107,5 @@ def command(
             print_json({"layers": layers_json, "total": total(rows).as_json()})
         else:
             print_rows(rows, simulator.name, machine.name, memory)
+            if left:
+                typer.echo(f"not measured alone: {', '.join(left)}")

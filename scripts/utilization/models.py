@@ -1,0 +1,75 @@
+"""The convolutions of a model, as layers to measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from onnx import ModelProto
+
+from compiler.frontends.onnx import import_model, read_model
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Call, Var
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes import BindSymbols, transform
+from compiler.graph.types import TensorType, symbols_of
+from compiler.models import BUILT_IN, built_in
+from scripts.errors import LayerError
+from scripts.utilization.layers import Layer
+
+__all__ = ["layers_of"]
+
+
+def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+    """Its convolutions, and the names of those that cannot be measured.
+
+    Of equal ones there is one, which counts as often as they come and has the first one's name.
+    Measured are those with square images, windows and strides, the same padding on all sides, one
+    group and no dilation. An open batch is 1.
+
+    Raises
+    ------
+    CompilerError
+        As `import_model`.
+    LayerError
+        A model without any such convolution.
+    """
+    proto: ModelProto = built_in(model, seed) if model in BUILT_IN else read_model(Path(model))
+    function = import_model(proto).function
+    symbols = {each for param in function.params for each in symbols_of(param.type)}
+    function = transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])
+    types = infer(function)
+    found: dict[Layer, int] = {}
+    names: dict[Layer, str] = {}
+    left: list[str] = []
+    for let in function.body.lets:
+        match let.value:
+            case Call(callee=OpSpec(name="conv2d"), args=args, attributes=Conv2d() as given):
+                data, weight = (
+                    types[each.name] if isinstance(each, Var) else each.type for each in args[:2]
+                )
+                layer = _layer(let.name, data, weight, given)
+                if layer is None:
+                    left.append(let.name)
+                    continue
+                shape = replace(layer, name="")
+                found[shape] = found.get(shape, 0) + 1
+                names.setdefault(shape, layer.name)
+            case _:
+                pass
+    if not found:
+        raise LayerError(f"{model} has no convolution that can be measured alone")
+    layers = (replace(each, name=names[each], count=count) for each, count in found.items())
+    return tuple(layers), tuple(left)
+
+
+def _layer(name: str, data: object, weight: object, given: Conv2d) -> Layer | None:
+    assert isinstance(data, TensorType), "verified"
+    assert isinstance(weight, TensorType), "verified"
+    batch, _, height, width = data.static_shape(name)
+    outputs, inputs, tall, wide = weight.static_shape(name)
+    alike = tall == wide and len({*given.strides}) == len({*given.padding}) == 1
+    if not alike or given.groups != 1 or {*given.dilation} != {1} or batch != 1:
+        return None
+    return Layer(name, height, width, inputs, outputs, tall, given.strides[0], given.padding[0])
