@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +16,9 @@ from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
 from sim.timing import parse_memory
+from tests.support.onnx_models import light_model, with_weights
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 MODELS = Path(__file__).parents[2] / "compiler" / "models"
 
 
@@ -81,6 +84,24 @@ def test_resnet18_on_the_rtl() -> None:
 )
 def test_other_residual_networks(model: str, options: list[str]) -> None:
     checked(model, *options)
+
+
+@pytest.mark.exhaustive
+def test_what_pytorch_exports() -> None:
+    """`bottlenecks.onnx`: PyTorch 2.15's exporter, of a net of bottlenecks with 20, 36, 48 and 72
+    channels, images of 64 x 64, 37 classes, weights of chance."""
+    told = checked(GOLDEN / "bottlenecks.onnx", "--engine", "rtl")
+    assert not any(each["macs"] for each in layers(told) if each["device"] == "cpu")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "resnet50"])
+def test_light_models(name: str, tmp_path: Path) -> None:
+    """Of the onnx package, with weights of chance: nobody here made them."""
+    path = tmp_path / f"{name}.onnx"
+    onnx.save(with_weights(light_model(name)), path)
+    told = checked(path)
+    assert any(each["macs"] for each in layers(told) if each["device"] == "accelerator")
 
 
 @pytest.mark.exhaustive

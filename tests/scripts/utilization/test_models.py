@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from compiler.errors import FrontendError
+from scripts.cli import app
 from scripts.utilization.layers import FIRST, RESNET18
 from scripts.utilization.models import layers_of
 
@@ -27,6 +29,12 @@ def test_bottlenecks() -> None:
     assert not left
     assert sum(each.count for each in layers) == 53
     assert len({each.name for each in layers}) == len(layers)
+
+
+def test_a_model_or_layers() -> None:
+    result = CliRunner().invoke(app, ["utilization", "digits", "--layer", "C8"])
+    assert result.exit_code == 2
+    assert "one or the other" in result.output
 
 
 def test_what_is_no_convolution_of_ours(tmp_path: Path) -> None:
