@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -149,8 +149,16 @@ def compile_source(
 
     Raises as `prepare_source`.
     """
-    lowering = None if accelerator is None else accelerator.lowering()
-    return prepare_source(model, options, report).build(CpuTarget.host(), lowering, report)
+    prepared = prepare_source(model, options, report)
+    if accelerator is None:
+        return prepared.build(CpuTarget.host(), None, report)
+    lowering = accelerator.lowering()
+    artifact = prepared.build(CpuTarget.host(), lowering, report)
+    if not artifact.streams:
+        return artifact
+    # For --device cpu and --check, when there is no model any more.
+    fallback = prepared.build(CpuTarget.host(), lowering, report, fallback=True)
+    return replace(artifact, fallback=fallback)
 
 
 def prepare_source(

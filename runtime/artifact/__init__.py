@@ -7,6 +7,7 @@ A file is a zip archive whose members are stored as they are:
     constants.bin       weights, each at a multiple of 64 bytes
     code/NAME           object code, as `runtime.native.ObjectCode` writes it
     streams/NAME        instruction streams of the accelerator, as `StreamCode` writes them
+    fallback.tandem     the same network for the CPU alone, an artifact too
 
 and whose comment is the SHA-256 of everything before it. Whatever changes a byte is thus noticed
 before anything in it is looked at, and any tool for archives can open it.

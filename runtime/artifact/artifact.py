@@ -34,6 +34,8 @@ class Artifact:
         Arrays by the names of their tensors.
     streams
         Instruction streams by name.
+    fallback
+        The same network, the CPU doing what streams do here, with tensors of the same names.
 
     Raises
     ------
@@ -46,8 +48,11 @@ class Artifact:
     kernels: Mapping[str, ObjectCode]
     constants: Mapping[str, NDArray[Any]]
     streams: Mapping[str, StreamCode] = field(default_factory=dict)
+    fallback: Artifact | None = None
 
     def __post_init__(self) -> None:
         if self.streams and self.config is None:
             raise ArtifactError(f"artifact {self.manifest.name}: streams, and no configuration")
+        if self.fallback is not None and self.fallback.streams:
+            raise ArtifactError(f"artifact {self.manifest.name}: its fallback has streams")
         check(self.manifest, self.kernels, self.streams, self.constants)

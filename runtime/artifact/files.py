@@ -30,7 +30,7 @@ __all__ = ["VERSION", "from_bytes", "is_artifact", "read_artifact", "to_bytes", 
 VERSION = 1
 """Of the format: one that this module does not know is refused."""
 _MANIFEST, _CONFIG, _CONSTANTS = "manifest.json", "config.json", "constants.bin"
-_CODE, _STREAMS = "code/", "streams/"
+_CODE, _STREAMS, _FALLBACK = "code/", "streams/", "fallback.tandem"
 _MARK = b"tandem-artifact sha256:"
 _ZIP = b"PK\x03\x04"
 """What archives begin with."""
@@ -102,6 +102,8 @@ def to_bytes(artifact: Artifact) -> bytes:
         parts[_CONFIG] = dump_config(artifact.config).encode()
     parts |= {_CODE + name: code.to_bytes() for name, code in sorted(artifact.kernels.items())}
     parts |= {_STREAMS + name: code.to_bytes() for name, code in sorted(artifact.streams.items())}
+    if artifact.fallback is not None:
+        parts[_FALLBACK] = to_bytes(artifact.fallback)
     parts[_CONSTANTS] = _packed(artifact)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -160,7 +162,9 @@ def _read(data: bytes) -> Artifact:
         }
         content = np.frombuffer(archive.read(_CONSTANTS), np.uint8)
         memory = aligned_copy(content)
-        return Artifact(manifest, config, kernels, _unpacked(manifest, memory), streams)
+        fallback = from_bytes(archive.read(_FALLBACK)) if _FALLBACK in names else None
+        constants = _unpacked(manifest, memory)
+        return Artifact(manifest, config, kernels, constants, streams, fallback)
 
 
 def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:

@@ -54,6 +54,10 @@ class Network:
 
     def on_cpu(self, report: Report | None) -> Artifact:
         """The same network, the CPU doing what the accelerator does."""
+        if self.prepared is None:
+            if self.artifact.fallback is None:
+                raise CommandError(f"--check: nothing of {self.model} is on an accelerator")
+            return self.artifact.fallback
         prepared, machine = self._from_model("--check")
         return prepared.build(CpuTarget.host(), machine.lowering(), report, fallback=True)
 
@@ -82,7 +86,10 @@ def open_network(
                 raise CommandError(
                     f"{name} is for models: {model} is an artifact, compiled already"
                 )
-        return Network(read_artifact(Path(model)))
+        artifact = read_artifact(Path(model))
+        if accelerator is None and artifact.fallback is not None:
+            artifact = artifact.fallback
+        return Network(artifact)
     prepared = prepare_source(model, options, report)
     lowering = None if accelerator is None else accelerator.lowering()
     return Network(prepared.build(CpuTarget.host(), lowering, report), prepared, accelerator)

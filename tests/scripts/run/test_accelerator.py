@@ -62,6 +62,10 @@ def test_an_artifact_keeps_its_machine(model: Path, tmp_path: Path) -> None:
     again = json.loads(tandem("run", model, "--config", "small8", "--json").stdout)
     on_cpu = json.loads(tandem("run", model, "--device", "cpu", "--json").stdout)
     assert told["outputs"] == again["outputs"] == on_cpu["outputs"]
+    checked = json.loads(tandem("run", artifact, "--engine", "rtl", "--check", "--json").stdout)
+    assert checked["check"]["equal"] is True
+    fallback = json.loads(tandem("run", artifact, "--device", "cpu", "--json").stdout)
+    assert (fallback["outputs"], fallback["config"]) == (told["outputs"], None)
 
 
 def test_a_difference_is_told() -> None:

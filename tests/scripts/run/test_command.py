@@ -128,7 +128,7 @@ def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
     (tmp_path / "damaged").write_bytes(damaged)
     refused("damaged: this artifact is damaged: its checksum differs", tmp_path / "damaged")
     refused("--config is for models", artifact, "--config", "tiny")
-    refused("--check needs the model", artifact, "--check")
+    refused("nothing of net.onnx is on an accelerator", artifact, "--check")
     refused("--report shows the accelerator", artifact, "--device", "cpu", "--report", "a.html")
     refused("ends in .html", artifact, "--report", tmp_path / "page.pdf")
     refused("ends in .json", artifact, "--trace", tmp_path / "trace.txt")
