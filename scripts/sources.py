@@ -94,7 +94,9 @@ DeviceOption = Annotated[
 HidingOption = Annotated[
     bool,
     typer.Option(
-        " /--no-latency-hiding", help="The same tiles with one virtual thread instead of two."
+        " /--no-latency-hiding",
+        help="The same tiles with one virtual thread instead of two.",
+        show_default=False,
     ),
 ]
 ThreadsOption = Annotated[
