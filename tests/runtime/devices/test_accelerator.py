@@ -32,7 +32,7 @@ def test_layers_sum_to_the_whole(shared: Artifact) -> None:
     (told,) = (each.run for each in run.profile.steps if each.run is not None)
     assert told.result.cycles == run.profile.cycles
     assert sum(each.cycles or 0 for each in told.layers) == told.result.cycles
-    assert [each.layer.name for each in told.layers][:2] == ["c1_blocks", "pool_blocks"]
+    assert [each.layer.name for each in told.layers][:2] == ["c1", "pool"]
     for each in told.layers:
         assert each.cycles == sum(each.causes.values())
         assert min(each.causes.values()) >= 0
