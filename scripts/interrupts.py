@@ -6,11 +6,11 @@ or what native code calls back: there an exception has nowhere to go.
 
 from __future__ import annotations
 
-import _thread
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Timer, main_thread
 
 __all__ = ["lasting_interrupts"]
 
@@ -27,7 +27,8 @@ def lasting_interrupts() -> Iterator[None]:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return
-        timer = Timer(_SECONDS, _thread.interrupt_main)
+        # A signal, which wakes the thread up as well if it sleeps.
+        timer = Timer(_SECONDS, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
         timer.daemon = True
         timers.append(timer)
         timer.start()
