@@ -18,10 +18,20 @@ from sim.memory import place
 from sim.result import Result
 from sim.timing import MemoryModel
 
-__all__ = ["ENGINES", "make_engine", "run"]
+__all__ = ["ENGINES", "check_engine", "make_engine", "run"]
 
 ENGINES = ("functional", "rtl", "pysim")
 """Names that `make_engine` knows."""
+
+
+def check_engine(name: str) -> None:
+    """Raise `EngineError` if no engine is called so."""
+    if name not in ENGINES:
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> EngineError:
+    return EngineError(f"no engine is called {name!r}: there are {', '.join(ENGINES)}")
 
 
 def make_engine(
@@ -48,7 +58,7 @@ def make_engine(
 
             return PysimEngine(config, memory_model)
         case _:
-            raise EngineError(f"no engine is called {name!r}: there are {', '.join(ENGINES)}")
+            raise _unknown(name)
 
 
 def run(

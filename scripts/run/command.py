@@ -10,7 +10,9 @@ import typer
 from hw.config_files import load_config
 from runtime.executor import Progress
 from runtime.inputs import Pixels, random_inputs, read_inputs
+from runtime.inputs.batches import batches_of
 from runtime.inputs.network import inputs_of
+from runtime.joined import join_runs
 from scripts.errors import CommandError
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -41,6 +43,7 @@ from scripts.sources import (
     QuantiseOption,
     ThreadsOption,
 )
+from sim.engines import check_engine
 from sim.timing import parse_memory
 
 __all__ = ["command"]
@@ -62,7 +65,8 @@ def command(
             metavar="FILE",
             readable=False,
             help="An input: .npy, .npz (by name), .png or .jpg; can be repeated, in the model's "
-            "order (default: seeded noise).",
+            "order (default: seeded noise). Several batches along the first axis are run one after "
+            "the other.",
         ),
     ] = None,
     output: Annotated[
@@ -121,6 +125,7 @@ def command(
         on_cpu = device is DeviceName.CPU
         pictures = Pictures(report, trace)
         pictures.check(on_cpu, engine)
+        check_engine(engine)
         machine = Machine(engine, parse_memory(memory), threads)
         accelerator = None
         if not on_cpu:
@@ -138,16 +143,21 @@ def command(
             given = read_inputs(inputs or [], wanted, pixels)
             if not inputs:
                 given = random_inputs(wanted, seed)
+            batches = batches_of(given, wanted)
             watch = boundaries(artifact) if check else ()
-            run = machine.run(artifact, given, _steps(tell), watch)
+            runs = machine.run(artifact, batches, _steps(tell), watch)
+            run = join_runs(runs)
             comparison = None
             if check:
-                reference = machine.run(network.on_cpu(tell), given, _steps(tell), watch)
-                comparison = compare(run, reference)
+                reference = machine.run(network.on_cpu(tell), batches, _steps(tell), watch)
+                comparison = compare(run, join_runs(reference))
             plain = None
             if report is not None and hiding:
-                plain = machine.run(network.without_hiding(tell), given, _steps(tell))
-            pictures.write(network, machine, run, plain, comparison, memory)
+                slower = machine.run(network.without_hiding(tell), batches, _steps(tell))
+                plain = join_runs(slower)
+            pictures.write_page(network, machine, run, plain, comparison, memory)
+            # Of the first batch.
+            pictures.write_trace(network, runs[0])
         if output is not None:
             write_archive(output, run.outputs)
         told = Told(network, machine, run, comparison, plain)

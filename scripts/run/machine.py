@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,13 +106,14 @@ class Machine:
     def run(
         self,
         artifact: Artifact,
-        inputs: Arrays,
+        batches: Sequence[Arrays],
         progress: Progress | None = None,
         watch: Collection[str] = (),
-    ) -> Run:
-        """One run of an artifact."""
+    ) -> tuple[Run, ...]:
+        """Runs of an artifact, one for each batch."""
         with self._devices(artifact.config) as devices:
-            return Executor(artifact, devices).run(inputs, progress, watch)
+            executor = Executor(artifact, devices)
+            return tuple(executor.run(each, progress, watch) for each in batches)
 
     @contextmanager
     def _devices(self, config: HardwareConfig | None) -> Iterator[list[Device]]:

@@ -47,7 +47,17 @@ class Pictures:
         if self.trace is not None and engine == _TIMELESS:
             raise CommandError(f"--trace needs cycles: the {engine} engine has no time")
 
-    def write(
+    def write_trace(self, network: Network, run: Run) -> None:
+        """The timeline of the longest stream, if it is wanted."""
+        if self.trace is None:
+            return
+        streams = _streams(run)
+        if not streams:
+            raise CommandError(f"--trace: {network.model} has nothing on the accelerator")
+        longest = max(streams, key=lambda each: each.result.cycles or 0)
+        write_timeline(self.trace, longest.result, longest.program, _labels(longest))
+
+    def write_page(
         self,
         network: Network,
         machine: Machine,
@@ -56,13 +66,7 @@ class Pictures:
         comparison: Comparison | None,
         memory: str,
     ) -> None:
-        """Draw what is wanted."""
-        streams = _streams(run)
-        if self.trace is not None:
-            if not streams:
-                raise CommandError(f"--trace: {network.model} has nothing on the accelerator")
-            longest = max(streams, key=lambda each: each.result.cycles or 0)
-            write_timeline(self.trace, longest.result, longest.program, _labels(longest))
+        """The page, if it is wanted."""
         config = network.artifact.config
         if self.report is not None:
             if config is None:
@@ -80,7 +84,7 @@ class Pictures:
                     for each in run.profile.steps
                     if each.run is None
                 ),
-                areas=tuple(area for each in streams for area in _areas(each)),
+                areas=tuple(area for each in _streams(run) for area in _areas(each)),
                 versions=tuple((each, version(each)) for each in _TOOLS),
                 equal=None if comparison is None else comparison.equal,
             )

@@ -35,8 +35,8 @@ def print_run(told: Told) -> None:
         )
     if told.comparison is not None and told.comparison.equal:
         console.print(
-            f"equal to the CPU's: {told.comparison.elements:,} elements of "
-            f"{told.comparison.tensors} tensors, every bit"
+            f"equal to the CPU's, every bit: {told.comparison.elements:,} elements, tensors "
+            f"compared: {told.comparison.tensors}"
         )
 
 

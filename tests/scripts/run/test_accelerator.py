@@ -68,6 +68,38 @@ def test_an_artifact_keeps_its_machine(model: Path, tmp_path: Path) -> None:
     assert (fallback["outputs"], fallback["config"]) == (told["outputs"], None)
 
 
+def test_several_batches(model: Path, tmp_path: Path) -> None:
+    images = np.random.default_rng(0).normal(size=(3, 3, 8, 8)).astype(np.float32)
+    paths = []
+    for name, some in (("all", images), ("last", images[2:])):
+        paths.append(tmp_path / f"{name}.npy")
+        np.save(paths[-1], some)
+    outputs = []
+    for path in paths:
+        archive = path.with_suffix(".npz")
+        result = tandem(
+            *("run", model, "--engine", "rtl", "--config", "tiny", "--check", "--json"),
+            *("--input", path, "--output", archive),
+        )
+        told = json.loads(result.stdout)
+        assert told["check"]["equal"] is True
+        layers = [each["cycles"] for each in told["layers"] if each["cycles"] is not None]
+        assert sum(layers) == told["cycles"]
+        (found,) = np.load(archive).values()
+        outputs.append(found)
+    several, one = outputs
+    assert len(several) == 3 * len(one)
+    np.testing.assert_array_equal(several[2 * len(one) :], one)
+
+
+def test_engines_are_known_before_anything_is_compiled(model: Path) -> None:
+    result = tandem("run", model, "--engine", "none")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: no engine is called 'none': there are functional, rtl, pysim\n"
+    )
+
+
 def test_a_difference_is_told() -> None:
     def run(values: list[float], small: list[int]) -> Run:
         watched = {"a": np.array(small, np.int8)}

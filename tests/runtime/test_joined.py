@@ -1,0 +1,62 @@
+"""Several batches, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runtime.artifact import Input, Tensor
+from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.executor import Executor
+from runtime.inputs.batches import batches_of
+from runtime.joined import join_runs
+from sim.engines import make_engine
+from sim.timing import parse_memory
+from tests.support.accelerator_operators import machine
+from tests.support.offloaded import both, image
+from tests.support.quantised_graphs import residual_net
+
+X = Tensor("x", (2, 3), "float32", Input())
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"), [((2, 3), 1), ((6, 3), 3), ((5, 3), 1), ((4, 4), 1), ((3,), 1), ((0, 3), 1)]
+)
+def test_whole_numbers_of_batches(shape: tuple[int, ...], count: int) -> None:
+    given = {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)}
+    found = batches_of(given, [X])
+    assert len(found) == count
+    np.testing.assert_array_equal(np.concatenate([each["x"] for each in found]), given["x"])
+
+
+def test_inputs_that_differ_in_number_stay() -> None:
+    other = Tensor("y", (1,), "float32", Input())
+    given = {"x": np.zeros((4, 3), np.float32), "y": np.zeros(3, np.float32)}
+    assert batches_of(given, [X, other]) == [given]
+    assert batches_of({"x": given["x"]}, [X, other]) == [{"x": given["x"]}]
+
+
+def test_runs_on_the_rtl() -> None:
+    small = machine("small8")
+    _, shared = both(residual_net(), small)
+    engine = make_engine("rtl", small, parse_memory("fast"))
+    executor = Executor(shared, [AcceleratorDevice(engine), CpuDevice(1)])
+    x = image((3, 3, 16, 16))
+    runs = [
+        executor.run(each, None, ["out_acc_bytes"])
+        for each in batches_of({"x": x}, executor.inputs)
+    ]
+    joined = join_runs(runs)
+    np.testing.assert_array_equal(
+        joined.outputs["out"], np.concatenate([r.outputs["out"] for r in runs])
+    )
+    assert joined.watched["out_acc_bytes"].shape[0] == 3
+    assert joined.profile.cycles == sum(each.profile.cycles or 0 for each in runs)
+    (told,) = (each.run for each in joined.profile.steps if each.run is not None)
+    assert sum(each.cycles or 0 for each in told.layers) == joined.profile.cycles
+    (alone,) = (each.run for each in runs[0].profile.steps if each.run is not None)
+    for one, all_of_them in zip(alone.layers, told.layers, strict=True):
+        assert all_of_them.layer.macs == 3 * one.layer.macs
+        assert all_of_them.loaded == 3 * one.loaded
+        assert all_of_them.cycles == sum(all_of_them.causes.values())
+    assert join_runs(runs[:1]) is runs[0]
