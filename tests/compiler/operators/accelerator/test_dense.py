@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from compiler.errors import CapacityError, LoweringError, TensorError
 from compiler.ir.dtypes import INT8, INT32
@@ -25,16 +23,9 @@ from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import (
-    CONFIGS,
-    MORE_RTL_SEEDS,
-    ON_RTL,
-    RTL_SEEDS,
-    THREADS,
-    drawn_size,
-    machine,
-)
+from tests.support.accelerator_operators import drawn_size, machine
 from tests.support.alu_passes import Wide, draw_passes, draw_tensor, low_bytes, passed
+from tests.support.random_operators import random_tests
 from tests.support.streams import Array, run_schedule, stream_of
 
 TINY = machine("tiny")
@@ -67,33 +58,7 @@ def _check(seed: int, config: HardwareConfig, threads: int, engine: str = "funct
     np.testing.assert_array_equal(found, expected, f"{drawn.passes} in {tiling}")
 
 
-@settings(max_examples=12)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    config=st.sampled_from(CONFIGS),
-    threads=st.sampled_from(THREADS),
-)
-def test_random_products(seed: int, config: str, threads: int) -> None:
-    _check(seed, machine(config), threads)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("config", CONFIGS)
-def test_many_random_products(config: str) -> None:
-    for seed in range(100):
-        _check(seed, machine(config), THREADS[seed % len(THREADS)])
-
-
-@pytest.mark.parametrize("seed", RTL_SEEDS)
-def test_on_rtl(seed: int) -> None:
-    _check(seed, TINY, THREADS[seed], "rtl")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("config", ON_RTL)
-def test_many_on_rtl(config: str) -> None:
-    for seed in MORE_RTL_SEEDS:
-        _check(seed, machine(config), THREADS[seed % len(THREADS)], "rtl")
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(_check, few=12)
 
 
 def test_a_layer_with_odd_sizes() -> None:

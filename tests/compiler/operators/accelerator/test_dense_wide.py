@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from compiler.errors import CapacityError
 from compiler.ir.dtypes import INT8
@@ -20,8 +18,9 @@ from compiler.operators.accelerator.dense_wide import (
 from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig
-from tests.support.accelerator_operators import CONFIGS, RTL_SEEDS, THREADS, drawn_size, machine
+from tests.support.accelerator_operators import drawn_size, machine
 from tests.support.alu_passes import draw_tensor
+from tests.support.random_operators import random_tests
 from tests.support.streams import run_schedule
 
 
@@ -47,19 +46,7 @@ def _check(seed: int, config: HardwareConfig, threads: int, engine: str = "funct
     np.testing.assert_array_equal(np.asarray(sums).astype(np.uint32).astype(np.int32), product)
 
 
-@settings(max_examples=8)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    config=st.sampled_from(CONFIGS),
-    threads=st.sampled_from(THREADS),
-)
-def test_random_products(seed: int, config: str, threads: int) -> None:
-    _check(seed, machine(config), threads)
-
-
-@pytest.mark.parametrize("seed", RTL_SEEDS)
-def test_on_rtl(seed: int) -> None:
-    _check(seed, machine("tiny"), THREADS[seed], "rtl")
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(_check, few=8)
 
 
 def test_refuses_what_does_not_fit() -> None:

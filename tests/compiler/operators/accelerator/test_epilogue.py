@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from compiler.errors import TensorError
 from compiler.ir.dtypes import INT8, INT32
@@ -28,9 +26,9 @@ from compiler.te import Tensor, placeholder
 from compiler.te.build import stages
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import MORE_RTL_SEEDS, ON_RTL, RTL_SEEDS, THREADS, machine
 from tests.support.alu_passes import DrawnPasses, draw_passes, draw_tensor, low_bytes, passed
 from tests.support.random_convolutions import convolve
+from tests.support.random_operators import random_tests
 from tests.support.streams import run_schedule
 
 SHAPE = (1, 2, 3, 3, 1, 4)
@@ -114,33 +112,10 @@ def _check(seed: int, config: HardwareConfig, threads: int, engine: str = "funct
     np.testing.assert_array_equal(found_values, expected, f"{drawn.passes} in {tiling}")
 
 
-@settings(max_examples=10)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    config=st.sampled_from(["tiny", "small8", "batch2", "tall"]),
-    threads=st.sampled_from(THREADS),
+CONFIGS = ("tiny", "small8", "batch2", "tall")
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
+    _check, few=10, many=60, configs=CONFIGS
 )
-def test_a_residual_after_a_convolution(seed: int, config: str, threads: int) -> None:
-    _check(seed, machine(config), threads)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("config", ["tiny", "small8", "batch2", "tall"])
-def test_many_residuals(config: str) -> None:
-    for seed in range(60):
-        _check(seed, machine(config), THREADS[seed % len(THREADS)])
-
-
-@pytest.mark.parametrize("seed", RTL_SEEDS)
-def test_a_residual_on_rtl(seed: int) -> None:
-    _check(seed, machine("tiny"), THREADS[seed], "rtl")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("config", ON_RTL)
-def test_many_residuals_on_rtl(config: str) -> None:
-    for seed in MORE_RTL_SEEDS:
-        _check(seed, machine(config), THREADS[seed % len(THREADS)], "rtl")
 
 
 @pytest.mark.parametrize(
