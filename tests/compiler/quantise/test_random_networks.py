@@ -44,8 +44,8 @@ def check(function: Function, options: QuantiseOptions) -> None:
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)
-    # A few bits are lost in each of ten layers, of 8 that there are.
-    assert sqnr(wanted, native) > 14 or np.abs(wanted).max() < 1e-3
+    # A few bits are lost in each of ten layers, of 8 that there are. Of nothing there is no part.
+    assert np.abs(wanted).max() < 1e-3 or sqnr(wanted, native) > 14
     if "quantise" in called(found) and set(called(found)) <= set(REFERENCE):
         # One operator at a time: a kernel rounds a product and a sum of real numbers only once.
         exact = evaluate(found, samples[0], RUN)
