@@ -71,10 +71,17 @@ class LayerProfile:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """What a run of a stream took: as a whole, and layer by layer."""
+    """What a run of a stream took: as a whole, and layer by layer.
+
+    Attributes
+    ----------
+    address
+        Of the program in memory.
+    """
 
     stream: StreamCode
     program: Program
+    address: int
     result: Result
     layers: tuple[LayerProfile, ...]
 
@@ -142,7 +149,7 @@ def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[C
                 end = max(event.cycle, start)
                 found[layer][kinds[at]] += end - start
                 now = end
-            case EventKind.PUSH:
+            case EventKind.PUSH | EventKind.FETCH | EventKind.DEAL:
                 pass
     assert result.cycles is not None, "asked before"
     if found:

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 
 from hw.config import HardwareConfig
 from hw.isa import Program
-from hw.rtl.top import Accelerator
+from hw.rtl.top import TRACE_BITS, Accelerator
 from sim.engine import DEFAULT_MEMORY, Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
@@ -23,7 +23,7 @@ from sim.timing import MemoryModel
 
 __all__ = ["PysimEngine", "SimulatorBench"]
 
-_RUNNING = 1 << 18
+_RUNNING = 1 << (TRACE_BITS - 1)
 _PERIOD = 10e-9
 
 

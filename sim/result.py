@@ -12,7 +12,15 @@ __all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
 
 
 class EventKind(Enum):
-    """What happened. START and END bracket an instruction's stay in its module."""
+    """What happened. START and END bracket an instruction's stay in its module.
+
+    Only an engine with time has a fetch module to tell of.
+    """
+
+    FETCH = "fetch"
+    """It came to be dealt to its module's queue: it has been read, and those before it are gone."""
+    DEAL = "deal"
+    """It went to the queue, at once or when that had room."""
 
     START = "start"
     """The instruction's tokens were popped and it began."""

@@ -47,6 +47,8 @@ class Core(Block):
         Nothing is under way and nothing can start.
     fault, fault_index
         The first thing that is wrong in this cycle (`Fault.NONE`: nothing).
+    fetched, dealt
+        As `Dispatch` says.
     load, compute, store
         What the modules are doing.
     """
@@ -67,6 +69,8 @@ class Core(Block):
                 "stuck": Out(1),
                 "fault": Out(FAULT_BITS),
                 "fault_index": Out(INDEX_BITS),
+                "fetched": Out(1),
+                "dealt": Out(1),
                 **{stage.name.lower(): Out(ModuleStatus()) for stage in Stage},
             }
         )
@@ -101,6 +105,8 @@ class Core(Block):
             reader.count.eq(self.count),
             dispatch.start.eq(self.start),
             dispatch.count.eq(self.count),
+            self.fetched.eq(dispatch.fetched),
+            self.dealt.eq(dispatch.dealt),
             compute.out_enable.eq(store.out_enable),
             compute.out_address.eq(store.out_address),
             store.out_data.eq(compute.out_data),

@@ -32,6 +32,8 @@ class Dispatch(Block):
         An instruction that is refused (`Fault.NONE`: none), and its index.
     stuck
         Nothing is left to deal, or the next queue is full.
+    fetched, dealt
+        The next instruction has come to be dealt, and is dealt. It may wait in between.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -48,6 +50,8 @@ class Dispatch(Block):
                 "fault": Out(FAULT_BITS),
                 "fault_index": Out(INDEX_BITS),
                 "stuck": Out(1),
+                "fetched": Out(1),
+                "dealt": Out(1),
             }
         )
 
@@ -61,6 +65,8 @@ class Dispatch(Block):
         head = data.View(view_of(memory_layout(self._config)), words[2])
         step = Signal()
         blocked = Signal()
+        stepped = Signal()
+        m.d.sync += stepped.eq(step)
         m.d.comb += [
             step.eq(~blocked),
             check.step.eq(step),
@@ -91,9 +97,13 @@ class Dispatch(Block):
                     self.fault_index.eq(NO_INSTRUCTION),
                 ]
 
-        m.d.comb += self.stuck.eq((left == 0) | blocked)
+        m.d.comb += [
+            self.stuck.eq((left == 0) | blocked),
+            self.fetched.eq(valid[2] & stepped),
+            self.dealt.eq(valid[2] & legal & ~blocked),
+        ]
         self._route(m, head, words[2], index, valid[2] & legal, blocked)
-        with m.If(valid[2] & legal & ~blocked):
+        with m.If(self.dealt):
             m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
             with m.If(is_finish):
                 m.d.sync += finished.eq(1)

@@ -20,8 +20,8 @@ from hw.rtl.registers import Registers
 
 __all__ = ["TRACE_BITS", "Accelerator"]
 
-TRACE_BITS = 3 * 6 + 1
-"""Six event bits of each module, and `running`."""
+TRACE_BITS = 3 * 6 + 2 + 1
+"""Six event bits of each module, two of fetch, and `running`."""
 
 
 class Accelerator(Block):
@@ -36,8 +36,8 @@ class Accelerator(Block):
     interrupt
         High while an enabled cause is pending.
     events
-        What happened one cycle earlier: `Events` of load, compute and store, then `running`. For
-        simulators and logic analysers; leave it open otherwise.
+        What happened one cycle earlier: `Events` of load, compute and store, `fetched` and `dealt`
+        of `Dispatch`, then `running`. For simulators and logic analysers; leave it open otherwise.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -98,7 +98,7 @@ class Accelerator(Block):
         for name in counter_names():
             m.d.comb += getattr(registers, name).eq(getattr(counters, name))
         events = Cat(getattr(core, stage.name.lower()).events for stage in Stage)
-        m.d.sync += self.events.eq(Cat(events, control.running))
+        m.d.sync += self.events.eq(Cat(events, core.fetched, core.dealt, control.running))
         self._identity(m, registers)
         self._status(m, registers, control)
 

@@ -33,7 +33,7 @@ struct Event {
 };
 
 enum Outcome : int { kGoing = 0, kInterrupt = 1, kBroken = 2 };
-constexpr uint32_t kRunning = 1u << 18;
+constexpr uint32_t kRunning = 1u << 20;
 constexpr uint64_t kNever = ~0ull;
 constexpr int kResetCycles = 8;
 constexpr uint64_t kHalfPeriod = 5;  // of the waveform's time units

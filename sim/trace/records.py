@@ -1,7 +1,6 @@
 """Timelines in the Trace Event Format: tracks, slices, arrows, a curve.
 
-A cycle is drawn as a microsecond. Compute has a track for each kind of its work. Of the fetch
-module no engine reports events.
+A cycle is drawn as a microsecond. Compute has a track for each kind of its work.
 """
 
 from __future__ import annotations
@@ -16,7 +15,15 @@ from sim.trace.arrows import arrows
 from sim.trace.busy import busy_records
 from sim.trace.labels import Labels
 from sim.trace.layers import layer_records
-from sim.trace.tracks import PROCESS, Slice, Track, number_of, place_slices, title_of
+from sim.trace.tracks import (
+    PROCESS,
+    Slice,
+    Track,
+    fetch_slices,
+    number_of,
+    place_slices,
+    title_of,
+)
 
 __all__ = ["timeline"]
 
@@ -44,13 +51,14 @@ def _records(
     events: tuple[Event, ...], cycles: int, program: Program, labels: Labels | None
 ) -> Iterator[_Record]:
     slices = {item.instruction: item for item in place_slices(events, program)}
-    numbers = {item.number for item in slices.values()}
+    fetched = list(fetch_slices(events))
+    numbers = {item.number for item in (*fetched, *slices.values())}
     if labels is not None and labels.layers:
         numbers.add(number_of(Track.LAYERS))
     yield from _titles(numbers)
     if labels is not None:
         yield from layer_records(events, labels, cycles, program.config.macs)
-    yield from _slice_records(slices.values(), program, labels)
+    yield from _slice_records([*fetched, *slices.values()], program, labels)
     yield from arrows(events, slices)
     yield from busy_records(slices.values(), program, cycles)
 

@@ -11,7 +11,16 @@ from hw.encoding import Opcode
 from hw.isa import Module, Program
 from sim.result import Event, EventKind
 
-__all__ = ["PROCESS", "Slice", "Track", "cycle_of", "number_of", "place_slices", "title_of"]
+__all__ = [
+    "PROCESS",
+    "Slice",
+    "Track",
+    "cycle_of",
+    "fetch_slices",
+    "number_of",
+    "place_slices",
+    "title_of",
+]
 
 PROCESS = 1
 _LANES = 1000
@@ -23,17 +32,19 @@ class Track(IntEnum):
     """The kinds of tracks, in the order in which they are shown."""
 
     LAYERS = 1
-    LOAD = 2
-    COMPUTE_LOADS = 3
+    FETCH = 2
+    LOAD = 3
+    COMPUTE_LOADS = 4
     """Of micro-ops and accumulators: compute loads these itself."""
-    GEMM = 4
-    ALU = 5
-    FINISH = 6
-    STORE = 7
+    GEMM = 5
+    ALU = 6
+    FINISH = 7
+    STORE = 8
 
 
 _TITLES = {
     Track.LAYERS: "layers",
+    Track.FETCH: "fetch",
     Track.LOAD: "load",
     Track.COMPUTE_LOADS: "compute: loads",
     Track.GEMM: "compute: GEMM",
@@ -99,6 +110,21 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
         lane = next((lane for lane, until in enumerate(lanes) if until <= start), len(lanes))
         lanes[lane : lane + 1] = [end]
         yield Slice(event.instruction, track, number_of(track, lane), start, end)
+
+
+def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
+    """Each dealt instruction from when it came to be dealt: long where its module's queue was full.
+
+    In the gaps there was no instruction, because memory had not delivered one.
+    """
+    number = number_of(Track.FETCH)
+    came: dict[int, int] = {}
+    for event in events:
+        if event.kind is EventKind.FETCH:
+            came[event.instruction] = cycle_of(event)
+        elif event.kind is EventKind.DEAL:
+            at = event.instruction
+            yield Slice(at, Track.FETCH, number, came[at], cycle_of(event) + 1)
 
 
 def _track(module: Module, opcode: int) -> Track:

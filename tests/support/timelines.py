@@ -13,6 +13,7 @@ from sim.trace import Labels
 
 __all__ = ["Story", "story"]
 
+FETCH, DEAL = EventKind.FETCH, EventKind.DEAL
 START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH
 TO_STORE = TokenQueue.COMPUTE_TO_STORE
 
@@ -27,7 +28,10 @@ class Story:
 
 
 def story() -> Story:
-    """Two layers: a GEMM, an ALU and a STORE; a GEMM and a STORE that overlaps the first one."""
+    """Two layers: a GEMM, an ALU and a STORE; a GEMM and a STORE that overlaps the first one.
+
+    Fetch waits for memory before the STORE, and for compute's queue to have room for FINISH.
+    """
     asm = Assembler(HardwareConfig())
     asm.gemm(uops=(0, 2))
     asm.alu(AluOp.ADD, uops=(0, 1), imm=1, signals=Module.STORE)
@@ -38,13 +42,25 @@ def story() -> Story:
     program = asm.build()
     compute, store = Module.COMPUTE, Module.STORE
     events = (
+        Event(1, compute, 0, FETCH),
+        Event(1, compute, 0, DEAL),
+        Event(2, compute, 1, FETCH),
+        Event(2, compute, 1, DEAL),
         Event(2, compute, 0, START),
+        Event(5, store, 2, FETCH),
+        Event(5, store, 2, DEAL),
+        Event(6, compute, 3, FETCH),
+        Event(6, compute, 3, DEAL),
         Event(6, compute, 0, END),
         Event(6, compute, 1, START),
         Event(6, compute, 1, END),
         Event(6, compute, 1, PUSH, TO_STORE),
+        Event(7, store, 4, FETCH),
+        Event(7, store, 4, DEAL),
+        Event(8, compute, 5, FETCH),
         Event(9, store, 2, POP, TO_STORE),
         Event(9, store, 2, START),
+        Event(10, compute, 5, DEAL),
         Event(10, compute, 3, START),
         Event(11, store, 4, START),
         Event(14, compute, 3, END),

@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.rtl.ports import AxiLite, axi_master
+from hw.rtl.top import TRACE_BITS
 from hw.rtl.verilog import VerilogDesign
 
 __all__ = ["CONFIG", "Handshake", "Misdeed", "Traffic", "TrafficGenerator", "traffic_design"]
@@ -63,7 +64,7 @@ class Handshake(IntEnum):
     AW = 6
     W = 7
     B = 12
-    RUNNING = 18
+    RUNNING = TRACE_BITS - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                 "m_axi": Out(axi_master(CONFIG)),
                 "s_axi": In(AxiLite()),
                 "interrupt": Out(1),
-                "events": Out(19),
+                "events": Out(TRACE_BITS),
             }
         )
 

@@ -24,7 +24,7 @@ from hw.isa import (
 )
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
-from tests.support.rtl import Context, Sink, Source, cycle, cycles, simulate
+from tests.support.rtl import Agent, Context, Sink, Source, Watch, cycle, cycles, simulate
 from tests.support.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
@@ -67,6 +67,8 @@ class Outcome:
     def __init__(self) -> None:
         self.dealt: dict[Module, list[tuple[int, int]]] = {module: [] for module in Module}
         self.times: dict[Module, list[int]] = {}
+        self.told: dict[str, list[int]] = {"fetched": [], "dealt": []}
+        """The cycles in which dispatch says so."""
         self.fault = Fault.NONE
         self.fault_index = 0
 
@@ -90,12 +92,17 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
         ctx.set(dispatch.count, rng.getrandbits(32))
         quiet = 0
 
+        def look(ctx: Context) -> None:
+            for name, times in outcome.told.items():
+                if ctx.get(getattr(dispatch, name)):
+                    times.append(sinks[Module.LOAD].now)
+
         def settled() -> bool:
             nonlocal quiet
             quiet = quiet + 1 if ctx.get(dispatch.stuck) else 0
             return quiet > 60
 
-        await cycles(ctx, source, *sinks.values(), until=settled)
+        await cycles(ctx, source, Watch(look), *sinks.values(), until=settled)
         for module, sink in sinks.items():
             queued = [layout.from_bits(value) for value in sink.received]
             outcome.dealt[module] = [(each.index, each.word) for each in queued]
@@ -146,6 +153,16 @@ def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
         assert found.dealt == wanted.dealt
         if wanted.fault is not Fault.NONE:
             assert found.fault_index == wanted.fault_index
+        check_times(found)
+
+
+def check_times(found: Outcome) -> None:
+    """Each instruction is fetched when those before it are dealt, then dealt; none with a fault."""
+    fetched, dealt = found.told["fetched"], found.told["dealt"]
+    assert dealt == sorted(time for times in found.times.values() for time in times)
+    assert len(fetched) == len(dealt) + (found.fault is not Fault.NONE)
+    assert all(came <= went for came, went in zip(fetched, dealt, strict=False))
+    assert all(went < came for went, came in zip(dealt, fetched[1:], strict=False))
 
 
 def test_agrees_with_validate() -> None:
@@ -190,6 +207,7 @@ def test_one_a_cycle() -> None:
         mine = [place for place, each in enumerate(program) if module_of(each) is module]
         assert [index for index, _ in found.dealt[module]] == mine
         assert found.times[module] == [place + LATENCY for place in mine]
+    assert found.told["fetched"] == found.told["dealt"]
 
 
 @pytest.mark.parametrize("blocked", Module)
@@ -222,24 +240,31 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
         await ctx.tick()
         ctx.set(dispatch.start, 0)
         assert not ctx.get(dispatch.stuck)
+        counts = {"fetched": 0, "dealt": 0}
+
+        def look(ctx: Context) -> None:
+            for name in counts:
+                counts[name] += ctx.get(getattr(dispatch, name))
+
+        agents: list[Agent] = [source, Watch(look), *sinks.values()]
         for _ in range(2):
-            await cycles(ctx, source, *sinks.values(), until=lambda: bool(ctx.get(dispatch.stuck)))
+            await cycles(ctx, *agents, until=lambda: bool(ctx.get(dispatch.stuck)))
             end = len(source.times) + sum(len(sink.received) for sink in sinks.values())
             assert ctx.get(dispatch.stuck)
-            await cycle(ctx, source, *sinks.values(), count=10)
+            await cycle(ctx, *agents, count=10)
             assert end == len(source.times) + sum(len(sink.received) for sink in sinks.values())
         assert {len(sink.received) for module, sink in sinks.items() if module is not blocked} == {
             1
         }
         assert not sinks[blocked].received
+        assert counts == {"fetched": 3, "dealt": 2}
         # The three stages hold what came after it.
         assert len(source.times) == 2 + LATENCY
         sinks[blocked].chance = 1.0
         done = len(words)
         await cycles(
             ctx,
-            source,
-            *sinks.values(),
+            *agents,
             until=lambda: sum(len(sink.received) for sink in sinks.values()) == done,
         )
         assert ctx.get(dispatch.stuck)

@@ -272,10 +272,13 @@ def test_events_are_those_of_the_modules() -> None:
     machine = Machine(TINY, content, random.Random(8))
     names = ("start", "end", "pop_prev", "pop_next", "push_prev", "push_next")
     seen: list[tuple[Module, str]] = []
+    fetch: list[str] = []
     running: list[int] = []
 
     def look(ctx: Context) -> None:
         events = ctx.get(machine.block.events)
+        above = events >> len(names) * len(Module)
+        fetch.extend(name for place, name in enumerate(("fetched", "dealt")) if above >> place & 1)
         for module in Module:
             for place, name in enumerate(names):
                 if events >> (len(names) * module + place) & 1:
@@ -291,6 +294,7 @@ def test_events_are_those_of_the_modules() -> None:
         assert sum(running) == cycles
 
     machine.run(bench)
+    assert fetch == ["fetched", "dealt"] * 4
     load, compute, store = Module
     assert seen == [
         (load, "start"),

@@ -155,7 +155,9 @@ def test_events_tell_the_story(engine: Engine) -> None:
     assert all(0 <= cycle < (result.cycles or 0) for cycle in cycles if cycle is not None)
     for instruction in range(len(program)):
         kinds = [event.kind for event in events if event.instruction == instruction]
-        assert [kind for kind in kinds if kind in (EventKind.START, EventKind.END)] == [
+        assert [kind for kind in kinds if kind not in (EventKind.POP, EventKind.PUSH)] == [
+            EventKind.FETCH,
+            EventKind.DEAL,
             EventKind.START,
             EventKind.END,
         ]

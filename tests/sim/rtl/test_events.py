@@ -12,6 +12,7 @@ from sim.result import Event, EventKind
 from sim.rtl.events import MODULE_BITS, decode_events, queues_of
 
 START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(MODULE_BITS))
+FETCH, DEAL = (1 << (MODULE_BITS * len(Module) + place) for place in range(2))
 
 
 def log(*rows: tuple[int, Module, int]) -> np.ndarray:
@@ -51,6 +52,19 @@ def test_a_story() -> None:
     )
 
 
+def test_fetch_tells_of_every_instruction_in_order() -> None:
+    program = two_computes_and_a_store().build()
+    rows = [(1, FETCH | DEAL), (2, FETCH), (4, DEAL), (4, START << MODULE_BITS), (5, FETCH)]
+    assert decode_events(program, np.array(rows, np.uint64)) == (
+        Event(1, Module.COMPUTE, 0, EventKind.FETCH),
+        Event(1, Module.COMPUTE, 0, EventKind.DEAL),
+        Event(2, Module.STORE, 1, EventKind.FETCH),
+        Event(4, Module.COMPUTE, 0, EventKind.START),
+        Event(4, Module.STORE, 1, EventKind.DEAL),
+        Event(5, Module.COMPUTE, 2, EventKind.FETCH),
+    )
+
+
 def test_nothing() -> None:
     assert decode_events(two_computes_and_a_store().build(), log()) == ()
 
@@ -59,6 +73,12 @@ def test_more_than_the_program_has() -> None:
     rows = [(cycle, Module.STORE, START) for cycle in range(2)]
     with pytest.raises(EngineError, match="store showed 2 instructions: the program has 1"):
         decode_events(two_computes_and_a_store().build(), log(*rows))
+
+
+def test_more_fetched_than_the_program_has() -> None:
+    rows = np.array([(cycle, DEAL) for cycle in range(4)], np.uint64)
+    with pytest.raises(EngineError, match="fetch showed 4 instructions: the program has 3"):
+        decode_events(two_computes_and_a_store().build(), rows)
 
 
 def test_queues_behind_the_flags() -> None:

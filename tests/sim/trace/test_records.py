@@ -44,10 +44,24 @@ def slices(text: str) -> list[tuple[Any, ...]]:
     ]
 
 
+def fetched(layers: tuple[str, str], cats: tuple[str, str]) -> list[tuple[Any, ...]]:
+    """What the fetch track shows of the story."""
+    first, second = layers
+    return [
+        ("fetch", f"GEMM mac{first}", cats[0], 1, 1),
+        ("fetch", f"ALU ADD{first}", cats[0], 2, 1),
+        ("fetch", f"STORE OUT{first}", cats[0], 5, 1),
+        ("fetch", f"GEMM mac{second}", cats[1], 6, 1),
+        ("fetch", f"STORE OUT{second}", cats[1], 7, 1),
+        ("fetch", "FINISH", "fetch", 8, 3),
+    ]
+
+
 def test_slices_of_layers(tmp_path: Path) -> None:
     assert slices(written(tmp_path)) == [
         ("layers", "first", "layer", 0, 6),
         ("layers", "second", "layer", 6, 14),
+        *fetched((" first", " second"), ("first", "second")),
         ("compute: GEMM", "GEMM mac first", "first", 2, 4),
         ("compute: ALU", "ALU ADD first", "first", 6, 1),
         ("store", "STORE OUT first", "first", 9, 6),
@@ -61,6 +75,7 @@ def test_slices_without_labels(tmp_path: Path) -> None:
     text = written(tmp_path, labels=None)
     assert faults(text) == []
     assert slices(text) == [
+        *fetched(("", ""), ("fetch", "fetch")),
         ("compute: GEMM", "GEMM mac", "compute: GEMM", 2, 4),
         ("compute: ALU", "ALU ADD", "compute: ALU", 6, 1),
         ("store", "STORE OUT", "store", 9, 6),
@@ -105,7 +120,9 @@ def test_unfinished_instructions_are_left_out(tmp_path: Path) -> None:
     cut = replace(STORY, result=replace(STORY.result, events=tuple(events)))
     text = written(tmp_path, cut)
     assert faults(text) == []
-    assert Counter(name for *_, name, _, _, _ in slices(text))["STORE OUT first"] == 0
+    drawn = Counter((track, name) for track, name, *_ in slices(text))
+    assert drawn["fetch", "STORE OUT first"] == 1
+    assert drawn["store", "STORE OUT first"] == 0
     assert arrows_of(text) == []
 
 
@@ -142,7 +159,9 @@ def test_a_real_run(tmp_path: Path, real: tuple[RandomProgram, Result]) -> None:
         text = path.read_text()
         assert faults(text) == []
         drawn = [record for record in records_of(text) if "instruction" in record.get("args", {})]
-        assert sorted(record["args"]["instruction"] for record in drawn) == list(range(count))
+        numbers = sorted(record["args"]["instruction"] for record in drawn)
+        # Each once where it is fetched and once where it runs.
+        assert numbers == [at for at in range(count) for _ in range(2)]
         _check_arrows(text, result.events)
     assert {record["cat"] for record in drawn} >= set("abcdef")
 

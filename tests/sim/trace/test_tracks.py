@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.isa import AluOp, Assembler, MemoryId, Module
 from sim.result import Event, EventKind
-from sim.trace.tracks import Track, number_of, place_slices, title_of
+from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
 from tests.support.timelines import story
 
 
@@ -50,6 +50,13 @@ def test_a_slice_has_a_width() -> None:
         each for each in place_slices(told.result.events, told.program) if each.track is Track.ALU
     ]
     assert (alu.start, alu.end) == (6, 7)
+
+
+def test_fetch_shows_what_waits_to_be_dealt() -> None:
+    assert list(fetch_slices(story().result.events)) == [
+        Slice(at, Track.FETCH, number_of(Track.FETCH), start, end)
+        for at, (start, end) in enumerate([(1, 2), (2, 3), (5, 6), (6, 7), (7, 8), (8, 11)])
+    ]
 
 
 def test_titles_differ() -> None:
