@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.build.accelerator.reading import Core, Reading, numbers, operands, read_kernel
-from compiler.errors import CompilerError
+from compiler.errors import CapacityError, CompilerError
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.products import Conv2d
@@ -101,20 +101,24 @@ class Lowering:
     Attributes
     ----------
     threads
-        Virtual threads: 2 hide latency, 1 does not.
+        Virtual threads: 2 hide latency, 1 does not. A kernel whose smallest tiles do not fit twice
+        is lowered for one.
     """
 
     target: AcceleratorTarget
     cost: MachineCost
     threads: int = 2
     _known: dict[tuple[str, ...], Lowered] = field(default_factory=dict, repr=False, compare=False)
-    _tilings: dict[ConvShape, Tiling] = field(default_factory=dict, repr=False, compare=False)
+    _tilings: dict[tuple[ConvShape, int], Tiling] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
-    def tiling(self, shape: ConvShape) -> Tiling:
+    def tiling(self, shape: ConvShape, threads: int) -> Tiling:
         """Tiles for a convolution; a network has many of one shape."""
-        if shape not in self._tilings:
-            self._tilings[shape] = choose_tiling(shape, self.cost, self.threads)
-        return self._tilings[shape]
+        key = shape, threads
+        if key not in self._tilings:
+            self._tilings[key] = choose_tiling(shape, self.cost, threads)
+        return self._tilings[key]
 
     def accepts(self, name: str, call: Call) -> bool:
         """Whether a kernel can be lowered."""
@@ -136,8 +140,16 @@ class Lowering:
         constants = (each.digest for each in call.args if isinstance(each, Constant))
         key = (name, reading.kernel.digest, *constants)
         if key not in self._known:
-            self._known[key] = _Kernel(self, name, reading).lowered()
+            self._known[key] = self._lowered(name, reading)
         return self._known[key]
+
+    def _lowered(self, name: str, reading: Reading) -> Lowered:
+        try:
+            return _Kernel(self, name, reading, self.threads).lowered()
+        except CapacityError:
+            if self.threads == 1:
+                raise
+            return _Kernel(self, name, reading, 1).lowered()
 
 
 @dataclass
@@ -145,6 +157,7 @@ class _Kernel:
     how: Lowering
     name: str
     reading: Reading
+    threads: int
     values: dict[str, NDArray[np.generic]] = field(default_factory=dict)
 
     def lowered(self) -> Lowered:
@@ -182,7 +195,7 @@ class _Kernel:
             dilation=given.dilation,
             name=self.name,
         )
-        tiling = self.how.tiling(ConvShape.of(conv))
+        tiling = self.how.tiling(ConvShape.of(conv), self.threads)
         return conv2d_schedule(conv, tiling, self.how.target)
 
     def _dense(self, product: Core, rounding: Core) -> Schedule:
@@ -190,7 +203,7 @@ class _Kernel:
         dense = packed_dense(
             self._operand(product, rank=4), self._flat_weight(product), passes, name=self.name
         )
-        tiling = dense_tiling(dense, self.how.target.config, self.how.threads)
+        tiling = dense_tiling(dense, self.how.target.config, self.threads)
         return dense_schedule(dense, tiling, self.how.target)
 
     def _wide(self, product: Core) -> Schedule:
@@ -198,7 +211,7 @@ class _Kernel:
             self._operand(product, rank=4), self._flat_weight(product), name=self.name
         )
         self.values[dense.amounts.name] = amounts(self.how.target.config)
-        tiling = wide_tiling(dense, self.how.target.config, self.how.threads)
+        tiling = wide_tiling(dense, self.how.target.config, self.threads)
         return wide_dense_schedule(dense, tiling, self.how.target)
 
     def _max_pool(self, core: Core) -> Schedule:
@@ -213,7 +226,7 @@ class _Kernel:
             ceil_mode=given.ceil_mode,
             name=self.name,
         )
-        tile = max_pool_tile(pool, self.how.target.config, self.how.threads)
+        tile = max_pool_tile(pool, self.how.target.config, self.threads)
         return max_pool_schedule(pool, tile, self.how.target)
 
     def _global_pool(self, cast: Core, _: Core, rounding: Core) -> Schedule:
@@ -221,13 +234,13 @@ class _Kernel:
         pixels = data.shape[2] * data.shape[3]
         passes = self._rounding(rounding, _LARGEST * pixels).passes
         pool = packed_global_average_pool(data, passes, name=self.name)
-        tiling = global_average_pool_tiling(pool, self.how.target.config, self.how.threads)
+        tiling = global_average_pool_tiling(pool, self.how.target.config, self.threads)
         return global_average_pool_schedule(pool, tiling, self.how.target)
 
     def _elementwise(self, cast: Core, rounding: Core) -> Schedule:
         passes = self._rounding(rounding, _LARGEST).passes
         elementwise = packed_elementwise(self._operand(cast), passes, name=self.name)
-        tile = elementwise_tile(elementwise, self.how.target.config, self.how.threads)
+        tile = elementwise_tile(elementwise, self.how.target.config, self.threads)
         return elementwise_schedule(elementwise, tile, self.how.target)
 
     def _operand(self, core: Core, rank: int = 6) -> Tensor:

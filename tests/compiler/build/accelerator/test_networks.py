@@ -16,7 +16,13 @@ from tests.support.quantised_graphs import Net, residual_net
 
 @pytest.mark.parametrize(
     ("config", "engine", "threads"),
-    [("small8", "functional", 2), ("batch2", "functional", 1), ("tall", "functional", 2)],
+    [
+        ("small8", "functional", 2),
+        ("batch2", "functional", 1),
+        ("tall", "functional", 2),
+        # Where some layers fit only once.
+        ("tiny", "rtl", 2),
+    ],
 )
 def test_a_residual_network(config: str, engine: str, threads: int) -> None:
     alone, shared = both(residual_net(), machine(config), threads)

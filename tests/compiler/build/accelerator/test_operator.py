@@ -58,6 +58,16 @@ def test_kernels(name: str, operators: tuple[str, ...], macs: int, values: str) 
     assert how.lower(name, call) is found, "it is known by now"
 
 
+def test_one_thread_where_two_do_not_fit() -> None:
+    """Of the two convolutions the second has 3 x 3 weights of two blocks: too much for twice."""
+    call = calls(residual_net())["c2_blocks"]
+    twice, once = (lowering(TINY, threads).lower("c2_blocks", call) for threads in (2, 1))
+    assert str(twice.program) == str(once.program)
+    first = calls(residual_net())["c1_blocks"]
+    twice, once = (lowering(TINY, threads).lower("c1_blocks", first) for threads in (2, 1))
+    assert str(twice.program) != str(once.program)
+
+
 def test_what_the_accelerator_does_not_do() -> None:
     function = graph(
         "offload @k(p: int8[1, 1, 2, 2, 1, 4]) -> int8[1, 1, 2, 2, 1, 4]:\n"
