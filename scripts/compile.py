@@ -107,5 +107,10 @@ def _summary(artifact: Artifact, output: Path, seconds: float) -> str:
     operators = sum(len(each.operators) for each in steps)
     size = output.stat().st_size
     return (
-        f"{output}: {operators} operators in {len(steps)} steps, {size:,} bytes, in {seconds:.1f} s"
+        f"{output}: {_count(operators, 'operator')} in {_count(len(steps), 'step')}, "
+        f"{size:,} bytes, in {seconds:.1f} s"
     )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

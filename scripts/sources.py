@@ -39,6 +39,7 @@ __all__ = [
     "QuantiseOption",
     "ThreadsOption",
     "compile_source",
+    "model_file",
     "prepare_source",
 ]
 
@@ -173,7 +174,7 @@ def prepare_source(
     CompilerError
         As `prepare_network`; no such file.
     CommandError
-        Calibration of a network that is not quantised.
+        Calibration of a network that is not quantised; as `model_file`.
     """
     quantise = options.mode
     if quantise is Quantise.NONE and options.calibrate is not None:
@@ -186,12 +187,27 @@ def prepare_source(
     return prepare_network(proto, provenance, how, report)
 
 
+def model_file(model: str) -> Path:
+    """The file of a model that is not built in.
+
+    Raises
+    ------
+    CommandError
+        There is none, and what was written looks like a name.
+    """
+    path = Path(model)
+    if not path.suffix and not path.exists():
+        known = ", ".join(BUILT_IN)
+        raise CommandError(f"{model!r} is neither a model that is built in ({known}) nor a file")
+    return path
+
+
 def _read(
     model: str, seed: int, given: dict[str, str | int | float | bool | None]
 ) -> tuple[ModelProto, Provenance]:
     if model in BUILT_IN:
         return built_in(model, seed), Provenance(model, options=given, seed=seed)
-    path = Path(model)
+    path = model_file(model)
     proto = read_model(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return proto, Provenance(path.name, digest, options=given, seed=seed)

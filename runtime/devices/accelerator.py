@@ -66,7 +66,8 @@ class AcceleratorDevice:
             result = engine.launch(program, memory, how)
             for tensor, array in zip(code.outputs, outputs, strict=True):
                 np.copyto(array, code.view(memory, tensor))
-            return StreamRun(code, program, result, profile_layers(code, program, result))
+            layers = profile_layers(code, program, result)
+            return StreamRun(code, program, address, result, layers)
 
         return run
 

@@ -17,6 +17,8 @@ from runtime.inputs.pictures import SUFFIXES, Pixels, read_picture
 __all__ = ["Arrays", "read_inputs", "read_samples"]
 
 Arrays = dict[str, NDArray[Any]]
+_ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
+"""What an `.npy` and an `.npz` begin with."""
 
 
 def read_inputs(
@@ -116,6 +118,10 @@ def _loaded(path: Path) -> NDArray[Any] | Arrays:
     try:
         # NumPy leaves a file open that it was told to open and could not read.
         with path.open("rb") as file:
+            if not file.read(len(_ARRAY)).startswith((_ARRAY, _ARCHIVE)):
+                # NumPy would take it for a pickle, and speak of how to load that.
+                raise ValueError("it is no file of NumPy's")
+            file.seek(0)
             found = np.load(file, allow_pickle=False)
             several = not isinstance(found, np.ndarray)
             if several != (path.suffix.lower() == ".npz"):

@@ -30,6 +30,7 @@ from scripts.run.check import boundaries, compare
 from scripts.run.machine import Machine, Report, open_network
 from scripts.run.outputs import check_archive, write_archive
 from scripts.run.pictures import Pictures
+from scripts.run.refusals import check_files, check_for_artifact, check_for_cpu, check_offloaded
 from scripts.run.table import print_run
 from scripts.run.told import Told
 from scripts.sources import (
@@ -97,14 +98,18 @@ def command(
             "--report",
             metavar="FILE",
             readable=False,
-            help="Write a page (.html) that shows where cycles went, with latency hiding and "
-            "without.",
+            help="Write a page (.html) that shows where cycles went, of a model with latency "
+            "hiding and without.",
         ),
     ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
-            "--trace", metavar="FILE", readable=False, help="Write a timeline (.json) for Perfetto."
+            "--trace",
+            metavar="FILE",
+            readable=False,
+            help="Write a timeline (.json) for Perfetto: of the longest stream and the first "
+            "batch.",
         ),
     ] = None,
     quantize: QuantiseOption = None,
@@ -122,7 +127,17 @@ def command(
     """
     with errors_in_one_line(debug):
         check_archive(output)
+        check_files((*(inputs or ()), calibrate))
         on_cpu = device is DeviceName.CPU
+        compiling = {
+            "--quantize": quantize is not None,
+            "--calibrate": calibrate is not None,
+            "--config": config is not None,
+            "--no-latency-hiding": not hiding,
+        }
+        check_for_artifact(model, [name for name, given in compiling.items() if given])
+        if on_cpu:
+            check_for_cpu(["--check"] * check + ["--no-latency-hiding"] * (not hiding))
         pictures = Pictures(report, trace)
         pictures.check(on_cpu, engine)
         check_engine(engine)
@@ -135,10 +150,7 @@ def command(
         with show_activity("run", quiet=as_json) as tell:
             network = open_network(model, options, accelerator, tell)
             artifact = network.artifact
-            if config is not None and network.prepared is None:
-                raise CommandError(
-                    f"--config is for models: {model} is an artifact, compiled already"
-                )
+            check_offloaded(network, ["--check"] * check + pictures.options)
             wanted = inputs_of(artifact)
             given = read_inputs(inputs or [], wanted, pixels)
             if not inputs:
@@ -152,15 +164,17 @@ def command(
                 reference = machine.run(network.on_cpu(tell), batches, _steps(tell), watch)
                 comparison = compare(run, join_runs(reference))
             plain = None
-            if report is not None and hiding:
+            timed = run.profile.cycles is not None
+            # An artifact cannot be compiled once more.
+            if report is not None and timed and hiding and network.prepared is not None:
                 slower = machine.run(network.without_hiding(tell), batches, _steps(tell))
                 plain = join_runs(slower)
-            pictures.write_page(network, machine, run, plain, comparison, memory)
+            told = Told(network, machine, run, comparison, plain, memory, len(runs))
+            pictures.write_page(told)
             # Of the first batch.
-            pictures.write_trace(network, runs[0])
+            pictures.write_trace(runs[0])
         if output is not None:
             write_archive(output, run.outputs)
-        told = Told(network, machine, run, comparison, plain)
         if as_json:
             print_json(told.as_json())
         else:

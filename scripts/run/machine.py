@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -47,45 +47,31 @@ class Network:
         return self.artifact.manifest.provenance.model
 
     def without_hiding(self, report: Report | None) -> Artifact:
-        """The same network with one virtual thread."""
-        prepared, machine = self._from_model("--report")
-        plain = Accelerator(machine.config, machine.memory, hiding=False)
-        return prepared.build(CpuTarget.host(), plain.lowering(), report)
+        """The same network with one virtual thread: of a model, something of which is on the
+        accelerator."""
+        assert self.prepared is not None, "an artifact cannot be compiled once more"
+        assert self.accelerator is not None, "something is on it"
+        plain = replace(self.accelerator, hiding=False)
+        return self.prepared.build(CpuTarget.host(), plain.lowering(), report)
 
     def on_cpu(self, report: Report | None) -> Artifact:
-        """The same network, the CPU doing what the accelerator does."""
+        """The same network, the CPU doing what the accelerator does: there is something that it
+        does."""
         if self.prepared is None:
             if self.artifact.fallback is None:
-                raise CommandError(f"--check: nothing of {self.model} is on an accelerator")
+                raise CommandError(f"--check: the artifact of {self.model} has no code for the CPU")
             return self.artifact.fallback
-        prepared, machine = self._from_model("--check")
-        return prepared.build(CpuTarget.host(), machine.lowering(), report, fallback=True)
-
-    def _from_model(self, option: str) -> tuple[Prepared, Accelerator]:
-        if self.prepared is None:
-            raise CommandError(f"{option} needs the model: {self.model} was compiled already")
-        if self.accelerator is None:
-            raise CommandError(f"{option} is for --device accelerator")
-        return self.prepared, self.accelerator
+        assert self.accelerator is not None, "something is on it"
+        lowering = self.accelerator.lowering()
+        return self.prepared.build(CpuTarget.host(), lowering, report, fallback=True)
 
 
 def open_network(
     model: str, options: ModelOptions, accelerator: Accelerator | None, report: Report | None
 ) -> Network:
-    """The network of an artifact, or of a model, which is compiled.
-
-    Raises
-    ------
-    CommandError
-        Compile options with an artifact.
-    """
+    """The network of an artifact, for which `options` say nothing, or of a model, which is
+    compiled."""
     if is_artifact(Path(model)):
-        given = (("--quantize", options.quantise), ("--calibrate", options.calibrate))
-        for name, value in given:
-            if value is not None:
-                raise CommandError(
-                    f"{name} is for models: {model} is an artifact, compiled already"
-                )
         artifact = read_artifact(Path(model))
         if accelerator is None and artifact.fallback is not None:
             artifact = artifact.fallback

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,9 +12,8 @@ from hw.files import check_destination
 from runtime.executor import Run
 from runtime.layers import LayerProfile, StreamRun
 from scripts.errors import CommandError
-from scripts.run.check import Comparison
-from scripts.run.machine import Machine, Network
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
+from scripts.run.told import Told
 from sim.trace import Labels, write_timeline
 
 __all__ = ["Pictures"]
@@ -47,48 +47,44 @@ class Pictures:
         if self.trace is not None and engine == _TIMELESS:
             raise CommandError(f"--trace needs cycles: the {engine} engine has no time")
 
-    def write_trace(self, network: Network, run: Run) -> None:
-        """The timeline of the longest stream, if it is wanted."""
+    @property
+    def options(self) -> list[str]:
+        """Those that ask for them."""
+        given = (("--report", self.report), ("--trace", self.trace))
+        return [option for option, path in given if path is not None]
+
+    def write_trace(self, run: Run) -> None:
+        """The timeline of the longest stream, if it is wanted. There is one: a network with nothing
+        on the accelerator is refused before it is run."""
         if self.trace is None:
             return
-        streams = _streams(run)
-        if not streams:
-            raise CommandError(f"--trace: {network.model} has nothing on the accelerator")
-        longest = max(streams, key=lambda each: each.result.cycles or 0)
+        longest = max(_streams(run), key=lambda each: each.result.cycles or 0)
         write_timeline(self.trace, longest.result, longest.program, _labels(longest))
 
-    def write_page(
-        self,
-        network: Network,
-        machine: Machine,
-        run: Run,
-        plain: Run | None,
-        comparison: Comparison | None,
-        memory: str,
-    ) -> None:
-        """The page, if it is wanted."""
-        config = network.artifact.config
-        if self.report is not None:
-            if config is None:
-                raise CommandError(f"--report: {network.model} has nothing on the accelerator")
-            page = Page(
-                model=network.model,
-                engine=machine.engine,
-                config=config,
-                memory=memory,
-                command=" ".join(("tandem", *sys.argv[1:])),
-                layers=_layers(run),
-                without=None if plain is None else _layers(plain),
-                cpu_steps=tuple(
-                    CpuStep(each.name, each.seconds)
-                    for each in run.profile.steps
-                    if each.run is None
-                ),
-                areas=tuple(area for each in _streams(run) for area in _areas(each)),
-                versions=tuple((each, version(each)) for each in _TOOLS),
-                equal=None if comparison is None else comparison.equal,
-            )
-            write_page(page, self.report)
+    def write_page(self, told: Told) -> None:
+        """The page, if it is wanted. As of timelines, there is something on the accelerator."""
+        if self.report is None:
+            return
+        run, plain, comparison = told.run, told.plain, told.comparison
+        config = told.network.artifact.config
+        assert config is not None, "something is on the accelerator"
+        page = Page(
+            model=told.network.model,
+            engine=told.machine.engine,
+            config=config,
+            memory=told.memory,
+            batches=told.batches,
+            command=shlex.join(("tandem", *sys.argv[1:])),
+            layers=_layers(run),
+            without=None if plain is None else _layers(plain),
+            cpu_steps=tuple(
+                CpuStep(each.name, each.seconds) for each in run.profile.steps if each.run is None
+            ),
+            areas=tuple(area for each in _streams(run) for area in _areas(each)),
+            versions=tuple((each, version(each)) for each in _TOOLS),
+            equal=None if comparison is None else comparison.equal,
+        )
+        write_page(page, self.report)
 
 
 def _streams(run: Run) -> list[StreamRun]:
@@ -111,10 +107,11 @@ def _areas(run: StreamRun) -> list[Area]:
     tensors = [(each, AreaKind.INPUTS) for each in code.inputs]
     tensors += [(each, AreaKind.OUTPUTS) for each in code.outputs]
     tensors += [(each, _kind(each.name)) for each in code.contents]
-    return [
+    areas = [
         Area(each.name, each.address, code.view(code.image, each).nbytes, kind)
         for each, kind in tensors
     ]
+    return [*areas, Area("instructions", run.address, len(code.program), AreaKind.INSTRUCTIONS)]
 
 
 def _kind(name: str) -> AreaKind:

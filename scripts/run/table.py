@@ -17,9 +17,7 @@ def print_run(told: Told) -> None:
     """A row for each layer and step, what each output is, and how the comparison came out."""
     table = _rows(told)
     console = wide_console(table)
-    config = told.network.artifact.config
-    on = "" if config is None else f" on {config.name}, engine {told.machine.engine}"
-    console.print(f"{told.network.model}{on}:")
+    console.print(f"{_header(told)}:")
     console.print()
     console.print(table)
     console.print()
@@ -27,12 +25,10 @@ def print_run(told: Told) -> None:
         classes = top5(array)
         best = "" if classes is None else f", greatest at {', '.join(map(str, classes))}"
         console.print(f"{name}: {array.dtype}{list(array.shape)}{best}")
-    speed = told.cycles_per_second
-    if speed is not None:
-        console.print(
-            f"{told.machine.engine}: {told.run.profile.cycles:,} cycles in "
-            f"{told.simulated_seconds:.1f} s, {speed:,.0f} a second"
-        )
+    if told.network.artifact.config is not None:
+        console.print(f"{told.machine.engine}: {_speed(told)}")
+    elif told.network.accelerator is not None:
+        console.print("nothing of it is for the accelerator: the CPU did it all")
     if told.comparison is not None and told.comparison.equal:
         console.print(
             f"equal to the CPU's, every bit: {told.comparison.elements:,} elements, tensors "
@@ -40,8 +36,29 @@ def print_run(told: Told) -> None:
         )
 
 
+def _header(told: Told) -> str:
+    """The network, and what its figures depend on."""
+    parts = [told.network.model]
+    config = told.network.artifact.config
+    if config is not None:
+        parts[0] += f" on {config.name}"
+        parts.append(f"engine {told.machine.engine}")
+        parts += [f"memory {told.memory}"] if told.run.profile.cycles is not None else []
+    parts += [f"{told.batches} batches"] if told.batches > 1 else []
+    return ", ".join(parts)
+
+
+def _speed(told: Told) -> str:
+    seconds = told.simulated_seconds
+    taken = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
+    speed = told.cycles_per_second
+    if speed is None:
+        return taken
+    return f"{told.run.profile.cycles:,} cycles in {taken}, {speed:,.0f} a second"
+
+
 def _rows(told: Told) -> Table:
-    network, rows = told.network, told.rows
+    rows = told.rows
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("layer", "operators", "device"):
         table.add_column(name, no_wrap=True)
@@ -50,7 +67,7 @@ def _rows(told: Told) -> Table:
     columns = ["MACs"]
     columns += ["without hiding"] if paired else []
     columns += ["cycles", "utilisation"] if timed else []
-    for name in (*columns, "ms"):
+    for name in (*columns, "CPU ms"):
         table.add_column(name, justify="right", no_wrap=True)
 
     def add(name: str, operators: str, device: str, macs: int, *rest: str) -> None:
@@ -62,11 +79,10 @@ def _rows(told: Told) -> Table:
         cells.append("" if each.seconds is None else f"{each.seconds * 1e3:.3f}")
         add(each.name, _short(each.operators), each.device, each.macs, *cells)
     macs = sum(each.macs for each in rows)
-    cycles, config = told.run.profile.cycles, network.artifact.config
-    share = None if config is None or not cycles else macs / (cycles * config.macs)
     cells = [_whole(sum(each.without or 0 for each in rows))] if paired else []
-    cells += [_whole(cycles), _share(share)] if timed else []
-    add("total", "", "", macs, *cells, f"{told.run.profile.seconds * 1e3:.3f}")
+    cells += [_whole(told.run.profile.cycles), _share(told.utilization)] if timed else []
+    seconds = sum(each.seconds or 0 for each in rows)
+    add("total", "", "", macs, *cells, f"{seconds * 1e3:.3f}")
     return table
 
 

@@ -40,13 +40,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A run, compared with others or not."""
+    """A run, compared with others or not.
+
+    Attributes
+    ----------
+    memory
+        The memory model, as the command line names it.
+    batches
+        How many the run sums up.
+    """
 
     network: Network
     machine: Machine
     run: Run
     comparison: Comparison | None
     plain: Run | None
+    memory: str
+    batches: int
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -59,6 +69,16 @@ class Told:
             else:
                 found += (_layer(each, without.get(each.layer.name)) for each in step.run.layers)
         return tuple(found)
+
+    @property
+    def utilization(self) -> float | None:
+        """Of the accelerator, by all of its layers; None without cycles. What the CPU multiplied is
+        none of it."""
+        config, cycles = self.network.artifact.config, self.run.profile.cycles
+        if config is None or not cycles:
+            return None
+        macs = sum(each.macs for each in self.run.profile.steps if each.run is not None)
+        return macs / (cycles * config.macs)
 
     @property
     def simulated_seconds(self) -> float:

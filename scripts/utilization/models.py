@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from onnx import ModelProto
 
@@ -16,6 +15,7 @@ from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
 from compiler.models import BUILT_IN, built_in
 from scripts.errors import LayerError
+from scripts.sources import model_file
 from scripts.utilization.layers import Layer
 
 __all__ = ["layers_of"]
@@ -35,7 +35,9 @@ def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, 
     LayerError
         A model without any such convolution.
     """
-    proto: ModelProto = built_in(model, seed) if model in BUILT_IN else read_model(Path(model))
+    proto: ModelProto = (
+        built_in(model, seed) if model in BUILT_IN else read_model(model_file(model))
+    )
     function = import_model(proto).function
     symbols = {each for param in function.params for each in symbols_of(param.type)}
     function = transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])

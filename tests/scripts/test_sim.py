@@ -204,7 +204,7 @@ def test_an_engine_with_time(files: Files) -> None:
         assert sum(cycles.values()) == found["cycles"]
         assert min(cycles.values()) >= 0
     slices = [event for event in json.loads(trace.read_text())["traceEvents"] if "dur" in event]
-    assert len(slices) == found["instructions"]
+    assert len(slices) == 2 * found["instructions"], "each is fetched, and each runs"
     text = files.sim("--engine", "rtl").output
     assert f"{found['cycles']:,}" in text
     assert "waits for token" in text

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.run.page.look import INK, LOADED, STORED, Spec, Values, data, layer_axis, spec_of
+from scripts.run.page.look import (
+    INK,
+    LOADED,
+    STORED,
+    Spec,
+    Values,
+    data,
+    layer_axis,
+    short_axis,
+    spec_of,
+)
 from scripts.run.page.pairs import (
     BAR,
     end_labels,
@@ -72,7 +82,7 @@ def byte_bars(rows: Sequence[Row]) -> Spec:
     base = alt.Chart(data(values))
     bars = base.mark_bar().encode(
         y=y,
-        x=alt.X("bytes:Q", axis=alt.Axis(format="~s", title="bytes", tickCount=10)),
+        x=alt.X("bytes:Q", axis=short_axis("bytes")),
         color=alt.Color("way:N", scale=colours),
         order="order:O",
         tooltip=["layer:N", "way:N", alt.Tooltip("bytes:Q", format=","), least],

@@ -14,6 +14,7 @@ from scripts.run.page.look import (
     Values,
     data,
     layer_axis,
+    short_axis,
     spec_of,
 )
 from scripts.run.page.pairs import (
@@ -29,7 +30,7 @@ from scripts.run.page.rows import Row
 
 __all__ = ["cause_bars", "cause_totals"]
 
-_LABEL_ROOM = 1.15
+_LABEL_ROOM = 1.2
 """Of the longest bar: the text at its end has to fit as well."""
 
 
@@ -64,7 +65,7 @@ def _chart(
     y, beside = layer_axis(names), offset(rows)
     x = alt.X(
         "cycles:Q",
-        axis=alt.Axis(format="~s", title="cycles", tickCount=10),
+        axis=short_axis("cycles"),
         scale=alt.Scale(domain=[0, _LABEL_ROOM * longest], nice=False),
     )
     colours = alt.Scale(

@@ -22,6 +22,7 @@ __all__ = [
     "Values",
     "data",
     "layer_axis",
+    "short_axis",
     "spec_of",
 ]
 
@@ -63,8 +64,15 @@ def data(values: Values) -> alt.InlineData:
 
 def layer_axis(names: Sequence[str]) -> alt.Y:
     """Layers downwards, in their order."""
-    axis = alt.Axis(title=None, labelLimit=240, ticks=False, domain=False)
+    axis = alt.Axis(title=None, labelLimit=280, ticks=False, domain=False)
     return alt.Y("layer:N", axis=axis, sort=[*names], scale=alt.Scale(paddingInner=0.25))
+
+
+def short_axis(title: str) -> alt.Axis:
+    """Large numbers along an axis, with SI's prefixes."""
+    # By itself Vega writes zero with the prefix of the others.
+    zero = "datum.value ? datum.label : '0'"
+    return alt.Axis(format="~s", labelExpr=zero, title=title, tickCount=10)
 
 
 def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
@@ -77,9 +85,21 @@ def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
         font="system-ui, sans-serif",
         background="transparent",
         axis=alt.AxisConfig(
-            labelColor=INK, titleColor=INK, titleFontWeight="normal", gridColor="#e7eaee"
+            labelColor=INK,
+            labelFontSize=11,
+            titleColor=INK,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            gridColor="#e7eaee",
         ),
-        legend=alt.LegendConfig(orient="top", title=None, titleFontWeight="normal", labelLimit=300),
+        legend=alt.LegendConfig(
+            orient="top",
+            title=None,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelFontSize=12,
+            labelLimit=300,
+        ),
         view=alt.ViewConfig(stroke=None),
     )
     spec: Spec = styled.to_dict()

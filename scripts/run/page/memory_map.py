@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.run.page.look import Spec, Values, data, spec_of
+from scripts.run.page.look import Spec, Values, data, short_axis, spec_of
 from scripts.run.page.page import Area, AreaKind
 
 __all__ = ["memory_map"]
@@ -49,7 +49,7 @@ def memory_map(areas: Sequence[Area]) -> Spec:
     colours = alt.Scale(domain=names, range=[_COLOURS[each] for each in kinds])
     base = alt.Chart(data(values)).encode(
         y=alt.Y("kind:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False)),
-        x=alt.X("first:Q", axis=alt.Axis(format="~s", title="address in bytes", tickCount=10)),
+        x=alt.X("first:Q", axis=short_axis("address in bytes")),
         color=alt.Color("kind:N", scale=colours, legend=None),
         tooltip=[
             "name:N",

@@ -64,6 +64,8 @@ class Page:
         The memory model, as the command line names it.
     command
         The command line that makes this page.
+    batches
+        How many the figures sum up.
     layers
         In their order; all with cycles, or none (an engine without time). With latency hiding if
         there is `without`, and as the model was compiled if not.
@@ -99,6 +101,7 @@ class Page:
     areas: tuple[Area, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     equal: bool | None = None
+    batches: int = 1
     clock_mhz: float = _CLOCK_MHZ
 
     def __post_init__(self) -> None:

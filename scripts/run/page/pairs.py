@@ -73,5 +73,5 @@ def pairs_height(rows: Sequence[Row], pairs: int, bar: int = BAR) -> int:
 
 def end_labels(chart: alt.Chart) -> alt.Chart:
     """Text behind the ends of bars."""
-    text: alt.Chart = chart.mark_text(color=INK, align="left", baseline="middle", dx=4, fontSize=9)
+    text: alt.Chart = chart.mark_text(color=INK, align="left", baseline="middle", dx=4, fontSize=10)
     return text

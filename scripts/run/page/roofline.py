@@ -80,7 +80,7 @@ def _roof(
     flat = {"intensity": high, "rate": multipliers, "text": f"{multipliers:,} multipliers"}
     slope = {"intensity": ridge, "rate": multipliers, "text": f"{bytes_per_cycle:g} bytes a cycle"}
     line = alt.Chart(data(corners)).mark_line(color=INK, strokeWidth=1.5, clip=True)
-    return line, _text(flat, 0, -8), _text(slope, -14, 8)
+    return line, _text(flat, 0, -8), _text(slope, -24, 2)
 
 
 def _text(told: dict[str, Any], right: int, down: int) -> alt.Chart:

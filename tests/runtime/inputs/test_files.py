@@ -76,6 +76,7 @@ def archive(path: Path) -> None:
         ("x.npy", cut, "cannot be read"),
         ("x.npy", archive, "cannot be read: it holds several arrays"),
         ("x.npy", lambda path: path.write_bytes(b"PK\x03\x04junk"), "cannot be read"),
+        ("x.npy", lambda path: path.write_bytes(b"junk"), "it is no file of NumPy's"),
         ("x.npz", single, "holds a single array"),
         ("x.npz", lambda path: path.write_bytes(b""), "cannot be read"),
         ("x.npy", lambda path: path.mkdir(), "Is a directory"),

@@ -42,6 +42,7 @@ def test_cycles_layer_by_layer(model: Path, tmp_path: Path) -> None:
     assert told["simulated_cycles_per_second"] > 0
     assert all(each["cycles"] is None for each in told["layers"] if each["device"] == "cpu")
     assert all(layer["name"] in page.read_text() for layer in layers)
+    assert '"kind": "instructions"' in page.read_text()
     assert json.loads(trace.read_text())["traceEvents"]
 
 
@@ -66,6 +67,10 @@ def test_an_artifact_keeps_its_machine(model: Path, tmp_path: Path) -> None:
     assert checked["check"]["equal"] is True
     fallback = json.loads(tandem("run", artifact, "--device", "cpu", "--json").stdout)
     assert (fallback["outputs"], fallback["config"]) == (told["outputs"], None)
+    page = tmp_path / "page.html"
+    assert tandem("run", artifact, "--engine", "rtl", "--report", page).exit_code == 0
+    assert "<th>cycles</th>" in page.read_text()
+    assert "<th>cycles without</th>" not in page.read_text()
 
 
 def test_several_batches(model: Path, tmp_path: Path) -> None:
@@ -90,6 +95,12 @@ def test_several_batches(model: Path, tmp_path: Path) -> None:
     several, one = outputs
     assert len(several) == 3 * len(one)
     np.testing.assert_array_equal(several[2 * len(one) :], one)
+    page = tmp_path / "page.html"
+    result = tandem("run", model, "--config", "tiny", "--input", paths[0], "--report", page)
+    assert result.stdout.startswith("net.onnx on tiny, engine functional, 3 batches:\n")
+    assert "<b>3 batches</b>" in page.read_text()
+    # Without time there is nothing to gain, and the network is run once only.
+    assert "with latency hiding" not in page.read_text()
 
 
 def test_engines_are_known_before_anything_is_compiled(model: Path) -> None:

@@ -110,9 +110,39 @@ def test_the_table(artifact: Path) -> None:
         assert each in result.stdout
 
 
+def test_the_table_says_if_nothing_is_on_the_accelerator(model: Path) -> None:
+    said = "nothing of it is for the accelerator: the CPU did it all"
+    for options, told in ([], True), (["--device", "cpu"], False):
+        result = tandem("run", model, "--quantize", "none", *options)
+        assert (said in result.stdout) is told
+
+
 def test_compile_options_of_an_artifact(artifact: Path) -> None:
     refused("--quantize is for models", artifact, "--quantize", "none")
     refused("--calibrate is for models", artifact, "--calibrate", artifact)
+    refused("--no-latency-hiding is for models", artifact, "--no-latency-hiding")
+    refused("--config is for models", artifact, "--config", "tiny")
+
+
+def test_what_it_refuses_before_it_looks_at_the_model(tmp_path: Path) -> None:
+    none, absent = tmp_path / "none.onnx", tmp_path / "absent"
+    refused(f"{absent}: No such file", none, "--input", absent)
+    refused(f"{absent}: No such file", none, "--calibrate", absent)
+    refused(f"{absent}: No such file", none, "--report", absent / "page.html")
+    for option in ("--check", "--no-latency-hiding"):
+        refused(f"{option} is for --device accelerator", none, "--device", "cpu", option)
+    refused("'none' is neither a model that is built in (digits, resnet18, ", "none")
+
+
+def test_what_it_refuses_before_a_run_on_the_cpu(model: Path, tmp_path: Path) -> None:
+    for option in (
+        ["--check"],
+        ["--report", tmp_path / "a.html"],
+        ["--trace", tmp_path / "a.json"],
+    ):
+        message = f"{option[0]}: nothing of net.onnx is on an accelerator"
+        refused(message, model, "--quantize", "none", "--engine", "rtl", *option)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
@@ -127,7 +157,6 @@ def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
     refused("damaged: this artifact is damaged: its checksum differs", tmp_path / "damaged")
-    refused("--config is for models", artifact, "--config", "tiny")
     refused("nothing of net.onnx is on an accelerator", artifact, "--check")
     refused("--report shows the accelerator", artifact, "--device", "cpu", "--report", "a.html")
     refused("ends in .html", artifact, "--report", tmp_path / "page.pdf")

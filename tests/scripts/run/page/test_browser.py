@@ -80,8 +80,38 @@ def test_what_is_drawn(tmp_path: Path) -> None:
     for label in ("stem", "pool", "head", "with: 50,851", "without: 80,321", "waits for loads"):
         assert f">{label}</text>" in drawings["causes"]
     assert ">256 multipliers</text>" in drawings["roofline"]
+    for chart in ("causes", "bytes", "memory"):
+        assert ">0</text>" in drawings[chart], "without a prefix"
     for kind in ("inputs", "outputs", "weights"):
         assert f">{kind}</text>" in drawings["memory"]
+
+
+@needs_browser
+def test_the_table_sorts(tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    write_page(page(), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    for column, clicks, wanted in (
+        ("cycles with", 1, ["stem", "pool", "head"]),
+        ("cycles with", 2, ["head", "pool", "stem"]),
+        ("utilisation with", 1, ["stem", "head", "pool"]),
+        ("layer", 1, ["head", "pool", "stem"]),
+        ("#", 2, ["head", "pool", "stem"]),
+    ):
+        click = f"""
+const heads = [...document.querySelectorAll("#layers table:first-of-type th")];
+const head = heads.find((each) => each.textContent === {column!r});
+for (let count = 0; count < {clicks}; count++) head.click();
+"""
+        (tmp_path / "page.html").write_text(f'{text}<script type="module">{click}</script>')
+        found = show(CHROMIUM, tmp_path / "page.html", tmp_path / "profile")
+        assert found.console == ()
+        (table,) = re.findall(r'<section id="layers">.*?<tbody>(.*?)</tbody>', found.document, re.S)
+        names = re.findall(r'<td>\d+</td><td class="text">(\w+)</td>', table)
+        assert names == wanted, (column, clicks)
+        way = "ascending" if (column in ("layer", "#")) == (clicks == 1) else "descending"
+        (way_shown,) = re.findall(r'<th[^>]* aria-sort="(\w+)"', found.document)
+        assert way_shown == way
 
 
 @needs_browser
