@@ -48,6 +48,8 @@ class Sums:
         [C] or [1].
     bound
         The largest absolute value of `acc`.
+    narrow
+        They become int8 also where real numbers come next, as an accelerator can give nothing else.
     """
 
     acc: Var
@@ -57,6 +59,7 @@ class Sums:
     skip: Small | None = None
     low: float | None = None
     high: float | None = None
+    narrow: bool = False
 
     @property
     def plain(self) -> bool:

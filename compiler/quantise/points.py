@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Function, Let, Var
+from compiler.graph.nodes import Atom, Call, Function, Let, Value, Var
+from compiler.graph.operators.products import Conv2d
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
+from compiler.graph.visit import atoms, bodies, names_in
 from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.rules import MOVERS
 
@@ -20,8 +22,14 @@ _THROUGH = ("add", "batch_norm", "clip", "concat", "relu", "total", *MOVERS)
 
 
 def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
-    """The float32 values that something reads which computes with integers, in order."""
+    """The float32 values that something reads which computes with integers, in order.
+
+    And what comes of a convolution, where it goes on in real numbers: an accelerator can give it as
+    int8 only.
+    """
     wanted: set[str] = set()
+    sums = _sums(function)
+    in_reals = {function.body.result.name} if isinstance(function.body.result, Var) else set()
 
     def want(atom: Atom) -> None:
         if isinstance(atom, Var):
@@ -30,10 +38,40 @@ def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
                 wanted.add(atom.name)
 
     for let in reversed(function.body.lets):
-        for each in _asked(let, wanted):
+        if let.name in sums and let.name in in_reals:
+            want(Var(let.name))
+        asked = _asked(let, wanted)
+        for each in asked:
             want(each)
+        if let.name not in sums:
+            in_reals |= _names(let.value) - {each.name for each in asked if isinstance(each, Var)}
     names = [*(each.name for each in function.params), *(let.name for let in function.body.lets)]
     return tuple(each for each in names if each in wanted)
+
+
+def _sums(function: Function) -> set[str]:
+    """The sums of convolutions, and what is made of these before they are int8."""
+    found: set[str] = set()
+    for let in function.body.lets:
+        match let.value:
+            case Call(
+                callee=OpSpec(name="conv2d"),
+                args=(_, Constant(), *_),
+                attributes=Conv2d(groups=1),
+            ):
+                found.add(let.name)
+            case Call(callee=OpSpec(name="add" | "clip" | "relu" | "total"), args=args):
+                if any(isinstance(each, Var) and each.name in found for each in args):
+                    found.add(let.name)
+            case _:
+                pass
+    return found
+
+
+def _names(value: Value) -> set[str]:
+    """All that a value is made from, in inner bodies too."""
+    names = {each.name for each in atoms(value) if isinstance(each, Var)}
+    return names.union(*(names_in(each) for each in bodies(value)))
 
 
 def _asked(let: Let, wanted: set[str]) -> tuple[Atom, ...]:

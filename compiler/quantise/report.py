@@ -85,7 +85,7 @@ def layers(network: Quantised) -> Iterator[Layer]:
         ends.append(result.name)
     for end in ends:
         own, found = _back(end, lets, network.scales)
-        if own[0].name == own[-1].name == end and _operator(own[0]) == "quantise":
+        if len(own) == 1 and _operator(own[0]) in ("dequantise", "quantise"):
             continue
         inputs = [each for each in found if each in network.scales]
         if len(inputs) != len(found):

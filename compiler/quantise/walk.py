@@ -173,7 +173,8 @@ class Walk:
         """The value under its name, from integers if these hold it."""
         self.builder.release(name)
         form = known.form
-        if isinstance(form, Sums) and form.skip is None and known.own is None:
+        narrow = isinstance(form, Sums) and form.narrow and name in self.chosen
+        if isinstance(form, Sums) and form.skip is None and known.own is None and not narrow:
             self._emit_sums(name, form)
         elif isinstance(form, Encoded):
             self.builder.encoded(name, self.small_of(form.of, form.scale), self.type(Var(name)))

@@ -15,6 +15,8 @@ from compiler.quantise.runner import NativeRunner
 from compiler.quantise.watch import with_results
 from tests.support.networks import network, residual
 
+IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"
+
 
 @pytest.mark.parametrize(
     ("params", "lines", "wanted"),
@@ -36,6 +38,14 @@ from tests.support.networks import network, residual
         ("x: float64[1, 4], w: float64[4, 4]", ["y = dense(x, w)"], ""),
         ("x: float32[1, 4], x2: float32[4, 4]", ["y = dense(x, x2)"], ""),
         ("x: float32[1, 4, 6, 6]", ["y = max_pool(x, kernel=[2, 2])"], "x"),
+        # What comes of a convolution is, whoever reads it.
+        (IMAGE, ["y = conv2d(x, w)"], "x y"),
+        (IMAGE, ["a = conv2d(x, w)", "y = relu(a)"], "x a y"),
+        (IMAGE, ["a = conv2d(x, w)", "b = sigmoid(a)", "y = relu(a)"], "x a y"),
+        (IMAGE, ["a = conv2d(x, w)", "y = transpose(a, perm=[0, 2, 3, 1])"], "x a"),
+        (IMAGE, ["a = conv2d(x, w)", "b = add(a, x)", "y = sigmoid(b)"], "x a b"),
+        (IMAGE, ["a = conv2d(x, w)", "b = relu(a)", "y = conv2d(b, w, groups=1)"], "x a b y"),
+        ("x: float32[1, 4, 6, 6], w: float32[4, 1, 3, 3]", ["y = conv2d(x, w, groups=4)"], "x"),
     ],
 )
 def test_points(params: str, lines: list[str], wanted: str) -> None:
