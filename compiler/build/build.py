@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.build.accelerator.operator import Lowering
+from compiler.build.compiled import CompiledKernels
 from compiler.build.program import Network, network_of
 from compiler.build.store import Report, Store
 from compiler.codegen import CpuTarget
@@ -43,6 +44,7 @@ def build(
     scales: Mapping[str, Scale] | None = None,
     lowering: Lowering | None = None,
     fallback: bool = False,
+    compiled: CompiledKernels | None = None,
     report: Report | None = None,
 ) -> Artifact:
     """Compile a function for a CPU, and for an accelerator beside it.
@@ -62,6 +64,8 @@ def build(
         comparison.
     scales
         Of quantised values, by name, for the artifact to tell.
+    compiled
+        The kernels of artifacts built before, and afterwards this one's too.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def build(
     _same_number(function, "takes", inputs, params)
     outputs = _result_names(network) if outputs is None else outputs
     _same_number(function, "gives", outputs, network.results)
-    made = Store(target, network.types, tell, lowering)
+    made = Store(target, network.types, tell, lowering, compiled or CompiledKernels())
     steps = tuple(made.step(each) for each in network.invocations)
     results = tuple(
         Port(name, made.tensor_of(each))

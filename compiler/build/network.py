@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,6 +12,7 @@ from onnx import ModelProto
 
 from compiler.build.accelerator.operator import Lowering
 from compiler.build.build import build
+from compiler.build.compiled import CompiledKernels
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
@@ -59,6 +60,7 @@ class Prepared:
     outputs: Sequence[str]
     scales: Mapping[str, Scale]
     provenance: Provenance
+    _compiled: CompiledKernels = field(default_factory=CompiledKernels, repr=False, compare=False)
 
     def build(
         self,
@@ -68,7 +70,8 @@ class Prepared:
         *,
         fallback: bool = False,
     ) -> Artifact:
-        """The artifact; parameters and errors are those of `build`."""
+        """The artifact; parameters and errors are those of `build`. Code that two of them share is
+        compiled once."""
         return build(
             self.function,
             target,
@@ -79,6 +82,7 @@ class Prepared:
             scales=self.scales,
             lowering=lowering,
             fallback=fallback,
+            compiled=self._compiled,
             report=report,
         )
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from compiler.build.accelerator.operator import Lowering
 from compiler.build.accelerator.steps import stream_step
-from compiler.build.kernels import CpuKernel, cpu_kernel, weight_of
+from compiler.build.compiled import CompiledKernels
+from compiler.build.kernels import CpuKernel, weight_of
 from compiler.build.program import Invocation, Operand
-from compiler.codegen import CpuTarget, ObjectCode, compile_function, emit_object
+from compiler.codegen import CpuTarget, ObjectCode, compile_function
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Function, FunctionKind
 from compiler.ir.stmt import Function as Program
-from compiler.operators.cpu.simd import Simd
 from runtime.artifact import Constant as Held
 from runtime.artifact import KernelCall, Step, StreamCode, Tensor
 from runtime.memory import aligned_copy
@@ -37,12 +37,15 @@ class Store:
         Of the tensors that have names already.
     lowering
         For the accelerator, if there is one.
+    compiled
+        Kernels that other artifacts have as well.
     """
 
     target: CpuTarget
     types: Mapping[str, object]
     tell: Report
     lowering: Lowering | None = None
+    compiled: CompiledKernels = field(default_factory=CompiledKernels)
     kernels: dict[str, ObjectCode] = field(default_factory=dict)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     streams: dict[str, StreamCode] = field(default_factory=dict)
@@ -97,10 +100,9 @@ class Store:
             name = kernel.name
             if name in self.kernels:  # its weights are known in one place and not in another
                 name = f"{name}_{'packed' if pack else 'unpacked'}"
-            self.tell(f"compiling {name}")
-            plan = cpu_kernel(kernel, Simd.of(self.target.features), pack=pack)
-            self.kernels[name] = emit_object(plan.program, self.target)
-            self._plans[key] = name, plan
+            made = self.compiled.of(kernel, self.target, pack=pack, tell=self.tell)
+            self.kernels[name] = made.code
+            self._plans[key] = name, made.plan
         return self._plans[key]
 
     def _packer(self, packing: Program) -> Callable[..., tuple[NDArray[Any], ...]]:

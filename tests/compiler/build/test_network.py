@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from compiler.build.network import CompileOptions, compile_network
+from compiler.build.network import CompileOptions, compile_network, prepare_network
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
-from runtime.artifact import Artifact, Provenance, Tensor
+from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.models import convolution
@@ -69,3 +69,16 @@ def test_samples_are_asked_for_by_the_models_names(tmp_path: Path) -> None:
     steps = {each.name: each.scale.step for each in artifact.manifest.tensors if each.scale}
     assert steps["image_int8"] == pytest.approx(1 / 127, rel=0.01)  # of ones
     assert artifact.manifest.provenance.options["quantise"] == "multiplier"
+
+
+def test_one_network_for_two_targets() -> None:
+    told: list[str] = []
+    prepared = prepare_network(rectifier([2]), Provenance("relu"), FLOAT)
+    first = prepared.build(HOST, report=told.append)
+    assert told.count("compiling relu") == 1
+    assert to_bytes(prepared.build(HOST, report=told.append)) == to_bytes(first)
+    assert told.count("compiling relu") == 1
+    lesser = HOST.without("avx512f", "avx2", "avx")
+    other = prepared.build(lesser, report=told.append)
+    assert told.count("compiling relu") == 2
+    assert all("avx2" not in each.features for each in other.kernels.values())
