@@ -7,6 +7,7 @@ None. Its declaration is the only place that says so: checks and the text form r
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from types import NoneType, UnionType
@@ -47,9 +48,9 @@ def fits(value: object, hint: Any) -> bool:
     return type(value) is hint and not (isinstance(value, float) and math.isnan(value))
 
 
-def refusal(attributes: Attributes) -> str:
-    """What is wrong with the types of the values; nothing where they are as declared."""
-    for name, hint in declared(type(attributes)).items():
+def refusal(attributes: Attributes, hints: Mapping[str, Any]) -> str:
+    """What is wrong with the types of the values; nothing where they are as declared in `hints`."""
+    for name, hint in hints.items():
         value = getattr(attributes, name)
         if not fits(value, hint):
             return f"{name} is {value!r}, and has to be {name_of(hint)}"

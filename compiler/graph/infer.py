@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NoReturn, assert_never
 
 from compiler.errors import GraphError
 from compiler.graph.attributes import Attributes
 from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
+from compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    If,
+    Let,
+    Tuple,
+    TupleGet,
+    Types,
+    Value,
+)
 from compiler.graph.types import (
     FunctionType,
     TensorType,
@@ -25,8 +37,9 @@ from compiler.ir.syntax import MAX_DEPTH
 __all__ = ["infer", "signature"]
 
 
-def infer(function: Function) -> dict[str, Type]:
-    """The type of every name in the function, those in inner bodies included.
+def infer(function: Function) -> Mapping[str, Type]:
+    """The type of every name in the function, those in inner bodies included. They are found once
+    in the life of a function.
 
     Raises
     ------
@@ -34,32 +47,43 @@ def infer(function: Function) -> dict[str, Type]:
         Names the function and the value: a name that is not known there, operands that do not fit,
         a type that is said and is another.
     """
-    return _Inference(_signatures(functions(function)[:-1])).function(function)[0]
+    return _types(function).names
 
 
 def signature(function: Function) -> FunctionType:
     """What the function takes and gives. Raises as `infer`."""
-    return _signatures(functions(function))[function.digest]
+    return _signature(function, _types(function).result)
 
 
-def _signatures(order: Sequence[Function]) -> dict[str, FunctionType]:
-    """By digest; each function comes after those that it calls."""
-    known: dict[str, FunctionType] = {}
-    for each in order:
-        _, result = _Inference(known).function(each)
-        known[each.digest] = FunctionType(tuple(param.type for param in each.params), result)
-    return known
+def _signature(function: Function, result: Type) -> FunctionType:
+    return FunctionType(tuple(param.type for param in function.params), result)
+
+
+def _types(function: Function) -> Types:
+    found = function.findings.types
+    if found is not None:
+        return found
+    results: dict[str, Type] = {}
+    # Each comes after those that it calls, however deep that goes; the function itself is the last.
+    for each in functions(function):
+        found = each.findings.types
+        if found is None:
+            found = each.findings.types = _Inference(results).function(each)
+        results[each.digest] = found.result
+    assert found is not None, "there is at least the function itself"
+    return found
 
 
 class _Inference:
     """The walk over one function."""
 
-    def __init__(self, signatures: Mapping[str, FunctionType]) -> None:
-        self._signatures = signatures
+    def __init__(self, results: Mapping[str, Type]) -> None:
+        """`results`: those of functions that it calls, by digest."""
+        self._results = results
         self._types: dict[str, Type] = {}
         self._name = ""
 
-    def function(self, function: Function) -> tuple[dict[str, Type], Type]:
+    def function(self, function: Function) -> Types:
         """The types of its names, and of its result."""
         self._name = function.name
         scope = {param.name: param.type for param in function.params}
@@ -67,7 +91,7 @@ class _Inference:
         result = self._body(function.body, scope, 1)
         if function.result is not None and function.result != result:
             self._fail(f"the result is {result}, and is said to be {function.result}")
-        return self._types, result
+        return Types(MappingProxyType(self._types), result)
 
     def _fail(self, message: str) -> NoReturn:
         raise GraphError(f"function {self._name}: {message}")
@@ -133,7 +157,7 @@ class _Inference:
     def _called(
         self, name: str, callee: Function, types: Sequence[Type], attributes: Attributes
     ) -> Type:
-        declared = self._signatures[callee.digest]
+        declared = _signature(callee, self._results[callee.digest])
         given = f"({', '.join(map(str, types))})"
         if type(attributes) is not Attributes:
             self._fail(f"{name} calls function {callee.name}, which takes no attributes")

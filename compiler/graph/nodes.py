@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -17,6 +18,7 @@ __all__ = [
     "Atom",
     "Body",
     "Call",
+    "Findings",
     "Function",
     "FunctionKind",
     "If",
@@ -25,6 +27,7 @@ __all__ = [
     "Param",
     "Tuple",
     "TupleGet",
+    "Types",
     "Value",
     "Var",
 ]
@@ -121,6 +124,34 @@ class FunctionKind(Enum):
     """Calls of such kernels only: one instruction stream."""
 
 
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types of all names in a function, and of its result."""
+
+    names: Mapping[str, Type]
+    result: Type
+
+
+@dataclass(slots=True)
+class Findings:
+    """What has been found out about a function. It never changes, so that nobody, after one pass
+    and before the next, has to find it out again.
+
+    Attributes
+    ----------
+    types
+        None where nobody has inferred them.
+    well_formed
+        It obeys the rules for its own names and values.
+    legal
+        And so do all that it calls, with it.
+    """
+
+    types: Types | None = None
+    well_formed: bool = False
+    legal: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A function. Two are the same if their text is, types that nobody has said included.
@@ -132,6 +163,8 @@ class Function:
     digest
         A hash of it all: of functions that are called their digests, so that it takes time linear
         in the program however often they are called.
+    findings
+        What `infer` and `verify` keep.
     """
 
     name: str
@@ -140,6 +173,7 @@ class Function:
     result: Type | None = None
     kind: FunctionKind = FunctionKind.FUNC
     digest: str = field(init=False)
+    findings: Findings = field(init=False, default_factory=Findings)
 
     def __post_init__(self) -> None:
         try:

@@ -4,13 +4,13 @@ with what it may be fused."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from compiler.errors import GraphError, IRError, TensorError
-from compiler.graph.attributes import Attributes, refusal
+from compiler.graph.attributes import Attributes, declared, refusal
 from compiler.graph.extents import Dim
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
@@ -144,6 +144,8 @@ class OpSpec(Generic[A]):
         none that extents can express, it refuses.
     several
         The result is a tuple.
+    hints
+        The fields of `attributes`, and their types.
     """
 
     name: str
@@ -153,6 +155,11 @@ class OpSpec(Generic[A]):
     compute: Callable[[str, Sequence[Tensor], A], tuple[Tensor, ...]]
     symbolic: Callable[[Ask, A], tuple[TensorType, ...]]
     several: bool = False
+    hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Worked out here: types are asked for far more often than operators are made.
+        object.__setattr__(self, "hints", MappingProxyType(declared(self.attributes)))
 
     def __repr__(self) -> str:
         return self.name
@@ -184,7 +191,7 @@ class OpSpec(Generic[A]):
             ask.fail(f"{names[wrong]} is {types[wrong]}, and has to be a tensor")
         if not isinstance(attributes, self.attributes) or type(attributes) is not self.attributes:
             ask.fail(f"attributes are {type(attributes).__name__}, not {self.attributes.__name__}")
-        if reason := refusal(attributes):
+        if reason := refusal(attributes, self.hints):
             ask.fail(reason)
         if any(isinstance(extent, Dim) for each in tensors for extent in each.shape):
             found = self.symbolic(ask, attributes)

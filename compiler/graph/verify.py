@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from compiler.errors import GraphError
 from compiler.graph.infer import infer
@@ -15,8 +15,9 @@ from compiler.graph.visit import all_lets, constants, functions
 __all__ = ["verify", "verify_module"]
 
 
-def verify(function: Function) -> dict[str, Type]:
-    """Accept a legal function, with all that it calls; the types of its names.
+def verify(function: Function) -> Mapping[str, Type]:
+    """Accept a legal function, with all that it calls; the types of its names. What was found legal
+    once is not looked at again.
 
     Every name is defined once in a function. All functions of a program have names of their own,
     and so have all operators.
@@ -26,10 +27,15 @@ def verify(function: Function) -> dict[str, Type]:
     GraphError
         Names the function and the value, what is there and what is allowed.
     """
-    called = functions(function)
-    _names(called)
-    for each in called:
-        _function(each)
+    if not function.findings.legal:
+        called = functions(function)
+        _names(called)
+        for each in called:
+            if not each.findings.well_formed:
+                _function(each)
+                each.findings.well_formed = True
+        infer(function)
+        function.findings.legal = True
     return infer(function)
 
 

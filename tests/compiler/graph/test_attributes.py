@@ -29,13 +29,14 @@ GOOD = (3, 0.5, True, INT8, Direction.LEFT, (1, -2))
 
 
 def test_declared_types_are_allowed() -> None:
-    assert refusal(Several(*GOOD)) == ""
+    hints = declared(Several)
+    assert refusal(Several(*GOOD), hints) == ""
     for limit in (None, 1, 1.5, float("inf")):
-        assert refusal(Several(*GOOD, limit)) == ""
+        assert refusal(Several(*GOOD, limit), hints) == ""
     assert list(declared(Several)) == [
         *("number", "factor", "truth", "dtype", "way", "axes", "limit")
     ]
-    assert refusal(Attributes()) == ""
+    assert refusal(Attributes(), declared(Attributes)) == ""
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_declared_types_are_allowed() -> None:
 def test_others_are_refused(place: int, value: object, message: str) -> None:
     given: list[object] = [*GOOD, None]
     given[place] = value
-    assert refusal(Several(*given)) == message  # type: ignore[arg-type]
+    assert refusal(Several(*given), declared(Several)) == message  # type: ignore[arg-type]
 
 
 def test_padding_with_a_bool_or_a_number() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from compiler.graph import (
     TensorType,
     Var,
 )
+from compiler.graph.attributes import Attributes
 from compiler.graph.infer import infer, signature
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Alpha
@@ -27,6 +29,7 @@ from compiler.graph.operators.reductions import Softmax
 from compiler.graph.parser import parse, parse_function
 from compiler.graph.verify import verify, verify_module
 from compiler.ir import FLOAT32
+from compiler.te import Tensor
 from tests.support.graphs import graph
 
 HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
@@ -125,9 +128,11 @@ def test_functions_and_kernels(program: str, message: str) -> None:
         verify(parse_function(program, OPERATORS))
 
 
+X = TensorType((2,), FLOAT32)
+
+
 def with_value(call: Call, name: str = "y") -> Function:
-    params = (Param("x", TensorType((2,), FLOAT32)),)
-    return Function("f", params, Body((Let(name, call),), Var(name)))
+    return Function("f", (Param("x", X),), Body((Let(name, call),), Var(name)))
 
 
 def test_what_no_text_can_say() -> None:
@@ -191,3 +196,45 @@ def test_symbols_of_a_callee_stand_for_the_callers() -> None:
 def test_constants_have_their_types() -> None:
     function = Function("f", (), Body((), Constant(np.zeros((2, 3)))), kind=FunctionKind.FUNC)
     assert str(signature(function)) == "() -> float64[2, 3]"
+
+
+def test_a_legal_function_is_looked_at_once() -> None:
+    asked: list[str] = []
+    relu = OPERATORS["relu"]
+
+    def compute(name: str, given: Sequence[Tensor], attributes: Attributes) -> tuple[Tensor, ...]:
+        asked.append(name)
+        return relu.compute(name, given, attributes)
+
+    counted, x = replace(relu, compute=compute), (Var("x"),)
+    inner = with_value(Call(counted, x), "a")
+    outer = replace(with_value(Call(inner, x), "b"), name="g")
+    for _ in range(3):
+        assert verify(outer) == infer(outer) == {"x": X, "b": X}
+        assert verify(inner) == {"x": X, "a": X}
+    assert asked == ["a"]
+    # Another function, though it calls the same one.
+    again = replace(outer, name="h", body=both(Call(inner, x), Call(counted, x)))
+    assert verify(again)["y"] == signature(inner).result == X
+    assert asked == ["a", "y"]
+
+
+def test_what_was_found_cannot_be_changed() -> None:
+    types = verify(with_value(Call(OPERATORS["relu"], (Var("x"),))))
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        types["x"] = X  # type: ignore[index]
+
+
+def test_an_illegal_function_stays_illegal() -> None:
+    relu = OPERATORS["relu"]
+    wrong = with_value(Call(relu, (Var("z"),)))
+    inner = with_value(Call(relu, (Var("x"),)))
+    same_name = with_value(Call(inner, (Var("x"),)))
+    for function, message in (
+        (wrong, "y uses z, which is defined nowhere before"),
+        (same_name, "two functions are called f"),
+    ):
+        infer(inner)  # legal in itself
+        for _ in range(2):
+            with pytest.raises(GraphError, match=message):
+                verify(function)
