@@ -31,9 +31,12 @@ __all__ = [
     "UnaryOp",
     "Var",
     "binary",
+    "binary_dtype",
     "constant",
+    "held",
     "operand",
     "unary",
+    "unary_dtype",
 ]
 
 
@@ -283,17 +286,22 @@ _BITS = (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 def constant(value: int | float | bool, dtype: DType) -> Const:
     """A number of that type; refused if the type cannot hold it."""
+    return Const(held(value, dtype), dtype)
+
+
+def held(value: int | float | bool, dtype: DType) -> int | float | bool:
+    """The number as a constant of that type holds it; refused if the type cannot."""
     match dtype.kind:
         case Kind.BOOL:
             if value not in (0, 1):
                 raise IRError(f"{value!r} is no bool")
-            return Const(bool(value), dtype)
+            return bool(value)
         case Kind.FLOAT:
-            return Const(_rounded(value, dtype), dtype)
+            return _rounded(value, dtype)
         case Kind.INT | Kind.UINT:
             if not dtype.low <= value <= dtype.high or int(value) != value:
                 raise IRError(f"{value!r} is no {dtype}: {dtype.low}..{dtype.high}")
-            return Const(int(value), dtype)
+            return int(value)
 
 
 def _rounded(value: int | float | bool, dtype: DType) -> float:
@@ -313,9 +321,14 @@ def operand(value: Operand, dtype: DType) -> Expr:
     if not isinstance(value, Operators):
         return constant(value, dtype)
     expr = cast(Expr, value)
-    if expr.dtype != dtype:
-        raise IRError(f"{dtype} is expected here, not {expr.dtype}: cast() converts")
+    _same(dtype, expr.dtype)
     return expr
+
+
+def _same(expected: DType, found: DType) -> None:
+    # Nearly always the same object: asked first, as this is asked of every node there is.
+    if found is not expected and found != expected:
+        raise IRError(f"{expected} is expected here, not {found}: cast() converts")
 
 
 def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
@@ -328,6 +341,20 @@ def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
         case _:
             raise IRError(f"{op.value} of two plain numbers: neither says a type")
     a, b = operand(left, dtype), operand(right, dtype)
+    binary_dtype(op, dtype, dtype)
+    return Binary(op, a, b)
+
+
+def binary_dtype(op: BinaryOp, left: DType, right: DType) -> DType:
+    """The type that `op` gives of values of these types.
+
+    Raises
+    ------
+    IRError
+        If the types differ, or `op` is not defined for them.
+    """
+    _same(left, right)
+    dtype = left
     allowed = (
         dtype.is_float
         if op in _FLOATS_ONLY
@@ -339,13 +366,18 @@ def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
     )
     if not allowed:
         raise IRError(f"{op.value} is not defined for {dtype}")
-    return Binary(op, a, b)
+    return BOOL if op.compares else dtype
 
 
 def unary(op: UnaryOp, value: Operators) -> Expr:
     """`op` of a value."""
     expr = cast(Expr, value)
-    dtype = expr.dtype
+    unary_dtype(op, expr.dtype)
+    return Unary(op, expr)
+
+
+def unary_dtype(op: UnaryOp, dtype: DType) -> DType:
+    """The type that `op` gives of a value of this type; raises `IRError` if `op` is not defined."""
     match op:
         case UnaryOp.NOT:
             allowed = not dtype.is_float
@@ -355,4 +387,4 @@ def unary(op: UnaryOp, value: Operators) -> Expr:
             allowed = dtype.is_float
     if not allowed:
         raise IRError(f"{op.value} is not defined for {dtype}")
-    return Unary(op, expr)
+    return dtype

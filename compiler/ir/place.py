@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NoReturn, assert_never
 
 from compiler.errors import IRError
 from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX, DType
+from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
 from compiler.ir.expr import (
     Binary,
     Cast,
@@ -18,14 +17,16 @@ from compiler.ir.expr import (
     Select,
     Unary,
     Var,
-    binary,
-    constant,
-    unary,
+    binary_dtype,
+    held,
+    unary_dtype,
 )
 from compiler.ir.printer import declaration, text
 from compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
 
 __all__ = ["Place"]
+
+_HELD_AS = {Kind.BOOL: bool, Kind.FLOAT: float, Kind.INT: int, Kind.UINT: int}
 
 
 class Place:
@@ -42,20 +43,22 @@ class Place:
     """
 
     def __init__(self, name: str) -> None:
-        self._path = [f"function {name}"]
+        self._path = [("function", name)]
         self.taken: dict[str, str] = {}
         self.buffers: dict[str, Buffer] = {}
         self.variables: set[str] = set()
 
     def fail(self, message: str) -> NoReturn:
         """Refuse the program."""
-        raise IRError(f"{' > '.join(self._path)}: {message}")
+        path = " > ".join(f"{what} {name}" for what, name in self._path)
+        raise IRError(f"{path}: {message}")
 
-    @contextmanager
-    def inside(self, place: str) -> Iterator[None]:
-        """Within, messages name this too."""
-        self._path.append(place)
-        yield
+    def enter(self, what: str, name: str) -> None:
+        """From here on messages name this too."""
+        self._path.append((what, name))
+
+    def leave(self) -> None:
+        """Up to here."""
         self._path.pop()
 
     def name(self, name: str, what: str) -> None:
@@ -64,14 +67,14 @@ class Place:
             self.fail(f"{name!r} cannot be the name of {what}: letters, digits, _ and . are used")
 
     def take(self, name: str, what: str) -> None:
-        """Give a name, which nobody else has."""
-        self.name(name, what)
+        """Give a name that can be written, and which nobody else has."""
         if name in self.taken:
             self.fail(f"{name} names {what}, and already {self.taken[name]}")
         self.taken[name] = what
 
     def declare(self, buffer: Buffer, what: str) -> None:
         """Bring a buffer into scope."""
+        self.name(buffer.name, what)
         self.take(buffer.name, what)
         self.buffers[buffer.name] = buffer
 
@@ -80,7 +83,7 @@ class Place:
         self.name(var.name, what)
         if var.name in NUMBER_WORDS:
             self.fail(f"{var.name} cannot be the name of {what}: it is a number")
-        if var.dtype != INDEX:
+        if var.dtype is not INDEX and var.dtype != INDEX:
             self.fail(f"{var.name} is {var.dtype}: variables are {INDEX}")
 
     def access(self, buffer: Buffer, indices: Sequence[Expr], depth: int) -> None:
@@ -89,7 +92,7 @@ class Place:
         if declared is None:
             names = ", ".join(self.buffers) or "none"
             self.fail(f"there is no buffer {buffer.name} here; there are {names}")
-        if declared != buffer:
+        if declared is not buffer and declared != buffer:
             self.fail(
                 f"{buffer.name} is used as {declaration(buffer)}, and declared as "
                 f"{declaration(declared)}"
@@ -105,55 +108,60 @@ class Place:
     def expr(self, expr: Expr, expected: DType, what: str, depth: int) -> None:
         """Check an expression of which the place tells the type. `what` it is, is for messages;
         `depth` is that of the statement or expression above."""
-        self._typed(expr, depth + 1)
-        if expr.dtype != expected:
-            self.fail(f"{what} is {expected}, not {expr.dtype}: {text(expr)}")
+        found = self._typed(expr, depth + 1)
+        if found is not expected and found != expected:
+            self.fail(f"{what} is {expected}, not {found}: {text(expr)}")
 
-    def _typed(self, expr: Expr, depth: int) -> None:
-        """Check an expression of any type."""
+    def _typed(self, expr: Expr, depth: int) -> DType:
+        """Check an expression of any type, and tell it: asked of each node, it would be found anew
+        all the way down."""
         if depth > MAX_DEPTH:
             self.fail(f"an expression is nested more than {MAX_DEPTH} deep")
         match expr:
             case Const():
-                self._const(expr)
+                return self._const(expr)
             case Var(name=name, dtype=dtype):
                 if name not in self.variables:
                     names = ", ".join(sorted(self.variables)) or "none"
                     self.fail(f"variable {name} is not in scope; there are {names}")
-                if dtype != INDEX:
+                if dtype is not INDEX and dtype != INDEX:
                     self.fail(f"variable {name} is {INDEX}, not {dtype}")
+                return dtype
             case Load(buffer=buffer, indices=indices):
                 self.access(buffer, indices, depth)
-            case Cast(operand=operand):
+                return buffer.dtype
+            case Cast(operand=operand, dtype=dtype):
                 self._typed(operand, depth + 1)
-            case Unary():
-                self._typed(expr.operand, depth + 1)
-                self._operation(expr, lambda: unary(expr.op, expr.operand))
-            case Binary():
-                self._typed(expr.left, depth + 1)
-                self._typed(expr.right, depth + 1)
-                self._operation(expr, lambda: binary(expr.op, expr.left, expr.right))
+                return dtype
+            case Unary(op=op, operand=operand):
+                inner = self._typed(operand, depth + 1)
+                try:
+                    return unary_dtype(op, inner)
+                except IRError as error:
+                    self.fail(f"in {text(expr)}: {error}")
+            case Binary(op=operation, left=left, right=right):
+                first, second = self._typed(left, depth + 1), self._typed(right, depth + 1)
+                try:
+                    return binary_dtype(operation, first, second)
+                except IRError as error:
+                    self.fail(f"in {text(expr)}: {error}")
             case Select(condition=condition, then=then, otherwise=otherwise):
                 self.expr(condition, BOOL, "the condition of a select", depth)
-                self._typed(then, depth + 1)
-                self.expr(otherwise, then.dtype, "the other value of a select", depth)
+                chosen = self._typed(then, depth + 1)
+                self.expr(otherwise, chosen, "the other value of a select", depth)
+                return chosen
             case _:
                 assert_never(expr)
 
-    def _operation(self, expr: Expr, build: Callable[[], Expr]) -> None:
-        try:
-            build()
-        except IRError as error:
-            self.fail(f"in {text(expr)}: {error}")
-
-    def _const(self, const: Const) -> None:
+    def _const(self, const: Const) -> DType:
         value, dtype = const.value, const.dtype
-        allowed = bool if dtype == BOOL else float if dtype.is_float else int
+        allowed = _HELD_AS[dtype.kind]
         if type(value) is not allowed:
             self.fail(f"a constant of {dtype} holds {type(value).__name__} {value!r}")
         try:
-            rounded = constant(value, dtype).value
+            rounded = held(value, dtype)
         except IRError as error:
             self.fail(str(error))
         if rounded != value and value == value:
             self.fail(f"{value!r} is no {dtype}: {rounded!r} is")
+        return dtype

@@ -77,8 +77,9 @@ class _Verifier:
                 for each in body:
                     self._stmt(each, depth + 1)
             case For():
-                with self._at.inside(f"loop {stmt.var.name}"):
-                    self._for(stmt, depth)
+                self._at.enter("loop", stmt.var.name)
+                self._for(stmt, depth)
+                self._at.leave()
             case If(condition=condition, body=body):
                 self._at.expr(condition, BOOL, "a condition", depth)
                 self._stmt(body, depth + 1)
@@ -87,11 +88,13 @@ class _Verifier:
                 self._stmt(body, depth + 1)
                 del self._at.buffers[buffer.name]
             case Block():
-                with self._at.inside(f"block {stmt.name}"):
-                    self._block(stmt, depth)
+                self._at.enter("block", stmt.name)
+                self._block(stmt, depth)
+                self._at.leave()
             case Invoke():
-                with self._at.inside(f"invoke {stmt.intrinsic.name}"):
-                    self._invoke(stmt, depth)
+                self._at.enter("invoke", stmt.intrinsic.name)
+                self._invoke(stmt, depth)
+                self._at.leave()
             case _:
                 assert_never(stmt)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
@@ -33,6 +33,8 @@ __all__ = [
     "writes",
 ]
 
+_T = TypeVar("_T")
+
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly under one."""
@@ -53,27 +55,36 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
 
 def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The same node over changed operands; the very same where none changed."""
-    old = operands(expr)
-    if not old:
-        return expr
-    new = tuple(change(each) for each in old)
-    if all(a is b for a, b in zip(old, new, strict=True)):
-        return expr
     match expr:
         case Const() | Var():
             return expr
-        case Load(buffer=buffer):
-            return Load(buffer, new)
-        case Unary(op=op):
-            return Unary(op, new[0])
-        case Cast(dtype=dtype):
-            return Cast(new[0], dtype)
-        case Binary(op=op):
-            return Binary(op, new[0], new[1])
+        case Load(buffer=buffer, indices=indices):
+            changed = _all(indices, change)
+            return expr if changed is indices else Load(buffer, changed)
+        case Unary(op=op, operand=operand):
+            inner = change(operand)
+            return expr if inner is operand else Unary(op, inner)
+        case Cast(operand=operand, dtype=dtype):
+            inner = change(operand)
+            return expr if inner is operand else Cast(inner, dtype)
+        case Binary(op=operation, left=left, right=right):
+            a, b = change(left), change(right)
+            return expr if a is left and b is right else Binary(operation, a, b)
         case Select():
-            return Select(new[0], new[1], new[2])
+            old = operands(expr)
+            new = _all(old, change)
+            return expr if new is old else Select(*new)
         case _:
             assert_never(expr)
+
+
+def _all(old: tuple[_T, ...], change: Callable[[_T], _T]) -> tuple[_T, ...]:
+    """Each changed; the very same tuple where none changed."""
+    new = [change(each) for each in old]
+    for before, after in zip(old, new, strict=True):
+        if before is not after:
+            return tuple(new)
+    return old
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
@@ -124,27 +135,26 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
 
 def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
     """The same node over changed statements; the very same where none changed."""
-    old = children(stmt)
-    if not old:
-        return stmt
-    new = tuple(change(each) for each in old)
-    if all(a is b for a, b in zip(old, new, strict=True)):
-        return stmt
     match stmt:
         case Store() | Invoke():
             return stmt
-        case Seq():
-            return sequence(*new)
-        case For(var=var, extent=extent, kind=kind):
-            return For(var, extent, kind, new[0])
-        case If(condition=condition):
-            return If(condition, new[0])
-        case Alloc(buffer=buffer):
-            return Alloc(buffer, new[0])
-        case Block(init=None):
-            return replace(stmt, body=new[0])
-        case Block():
-            return replace(stmt, init=new[0], body=new[1])
+        case Seq(body=body):
+            parts = _all(body, change)
+            return stmt if parts is body else sequence(*parts)
+        case For(var=var, extent=extent, kind=kind, body=inside):
+            new = change(inside)
+            return stmt if new is inside else For(var, extent, kind, new)
+        case If(condition=condition, body=inside):
+            new = change(inside)
+            return stmt if new is inside else If(condition, new)
+        case Alloc(buffer=buffer, body=inside):
+            new = change(inside)
+            return stmt if new is inside else Alloc(buffer, new)
+        case Block(init=init, body=inside):
+            first = None if init is None else change(init)
+            new = change(inside)
+            same = first is init and new is inside
+            return stmt if same else Block(stmt.name, stmt.iters, stmt.guard, first, new)
         case _:
             assert_never(stmt)
 
@@ -209,10 +219,8 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
     """A statement over its own expressions, changed; those of statements under it stay. The very
     same where none changed."""
     old = expressions(stmt)
-    if not old:
-        return stmt
-    new = tuple(change(each) for each in old)
-    if all(a is b for a, b in zip(old, new, strict=True)):
+    new = _all(old, change)
+    if new is old:
         return stmt
     match stmt:
         case Store(buffer=buffer):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from compiler.ir.boxes import Box, NotABox, box, union
 from compiler.ir.buffer import Buffer
@@ -23,6 +24,7 @@ from compiler.ir.visit import (
 __all__ = ["CompactBuffers"]
 
 Ranges = dict[str, Interval]
+"""What loops' variables can be, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,60 +57,71 @@ class CompactBuffers:
 
     def apply(self, function: Function) -> Function:
         """The program with smaller buffers. It must have no blocks."""
-        return replace(function, body=_compact(function.body, {}))
+        uses = _Uses()
+        uses.find(function.body, {})
+        shrunk = {name: found for name in uses.outer if (found := uses.shrunk(name)) is not None}
+        return replace(function, body=_moved(function.body, shrunk, {}))
 
 
-def _compact(stmt: Stmt, outer: Ranges) -> Stmt:
-    match stmt:
-        case For():
-            inside = {**outer, stmt.var.name: _turns(stmt, outer)}
-            return map_children(stmt, lambda each: _compact(each, inside))
-        case Alloc(buffer=buffer, body=body):
-            shrunk = _shrunk(buffer, body, outer)
-            if shrunk is None:
-                return replace(stmt, body=_compact(body, outer))
-            small, lower = shrunk
-            return Alloc(small, _compact(_moved(body, small, lower, outer), outer))
-        case _:
-            return map_children(stmt, lambda each: _compact(each, outer))
+@dataclass(frozen=True, slots=True)
+class _Shrunk:
+    """A buffer as small as can be, and where it begins in the old one."""
+
+    buffer: Buffer
+    lower: tuple[Expr, ...]
 
 
-def _shrunk(buffer: Buffer, body: Stmt, outer: Ranges) -> tuple[Buffer, tuple[Expr, ...]] | None:
-    """The buffer as small as can be, and where it begins in the old one; None: it stays."""
-    try:
-        boxes = [
-            box(indices, inner, outer, buffer.shape)
-            for indices, inner in _accesses(buffer.name, body, {}, outer)
-        ]
-        used = union(boxes, buffer.shape, outer) if boxes else Box((), ())
-    except NotABox:
-        return None
-    if not boxes or used.shape == buffer.shape:
-        return None
-    return replace(buffer, shape=used.shape), used.lower
+class _Uses:
+    """The uses of all buffers, found in one walk."""
 
+    def __init__(self) -> None:
+        self.outer: dict[str, Ranges] = {}
+        """By buffer, the ranges of the loops around its allocation."""
+        self._buffers: dict[str, Buffer] = {}
+        self._found: dict[str, list[tuple[Sequence[Expr], Ranges]]] = {}
+        """By buffer, indices and the ranges of the loops between its allocation and the use."""
 
-def _accesses(
-    name: str, stmt: Stmt, inner: Ranges, outer: Ranges
-) -> Iterator[tuple[list[Expr], Ranges]]:
-    """Indices at which the buffer is used, and the ranges of the loops inside its allocation."""
-    for expr in expressions(stmt):
-        for load in subexpressions(expr):
-            if isinstance(load, Load) and load.buffer.name == name:
-                yield list(load.indices), inner
-    match stmt:
-        case Store(buffer=buffer, indices=indices) if buffer.name == name:
-            yield list(indices), inner
-        case Invoke(operands=operands):
-            for region in operands:
-                if region.buffer.name == name:
-                    yield _region(region, inner)
-        case For():
-            inner = {**inner, stmt.var.name: _turns(stmt, {**outer, **inner})}
-        case _:
-            pass
-    for each in children(stmt):
-        yield from _accesses(name, each, inner, outer)
+    def find(self, stmt: Stmt, ranges: Ranges) -> None:
+        """Keep the uses in a statement; `ranges` are those of the loops around it."""
+        for expr in expressions(stmt):
+            for load in subexpressions(expr):
+                if isinstance(load, Load):
+                    self._add(load.buffer, load.indices, ranges)
+        match stmt:
+            case Store(buffer=buffer, indices=indices):
+                self._add(buffer, indices, ranges)
+            case Invoke(operands=operands):
+                for region in operands:
+                    self._add(region.buffer, *_region(region, ranges))
+            case Alloc(buffer=buffer):
+                self.outer[buffer.name], self._buffers[buffer.name] = ranges, buffer
+                self._found[buffer.name] = []
+            case For():
+                ranges = {**ranges, stmt.var.name: _turns(stmt, ranges)}
+            case _:
+                pass
+        for each in children(stmt):
+            self.find(each, ranges)
+
+    def _add(self, buffer: Buffer, indices: Sequence[Expr], ranges: Ranges) -> None:
+        if buffer.name in self.outer:
+            # Loops around the allocation were met first.
+            inner = dict(islice(ranges.items(), len(self.outer[buffer.name]), None))
+            self._found[buffer.name].append((indices, inner))
+
+    def shrunk(self, name: str) -> _Shrunk | None:
+        """A buffer made smaller; None: it stays."""
+        buffer, outer = self._buffers[name], self.outer[name]
+        try:
+            boxes = [
+                box(indices, inner, outer, buffer.shape) for indices, inner in self._found[name]
+            ]
+            used = union(boxes, buffer.shape, outer) if boxes else Box((), ())
+        except NotABox:
+            return None
+        if not boxes or used.shape == buffer.shape:
+            return None
+        return _Shrunk(replace(buffer, shape=used.shape), used.lower)
 
 
 def _region(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
@@ -121,37 +134,40 @@ def _region(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
     return indices, {**inner, **ranges}
 
 
-def _moved(stmt: Stmt, small: Buffer, lower: tuple[Expr, ...], ranges: Ranges) -> Stmt:
-    """The buffer's uses, relative to `lower`."""
+def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
+    """All uses of smaller buffers, relative to where these begin."""
 
-    def relative(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(simplify(each - low, ranges) for each, low in zip(indices, lower, strict=True))
+    def relative(indices: tuple[Expr, ...], found: _Shrunk) -> tuple[Expr, ...]:
+        return tuple(
+            simplify(each - low, ranges) for each, low in zip(indices, found.lower, strict=True)
+        )
 
     def in_expr(expr: Expr) -> Expr:
         expr = map_operands(expr, in_expr)
-        if isinstance(expr, Load) and expr.buffer.name == small.name:
-            return Load(small, relative(expr.indices))
+        if isinstance(expr, Load) and (found := shrunk.get(expr.buffer.name)) is not None:
+            return Load(found.buffer, relative(expr.indices, found))
         return expr
 
+    def region(old: Region) -> Region:
+        found = shrunk.get(old.buffer.name)
+        if found is None:
+            return old
+        return Region(found.buffer, relative(old.lower, found), old.shape)
+
     stmt = map_expressions(stmt, in_expr)
+    inside = ranges
     match stmt:
-        case Store(buffer=buffer) if buffer.name == small.name:
-            return Store(small, relative(stmt.indices), stmt.value)
+        case Store(buffer=buffer) if (found := shrunk.get(buffer.name)) is not None:
+            return Store(found.buffer, relative(stmt.indices, found), stmt.value)
         case Invoke(operands=operands):
-            return replace(
-                stmt,
-                operands=tuple(
-                    Region(small, relative(each.lower), each.shape)
-                    if each.buffer.name == small.name
-                    else each
-                    for each in operands
-                ),
-            )
+            return replace(stmt, operands=tuple(region(each) for each in operands))
+        case Alloc(buffer=buffer, body=body) if (found := shrunk.get(buffer.name)) is not None:
+            return Alloc(found.buffer, _moved(body, shrunk, ranges))
         case For():
             inside = {**ranges, stmt.var.name: _turns(stmt, ranges)}
-            return map_children(stmt, lambda each: _moved(each, small, lower, inside))
         case _:
-            return map_children(stmt, lambda each: _moved(each, small, lower, ranges))
+            pass
+    return map_children(stmt, lambda each: _moved(each, shrunk, inside))
 
 
 def _turns(loop: For, ranges: Ranges) -> Interval:

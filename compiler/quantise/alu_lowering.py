@@ -25,14 +25,14 @@ passes is taken, then with the fewest operands in ACC.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.quantise.alu_steps import AluStep, alu_step
 from compiler.quantise.channels import INT32
 from hw.encoding import AluOp
 
-__all__ = ["Goal", "Line", "exact_steps"]
+__all__ = ["Goal", "Line", "exact_steps", "has_exact_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +89,28 @@ class Window:
 
 def exact_steps(lines: Sequence[Line], goal: Goal) -> tuple[AluStep, ...] | None:
     """The cheapest passes that are exact; None if none are. `lines` has a function a channel."""
-    common = min(line.twos for line in lines)
-    found = [
-        steps
-        for reduced in (
-            [line.without_twos(common) for line in lines],
-            # Costs shifts that differ, but where multipliers are powers of two it saves MUL.
-            [line.without_twos(line.twos) for line in lines],
-        )
-        for margin in (None, 0, 1)
-        if (steps := _steps([_window(line, goal, margin) for line in reduced], lines, goal))
-        is not None
-    ]
+    found = (_passes(windows, goal) for windows in _exact(lines, goal))
     return min(found, key=_cost, default=None)
+
+
+def has_exact_steps(lines: Sequence[Line], goal: Goal) -> bool:
+    """Whether `exact_steps` finds some: that takes less, as the first will do."""
+    return next(_exact(lines, goal), None) is not None
+
+
+def _exact(lines: Sequence[Line], goal: Goal) -> Iterator[list[Window]]:
+    """Windows, one for each channel, that make exact passes."""
+    common = min(line.twos for line in lines)
+    ways = (
+        tuple(line.without_twos(common) for line in lines),
+        # Costs shifts that differ, but where multipliers are powers of two it saves MUL.
+        tuple(line.without_twos(line.twos) for line in lines),
+    )
+    for reduced in dict.fromkeys(ways):
+        for margin in (None, 0, 1):
+            windows = [_window(line, goal, margin) for line in reduced]
+            if _are_exact(windows, lines, goal):
+                yield windows
 
 
 def _cost(steps: tuple[AluStep, ...]) -> tuple[int, int]:
@@ -122,17 +131,20 @@ def _window(line: Line, goal: Goal, margin: int | None) -> Window:
     return Window(line, max(goal.first, lo - margin), min(goal.last, hi + margin))
 
 
-def _steps(
-    windows: Sequence[Window], lines: Sequence[Line], goal: Goal
-) -> tuple[AluStep, ...] | None:
-    """The passes for these windows on behalf of `lines`; None if they are not exact."""
+def _are_exact(windows: Sequence[Window], lines: Sequence[Line], goal: Goal) -> bool:
+    """Whether passes for these windows do what `lines` do."""
     for window, line in zip(windows, lines, strict=True):
         f, p, q = window.line, window.p, window.q
         if p > q or f.sum(p) < INT32[0] or f.sum(q) > INT32[1]:
-            return None
+            return False
         ends = goal.clipped(line(goal.first)), goal.clipped(line(goal.last))
         if (goal.clipped(f(p)), goal.clipped(f(q))) != ends:
-            return None
+            return False
+    return True
+
+
+def _passes(windows: Sequence[Window], goal: Goal) -> tuple[AluStep, ...]:
+    """The passes for exact windows."""
     passes = [
         (AluOp.MAX, [window.p for window in windows], goal.first),
         (AluOp.MIN, [window.q for window in windows], goal.last),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line, exact_steps
+from compiler.quantise.alu_lowering import Goal, Line, exact_steps, has_exact_steps
 from compiler.quantise.alu_steps import AluStep
 from compiler.quantise.channels import (
     INT32,
@@ -70,7 +70,7 @@ class RequantSpec:
         check_range("shift", self.shift, 0, 31)
         goal = _goal(self.low, self.high, self.bound)
         common_channels(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
-        if exact_steps(self._lines, goal) is None:
+        if not has_exact_steps(self._lines, goal):
             raise QuantisationError(
                 f"acc * M + C exceeds 32 bits: M up to {max(spread(self.multiplier, None))}, s up "
                 f"to {max(spread(self.shift, None))}, outputs {goal.low}..{goal.high}, "

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line, exact_steps
+from compiler.quantise.alu_lowering import Goal, Line, has_exact_steps
 from compiler.quantise.channels import INT32
 
 __all__ = ["ADDEND", "Real", "exact_scales", "relative_error", "scaled_lines"]
@@ -90,7 +90,7 @@ def _finest(
         if (
             max(multipliers) <= INT32[1]
             and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
-            and exact_steps(lines, goal) is not None
+            and has_exact_steps(lines, goal)
         ):
             return lines
     raise QuantisationError(

@@ -129,7 +129,8 @@ def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
 
 
 def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
-    """Buffers replaced, by name, wherever they are read, written or allocated."""
+    """Buffers replaced, by name, wherever they are read, written or allocated; statements without
+    them stay the very same."""
 
     def in_expr(expr: Expr) -> Expr:
         if isinstance(expr, Load) and expr.buffer.name in buffers:
@@ -141,7 +142,7 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
         match each:
             case Store(buffer=buffer) | Alloc(buffer=buffer) if buffer.name in buffers:
                 return replace(each, buffer=buffers[buffer.name])
-            case Invoke(operands=operands):
+            case Invoke(operands=operands) if any(one.buffer.name in buffers for one in operands):
                 return replace(
                     each,
                     operands=tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -89,6 +89,14 @@ class Kernel:
     dst: tuple[int, ...]
     src: tuple[int, ...]
     wgt: tuple[int, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Each command looks its kernel up several times, and a kernel is long.
+        object.__setattr__(self, "_hash", hash((self.dst, self.src, self.wgt)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __len__(self) -> int:
         return len(self.dst)

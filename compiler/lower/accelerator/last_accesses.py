@@ -43,6 +43,9 @@ class LastAccesses:
         # Most modules never touch most memories: tables come when they are needed.
         self._reads: dict[tuple[MemoryId | None, Module], Ints] = {}
         self._writes: dict[tuple[MemoryId | None, Module], Ints] = {}
+        self._rows: dict[tuple[int, int, int, int], Ints] = {}
+        """What copies of several rows touch, counted from the step that they begin in: most copies
+        of a stream differ in nothing else."""
 
     def touched(self, command: Command) -> Touched:
         """What a command touches."""
@@ -82,13 +85,23 @@ class LastAccesses:
             begin = copy.dram * size
             last = begin + (copy.rows - 1) * copy.stride * size + length
             return slice(begin // grain, -(-last // grain))
-        begins = (copy.dram + np.arange(copy.rows, dtype=np.int64) * copy.stride) * size
-        first = begins // grain
+        whole, part = divmod(copy.dram * size, grain)
+        key = part, copy.rows, copy.stride * size, length
+        steps = self._rows.get(key)
+        if steps is None:
+            steps = self._rows[key] = self._steps(*key)
+        return steps + whole
+
+    def _steps(self, begin: int, rows: int, stride: int, length: int) -> Ints:
+        """The steps that rows touch: bytes from one to the next, and of each."""
+        begins = begin + np.arange(rows, dtype=np.int64) * stride
+        first = begins // self._grain
         # Rows are equally long, but may begin anywhere in a step.
-        count = -(-length // grain) + 1
+        count = -(-length // self._grain) + 1
         steps = first[:, None] + np.arange(count)
-        return steps[steps * grain < (begins + length)[:, None]]
+        found: Ints = steps[steps * self._grain < (begins + length)[:, None]]
+        return found
 
 
 def _last(table: Ints | None, where: Where) -> int:
-    return NOBODY if table is None else int(table[where].max(initial=NOBODY))
+    return NOBODY if table is None else int(np.maximum.reduce(table[where], initial=NOBODY))

@@ -103,7 +103,8 @@ def keep_kernels(
 def _wanted(commands: Sequence[Command], position: int) -> Iterator[Kernel]:
     """Kernels from a command on, to the end of its operator."""
     operator = commands[position].origin.operator
-    for command in commands[position:]:
+    for at in range(position, len(commands)):
+        command = commands[at]
         if command.origin.operator != operator:
             return
         if isinstance(command, Compute):

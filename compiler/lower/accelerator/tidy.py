@@ -46,15 +46,20 @@ def late_resets(commands: Sequence[Command], footprints: Footprints) -> list[Com
     depth = footprints.config.depth(MemoryId.ACC)
     for command in commands:
         touched = footprints.of(command)
-        used = np.zeros(depth, dtype=np.bool_)
-        for memory, where in (*touched.reads, *touched.writes):
-            if memory is MemoryId.ACC:
-                used[where] = True
-        if waiting:
-            due = [each for each in waiting if (each[1] & used).any()]
-            result += [each for each, _ in due]
-            waiting = [each for each in waiting if not any(each is other for other in due)]
+        parts = [
+            where for memory, where in (*touched.reads, *touched.writes) if memory is MemoryId.ACC
+        ]
+        later = []
+        for each in waiting:
+            if any(each[1][where].any() for where in parts):
+                result.append(each[0])
+            else:
+                later.append(each)
+        waiting = later
         if isinstance(command, Compute) and command.reset:
+            used = np.zeros(depth, dtype=np.bool_)
+            for where in parts:
+                used[where] = True
             waiting.append((command, used))
         else:
             result.append(command)

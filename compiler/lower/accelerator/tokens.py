@@ -141,7 +141,8 @@ class _Placer:
         """What is known to be complete besides, when a command of another module is."""
         if position == NOBODY:
             return clock
-        known = list(map(max, clock, self._clocks[position]))
-        module = self._slots[position].module
-        known[module] = max(known[module], position)
+        other, module = self._clocks[position], self._slots[position].module
+        known = [a if a > b else b for a, b in zip(clock, other, strict=True)]
+        if known[module] < position:
+            known[module] = position
         return known[0], known[1], known[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -32,7 +33,7 @@ from compiler.ir import (
     Var,
 )
 from compiler.ir import ops as o
-from compiler.ir.expr import binary, constant, unary
+from compiler.ir.expr import binary, binary_dtype, constant, held, unary, unary_dtype
 from tests.support.ir_strategies import TYPES, expressions
 
 X, Y = Var("x"), Var("y")
@@ -171,6 +172,41 @@ def test_types_follow_from_the_parts(data: st.DataObject, dtype: DType) -> None:
     expr = data.draw(expressions(dtype, {"x": 3}, [F.buffer, B.buffer]))
     assert expr.dtype == dtype
     assert hash(expr) == hash(expr)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("op", [*BinaryOp, *UnaryOp])
+def test_types_without_nodes_are_those_of_nodes(op: BinaryOp | UnaryOp, dtype: DType) -> None:
+    value = o.cast(X, dtype)
+
+    def node() -> Expr:
+        return unary(op, value) if isinstance(op, UnaryOp) else binary(op, value, value)
+
+    def alone() -> DType:
+        return unary_dtype(op, dtype) if isinstance(op, UnaryOp) else binary_dtype(op, dtype, dtype)
+
+    try:
+        expected = node().dtype
+    except IRError as error:
+        with pytest.raises(IRError, match=f"^{re.escape(str(error))}$"):
+            alone()
+    else:
+        assert alone() == expected
+
+
+def test_types_that_differ_give_none() -> None:
+    with pytest.raises(IRError, match=r"^int64 is expected here, not float32: cast\(\) converts$"):
+        binary_dtype(BinaryOp.LT, INDEX, FLOAT32)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [(1, BOOL, True), (3.0, INT8, 3), (True, FLOAT32, 1.0), (0.1, FLOAT32, constant(0.1, FLOAT32))],
+)
+def test_what_constants_hold(value: float, dtype: DType, expected: object) -> None:
+    found = held(value, dtype)
+    wanted = expected.value if isinstance(expected, Const) else expected
+    assert (found, type(found)) == (wanted, type(wanted))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
@@ -76,3 +78,50 @@ def test_by_hand() -> None:
 
 def test_an_index_from_data_may_be_any() -> None:
     assert CompactBuffers().apply(parse(LOOKED_UP)) == parse(LOOKED_UP)
+
+
+NESTED = """\
+func both(a: int32[12], at: int64[12]) -> (c: int32[4]):
+  for c.i in 4:
+    alloc b: int64[12]
+    for b.i in 3:
+      b[c.i * 3 + b.i] = at[c.i * 3 + b.i]
+    for c.j in 1:
+      alloc d: int32[12]
+      for d.i in 2:
+        d[c.i * 3 + d.i] = a[b[c.i * 3 + d.i]]
+      c[c.i] = d[c.i * 3] + d[c.i * 3 + 1]
+"""
+
+
+def test_one_inside_the_other_and_at_its_indices() -> None:
+    small = CompactBuffers().apply(parse(NESTED))
+    assert shapes(small) == {"b": (3,), "d": (2,)}
+    arrays: list[NDArray[Any]] = [
+        np.arange(12, dtype=np.int32) * 10,
+        np.arange(11, -1, -1, dtype=np.int64),
+    ]
+    for program in (parse(NESTED), small):
+        (found,) = interpreter.run(program, arrays)
+        np.testing.assert_array_equal(found, [210, 150, 90, 30])
+
+
+MOVED = """\
+func looked(a: int32[8]) -> (c: int32[8]):
+  for c.i in 2:
+    alloc at: int64[8]
+    alloc b: int32[8]
+    for at.i in 4:
+      at[c.i * 4 + at.i] = c.i * 4 + 3 - at.i
+    for b.i in 4:
+      b[c.i * 4 + b.i] = a[c.i * 4 + b.i]
+    for c.j in 4:
+      c[c.i * 4 + c.j] = b[at[c.i * 4 + c.j]]
+"""
+
+
+def test_a_buffer_shrinks_where_it_tells_the_place_in_another() -> None:
+    small = CompactBuffers().apply(parse(MOVED))
+    assert shapes(small) == {"at": (4,), "b": (8,)}
+    (found,) = interpreter.run(small, [np.arange(8, dtype=np.int32)])
+    np.testing.assert_array_equal(found, [3, 2, 1, 0, 7, 6, 5, 4])

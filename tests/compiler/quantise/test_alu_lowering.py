@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
 from compiler.quantise import RequantSpec, emulate
+from compiler.quantise.alu_lowering import Goal, Line, exact_steps, has_exact_steps
 from hw.encoding import AluOp
 
 BOUNDS = st.one_of(st.none(), st.integers(0, 31).map(lambda bits: 1 << bits), st.integers(0, 300))
@@ -145,3 +146,21 @@ def test_every_small_accumulator(multiplier: int, shift: int) -> None:
         spec = RequantSpec(multiplier, addend, shift, low, high, bound)
         expected = np.clip((acc * multiplier + addend) >> shift, low, high)
         np.testing.assert_array_equal(emulate(spec.steps(), acc), expected)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Line, of_any_size(31, signed=False), of_any_size(40, signed=True), st.integers(0, 31)
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    WIDE_OUTPUTS,
+    st.integers(0, (1 << 31) - 1),
+)
+def test_whether_there_are_passes_is_told_without_them(
+    lines: list[Line], outputs: list[int], bound: int
+) -> None:
+    goal = Goal(outputs[0], outputs[1], -bound, bound)
+    assert has_exact_steps(lines, goal) == (exact_steps(lines, goal) is not None)

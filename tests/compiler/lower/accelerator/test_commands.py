@@ -84,3 +84,16 @@ def test_as_text() -> None:
     assert str(compute(reset=True)) == "reset 2 x 3 x 2 micro-ops from acc[1]"
     assert str(compute(AluOp.MAX)) == "max 2 x 3 x 2 micro-ops from acc[1], acc[2]"
     assert str(compute(AluOp.SHR, 4)) == "shr 4 2 x 3 x 2 micro-ops from acc[1]"
+
+
+def test_equal_kernels_are_one_key() -> None:
+    first = Kernel((0, 1), (2, 3), (4, 5))
+    assert hash(Kernel((0, 1), (2, 3), (4, 5))) == hash(first)
+    assert {first: "here"}[Kernel((0, 1), (2, 3), (4, 5))] == "here"
+    for other in (
+        Kernel((0, 2), (2, 3), (4, 5)),
+        Kernel((0, 1), (2, 4), (4, 5)),
+        Kernel((0, 1), (2, 3), (4, 6)),
+    ):
+        assert other != first
+        assert other not in {first}
