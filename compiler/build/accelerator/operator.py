@@ -22,7 +22,7 @@ from compiler.lower.accelerator import Operator
 from compiler.operators.accelerator.conv2d import packed_conv2d
 from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
 from compiler.operators.accelerator.conv2d_shape import ConvShape
-from compiler.operators.accelerator.conv2d_tiles import choose_tiling
+from compiler.operators.accelerator.conv2d_tiles import with_or_without_hiding
 from compiler.operators.accelerator.dense import dense_schedule, dense_tiling, packed_dense
 from compiler.operators.accelerator.dense_wide import (
     amounts,
@@ -102,7 +102,7 @@ class Lowering:
     ----------
     threads
         Virtual threads: 2 hide latency, 1 does not. A kernel whose smallest tiles do not fit twice
-        is lowered for one.
+        is lowered for one, and so is a convolution that is quicker that way.
     """
 
     target: AcceleratorTarget
@@ -114,10 +114,10 @@ class Lowering:
     )
 
     def tiling(self, shape: ConvShape, threads: int) -> Tiling:
-        """Tiles for a convolution; a network has many of one shape."""
+        """Tiles for a convolution, for so many threads or one; a network has many of one shape."""
         key = shape, threads
         if key not in self._tilings:
-            self._tilings[key] = choose_tiling(shape, self.cost, threads)
+            self._tilings[key] = with_or_without_hiding(shape, self.cost, threads)
         return self._tilings[key]
 
     def accepts(self, name: str, call: Call) -> bool:

@@ -16,10 +16,12 @@ from compiler.operators.accelerator.tiling import Order, Tiling
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["choose_tiling", "tilings", "usage"]
+__all__ = ["choose_tiling", "tilings", "usage", "with_or_without_hiding"]
 
-_PLAYED = 48
+_PLAYED = 96
 """Candidates of which the cycles are estimated in full."""
+_PLAYED_ALONE = 16
+"""And where one thread is to be better than several."""
 
 _WAYS = (
     (Order.OUTPUTS, "oc"),
@@ -118,6 +120,19 @@ def choose_tiling(shape: ConvShape, cost: MachineCost, threads: int = 2) -> Tili
     return min(candidates, key=lambda each: estimate(shape, each, cost))
 
 
+def with_or_without_hiding(shape: ConvShape, cost: MachineCost, threads: int) -> Tiling:
+    """The tiling with the least cycles of at most so many threads.
+
+    Where there is little to do, what threads share is in pieces so small that one does better.
+    Raises `CapacityError` as `choose_tiling` for one.
+    """
+    fewer = tilings(shape, cost, 1, _PLAYED_ALONE) if threads > 1 else []
+    candidates = [*tilings(shape, cost, threads), *fewer]
+    if not candidates:
+        raise CapacityError(_too_small(shape, cost.config, 1))
+    return min(candidates, key=lambda each: estimate(shape, each, cost))
+
+
 def _too_small(shape: ConvShape, config: HardwareConfig, threads: int) -> str:
     least = Tiling(1, 1, 1, 1, Order.OUTPUTS, threads, "oc")
     lacking = [
@@ -143,7 +158,11 @@ def _guess(
 def _bound(
     shape: ConvShape, tile: _Sizes, order: Order, cost: MachineCost
 ) -> npt.NDArray[np.float64]:
-    """A quick guess: the longer of arithmetic and loads, and what cannot overlap."""
+    """A quick guess: the longer of arithmetic and loads, and what cannot overlap.
+
+    While a tile's epilogue runs, its buffers are free for one step of the next tile and no more:
+    then loads stand still as well.
+    """
     oc_tiles = -(-shape.oc // tile.oc)
     parts = -(-shape.y // tile.y) * -(-shape.x // tile.x)
     elements = shape.rows(tile.y) * shape.columns(tile.x)
@@ -154,12 +173,18 @@ def _bound(
     weights += _each(lambda oc: cost.beats(MemoryId.WGT, oc * channels), tile.oc)
     images = parts * image * (1 if order is Order.IMAGE else oc_tiles)
     loads = images + weights * oc_tiles * (1 if order is Order.WEIGHTS else parts)
-    passes = 1 + shape.tensor_passes + shape.number_passes
-    compute = shape.oc * shape.y * shape.x * (channels + passes)
+    tiles = oc_tiles * parts
+    size = tile.oc * tile.y * tile.x
+    epilogue = (1 + shape.tensor_passes + shape.number_passes) * size
+    if shape.element_operands:
+        operand = _each(lambda many: cost.load(MemoryId.ACC_8BIT, many), size)
+        epilogue = epilogue + shape.element_operands * operand
+    compute = shape.oc * shape.y * shape.x * channels + tiles * epilogue
+    still = tiles * np.maximum(0, epilogue - loads / (tiles * steps))
     # Loads before the first product.
     first = (image + weights) / (steps if order is Order.OUTPUTS else 1)
-    total: npt.NDArray[np.float64] = shape.batches * np.maximum(loads, compute) + first
-    return total + passes * tile.oc * tile.y * tile.x
+    total: npt.NDArray[np.float64] = shape.batches * np.maximum(loads + still, compute) + first
+    return total + epilogue
 
 
 def _each(function: Callable[[int], int], values: Ints) -> Ints:

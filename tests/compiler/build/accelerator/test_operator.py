@@ -63,8 +63,8 @@ def test_one_thread_where_two_do_not_fit() -> None:
     call = calls(residual_net())["c2_blocks"]
     twice, once = (lowering(TINY, threads).lower("c2_blocks", call) for threads in (2, 1))
     assert str(twice.program) == str(once.program)
-    first = calls(residual_net())["c1_blocks"]
-    twice, once = (lowering(TINY, threads).lower("c1_blocks", first) for threads in (2, 1))
+    pool = calls(residual_net())["pool_blocks"]
+    twice, once = (lowering(TINY, threads).lower("pool_blocks", pool) for threads in (2, 1))
     assert str(twice.program) != str(once.program)
 
 

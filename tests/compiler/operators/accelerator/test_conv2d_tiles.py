@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from compiler.errors import CapacityError
 from compiler.operators.accelerator.conv2d_cost import ConvShape, estimate
-from compiler.operators.accelerator.conv2d_tiles import choose_tiling, fits, tilings, usage
+from compiler.operators.accelerator.conv2d_tiles import (
+    choose_tiling,
+    fits,
+    tilings,
+    usage,
+    with_or_without_hiding,
+)
 from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.operators.accelerator.tiling import Order, Tiling
 from hw.config import HardwareConfig
@@ -64,6 +70,32 @@ def test_memory_that_answers_slowly_makes_tiles_larger() -> None:
     quick = choose_tiling(SHAPE, MachineCost(pynq, MemoryTiming(1, 1)))
     slow = choose_tiling(SHAPE, MachineCost(pynq, MemoryTiming(400, 1)))
     assert slow.oc * slow.y * slow.x * slow.ic > quick.oc * quick.y * quick.x * quick.ic
+
+
+def test_one_thread_where_there_is_little_to_do() -> None:
+    cost = MachineCost(HardwareConfig())
+    pixel = replace(SHAPE, oc=1, ic=8, y=1, x=1, image=(1, 1), kernel=(1, 1), reach=(1, 1))
+    assert with_or_without_hiding(pixel, cost, 2).threads == 1
+    chosen = with_or_without_hiding(SHAPE, cost, 2)
+    assert chosen == choose_tiling(SHAPE, cost, 2)
+    assert with_or_without_hiding(SHAPE, cost, 1).threads == 1
+
+
+def test_one_thread_where_two_do_not_fit() -> None:
+    """A block's weights are 9 elements, and there is room for 16."""
+    cost = MachineCost(machine("tiny"))
+    with pytest.raises(CapacityError):
+        choose_tiling(SHAPE, cost, 2)
+    chosen = with_or_without_hiding(SHAPE, cost, 2)
+    assert chosen == choose_tiling(SHAPE, cost, 1)
+
+
+def test_the_estimate_in_full_finds_little_that_the_guess_had_left_out() -> None:
+    """The first layer of a residual network: few input channels, a large image."""
+    shape = replace(SHAPE, oc=4, ic=10, y=112, x=112, image=(112, 112), kernel=(1, 1), reach=(1, 1))
+    cost = MachineCost(HardwareConfig())
+    best = min(estimate(shape, each, cost) for each in tilings(shape, cost, 2, most=800))
+    assert estimate(shape, choose_tiling(shape, cost), cost) <= 1.02 * best
 
 
 def test_what_a_tiling_takes() -> None:
