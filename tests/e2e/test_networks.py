@@ -16,8 +16,12 @@ from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
 from sim.timing import parse_memory
-from tests.support.onnx_models import light_model, with_weights
+from tests.support.onnx_models import light_model
 
+LIGHT_MODELS = (
+    *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet"),
+    *("squeezenet", "vgg19", "zfnet512"),
+)
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 MODELS = Path(__file__).parents[2] / "compiler" / "models"
 
@@ -95,11 +99,11 @@ def test_what_pytorch_exports() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "resnet50"])
+@pytest.mark.parametrize("name", LIGHT_MODELS)
 def test_light_models(name: str, tmp_path: Path) -> None:
     """Of the onnx package, with weights of chance: nobody here made them."""
     path = tmp_path / f"{name}.onnx"
-    onnx.save(with_weights(light_model(name)), path)
+    onnx.save(light_model(name), path)
     told = checked(path)
     assert any(each["macs"] for each in layers(told) if each["device"] == "accelerator")
 
