@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +10,7 @@ import pytest
 from hw.config_files import load_config
 from hw.isa import Assembler, Loop, MicroOp, pack_uops
 from hw.memories import MemoryId
+from tests.support.terminal import interrupted
 
 TINY = load_config("tiny")
 LONGEST_LOOP = 16383
@@ -40,27 +36,5 @@ def test_it_leaves_no_file_and_one_line(options: list[str], tmp_path: Path) -> N
     _endless(tmp_path)
     verb = ["sim", "program.bin", "--image", "image.bin", "--config", "tiny", "-o", "after.bin"]
     verb += options
-    terminal, other_end = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *verb],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=other_end,
-    )
-    os.close(other_end)
-    try:
-        shown = b""
-        while b"steps" not in shown:
-            shown += os.read(terminal, 4096)
-        process.send_signal(signal.SIGINT)
-        while b"error: interrupted" not in shown:
-            shown += os.read(terminal, 4096)
-        assert process.wait(timeout=20) == 130
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    finally:
-        process.kill()
-        process.communicate()
-        os.close(terminal)
+    assert interrupted(verb, b"steps", tmp_path) == b""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image.bin", "program.bin"]

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +12,7 @@ from hw.memories import MemoryId
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, Resources
 from scripts.resources import find_resources, print_resources, resources_json
+from tests.support.terminal import interrupted
 from tests.support.traffic import traffic_design
 
 XC7 = Resources(
@@ -68,34 +64,7 @@ def test_ctrl_c_ends_yosys_and_leaves_nothing(tmp_path: Path) -> None:
     (default_cache() / "yosys").mkdir(parents=True, exist_ok=True)
     # Yosys itself is not to be compiled again.
     (tmp_path / "cache" / "yosys").symlink_to(default_cache() / "yosys")
-    terminal, other_end = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", "rtl", "--config", "tiny", "--resources"],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "TANDEM_CACHE": str(tmp_path / "cache"),
-            "TERM": "xterm",
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=other_end,
-        start_new_session=True,
-    )
-    os.close(other_end)
-    try:
-        shown = b""
-        while b"xc7: opt_expr" not in shown:
-            shown += os.read(terminal, 4096)
-        process.send_signal(signal.SIGINT)
-        while b"error: interrupted" not in shown:
-            shown += os.read(terminal, 4096)
-        assert process.wait(timeout=20) == 130
-        # Nobody of its group is left.
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
-    finally:
-        process.kill()
-        process.communicate()
-        os.close(terminal)
+    arguments = ["rtl", "--config", "tiny", "--resources"]
+    cache = {"TANDEM_CACHE": str(tmp_path / "cache")}
+    interrupted(arguments, b"xc7: opt_expr", tmp_path, cache)
     assert [path.suffix for path in (tmp_path / "cache" / "synthesis").iterdir()] == [".lock"]

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +13,7 @@ from scripts.cli import app
 from scripts.utilization import RESNET18
 from scripts.utilization import case as cases
 from scripts.utilization.case import Case, Int8
+from tests.support.terminal import interrupted
 
 KEYS = [
     "name",
@@ -150,28 +146,8 @@ def test_a_wrong_result_prints_no_cycles(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_ctrl_c_on_a_terminal() -> None:
-    terminal, other_end = pty.openpty()
+def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
     # The second has not begun when the first is shown.
-    verb = ["utilization", "--layer", "C11", "--layer", "C5"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *verb],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=other_end,
-    )
-    os.close(other_end)
-    try:
-        shown = b""
-        while b"utilization: C11" not in shown:
-            shown += os.read(terminal, 4096)
-        process.send_signal(signal.SIGINT)
-        while b"error: interrupted" not in shown:
-            shown += os.read(terminal, 4096)
-        assert process.wait(timeout=20) == 130
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    finally:
-        process.kill()
-        process.communicate()
-        os.close(terminal)
+    arguments = ["utilization", "--layer", "C11", "--layer", "C5"]
+    assert interrupted(arguments, b"utilization: C11", tmp_path) == b""
+    assert list(tmp_path.iterdir()) == []
