@@ -6,24 +6,61 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["check_destination", "replacing", "write_atomically"]
 
 
 def check_destination(path: Path | None) -> None:
-    """Raise `OSError` now if `path` cannot be written later, after the long work."""
+    """Raise `OSError` now if `path` cannot be written later, after the long work.
+
+    Permissions do not tell: the superuser has all of them, on disks that are read-only too. So a
+    file is made beside it, and taken away again.
+    """
     if path is None:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    folder = path.parent
+    target = _target(path)
+    # As it was written, unless it is a link: what that points to counts.
+    folder = target.parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         code = errno.ENOTDIR if folder.exists() else errno.ENOENT
         raise OSError(code, os.strerror(code), str(folder))
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if _is_replaced(target):
+        _try_draft(target, path)
+
+
+def _try_draft(target: Path, path: Path) -> None:
+    draft = _draft(target)
+    try:
+        draft.open("xb").close()
+    except OSError as error:
+        reason = f"no file can be made there: {error.strerror or error}"
+        raise OSError(error.errno, reason, str(path)) from None
+    finally:
+        # Within `try` from the start, so that an interruption leaves nothing.
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _target(path: Path) -> Path:
+    """What is written: through a link we replace what it points to, not the link."""
+    return Path(os.path.realpath(path))
+
+
+def _is_replaced(target: Path) -> bool:
+    """Not of what is no regular file (a pipe, `/dev/null`): renaming would replace it."""
+    return target.is_file() or not target.exists()
+
+
+def _draft(target: Path) -> Path:
+    """A name beside it that ends as the target's does: there are writers that choose their format
+    by it."""
+    return target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
 
 
 @contextmanager
@@ -31,16 +68,14 @@ def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Itera
     """Give a file to write to, which takes the place of `path` when the block ends.
 
     When an exception ends it, `path` keeps its old content, except after those in `even_after`.
-    What is no regular file (a pipe, `/dev/null`) is given as it is: renaming would replace it.
+    What is no regular file is given as it is.
     """
     check_destination(path)
-    # Through a link we replace what it points to, not the link.
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
+    target = _target(path)
+    if not _is_replaced(target):
         yield target
         return
-    # The name ends as the target's does: there are writers that choose their format by it.
-    draft = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
+    draft = _draft(target)
     try:
         try:
             yield draft

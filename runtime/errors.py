@@ -18,4 +18,4 @@ class ArtifactError(RunError):
 
 
 class InputError(RunError):
-    """What a network is given does not fit it: names, shapes, types."""
+    """What a network is given does not fit it: names, shapes, types, values."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from runtime.artifact import Arena, Artifact, Constant, Input, Output, Step, Tensor
 from runtime.devices.device import Device, Ready
-from runtime.errors import InputError, RunError
+from runtime.errors import RunError
+from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
 from runtime.memory import aligned_empty
 from runtime.profile import Profile, StepProfile
@@ -58,6 +59,7 @@ class Executor:
         self._running = Lock()
         self._steps = _assigned(artifact, devices)
         self._fixed = dict(artifact.constants)
+        self._rounded = rounded_inputs(artifact.manifest)
         manifest = artifact.manifest
         try:
             arena = aligned_empty((manifest.arena_bytes,), "uint8")
@@ -91,10 +93,11 @@ class Executor:
         Raises
         ------
         InputError
-            An input that is missing, unknown, or of another shape or type.
+            An input that is missing, unknown, or of another shape or type; NaN or infinity in one
+            that the network rounds to integers.
         """
         begun = perf_counter()
-        given = _checked(self.artifact, self.inputs, inputs)
+        given = self._given(inputs)
         with self._running:
             arrays = self._fixed | given | _new_outputs(self.artifact)
             steps, watched = [], dict[str, _Array]()
@@ -112,6 +115,17 @@ class Executor:
                 )
             outputs = _results(self.artifact, arrays)
         return Run(outputs, Profile(tuple(steps), perf_counter() - begun), watched)
+
+    def _given(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
+        """The inputs by their tensors' names, dense and aligned."""
+        manifest = self.artifact.manifest
+        arrays = {name: np.asarray(each) for name, each in inputs.items()}
+        check_inputs(manifest.name, self.inputs, arrays)
+        check_finite(manifest.name, self._rounded, arrays)
+        return {
+            each.tensor: np.require(arrays[each.name], requirements=["C", "A"])
+            for each in manifest.inputs
+        }
 
 
 def _assigned(artifact: Artifact, devices: Sequence[Device]) -> list[tuple[Step, str, Ready]]:
@@ -132,29 +146,6 @@ def _assigned(artifact: Artifact, devices: Sequence[Device]) -> list[tuple[Step,
         (step, chosen[number].name, ready[number])
         for number, step in enumerate(artifact.manifest.steps)
     ]
-
-
-def _checked(
-    artifact: Artifact, tensors: Sequence[Tensor], inputs: Mapping[str, _Array]
-) -> dict[str, _Array]:
-    """The inputs, dense and aligned."""
-    network = artifact.manifest.name
-    wanted = ", ".join(f"{each.name} {each}" for each in tensors) or "nothing"
-    names = {each.name: each.tensor for each in artifact.manifest.inputs}
-    for name in inputs:
-        if name not in names:
-            raise InputError(f"{network} has no input {name}; it takes {wanted}")
-    found = {}
-    for each in tensors:
-        if each.name not in inputs:
-            raise InputError(f"input {each.name} of {network} is missing; it takes {wanted}")
-        array = np.asarray(inputs[each.name])
-        if array.shape != each.shape or array.dtype != np.dtype(each.dtype):
-            raise InputError(
-                f"input {each.name} of {network} is {each}, not {array.dtype}{list(array.shape)}"
-            )
-        found[names[each.name]] = np.require(array, requirements=["C", "A"])
-    return found
 
 
 def _new_outputs(artifact: Artifact) -> dict[str, _Array]:

@@ -12,6 +12,15 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import Pixels
+from scripts.model_options import (
+    CalibrateOption,
+    DeviceName,
+    DeviceOption,
+    HidingOption,
+    PixelsOption,
+    QuantiseOption,
+    check_for_cpu,
+)
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -23,23 +32,14 @@ from scripts.options import (
 )
 from scripts.progress import show_activity
 from scripts.report import errors_in_one_line, print_json
-from scripts.sources import (
-    Accelerator,
-    CalibrateOption,
-    DeviceName,
-    DeviceOption,
-    HidingOption,
-    ModelOptions,
-    PixelsOption,
-    QuantiseOption,
-    compile_source,
-)
+from scripts.sources import Accelerator, ModelOptions, compile_source
 from sim.timing import parse_memory
 
 __all__ = ["command"]
 
 
 def command(
+    context: typer.Context,
     model: Annotated[
         str,
         typer.Argument(
@@ -71,6 +71,8 @@ def command(
     with errors_in_one_line(debug):
         begun = perf_counter()
         check_destination(output)
+        if device is DeviceName.CPU:
+            check_for_cpu(context)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding)

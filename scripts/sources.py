@@ -5,104 +5,38 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from onnx import ModelProto
 
 from compiler.build.accelerator.operator import Lowering
-from compiler.build.network import CompileOptions, Prepared, prepare_network
+from compiler.build.network import (
+    CompileOptions,
+    Prepared,
+    import_network,
+    input_tensors,
+    prepare_network,
+)
 from compiler.codegen import CpuTarget
-from compiler.frontends.onnx import read_model
+from compiler.frontends.onnx import Imported, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
-from compiler.quantise.options import Mode
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Provenance, Tensor
 from runtime.inputs import Pixels, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
+from scripts.model_options import Quantise
 from sim.timing import MemoryModel
 
 __all__ = [
     "Accelerator",
-    "CalibrateOption",
-    "DeviceName",
-    "DeviceOption",
-    "HidingOption",
     "ModelOptions",
-    "PixelsOption",
-    "Quantise",
-    "QuantiseOption",
-    "ThreadsOption",
+    "Source",
     "compile_source",
     "model_file",
-    "prepare_source",
-]
-
-
-class Quantise(Enum):
-    """`--quantize`, as it is written."""
-
-    NONE = "none"
-    POW2 = "pow2"
-    MULTIPLIER = "multiplier"
-
-    @property
-    def mode(self) -> Mode | None:
-        """As the compiler calls it."""
-        return None if self is Quantise.NONE else Mode(self.value)
-
-
-QuantiseOption = Annotated[
-    Quantise | None,
-    typer.Option(
-        "--quantize",
-        help="int8 with scales that are any numbers, or powers of two; none: float32 "
-        "(default: multiplier).",
-    ),
-]
-CalibrateOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--calibrate",
-        metavar="PATH",
-        readable=False,
-        help="Inputs to measure ranges with: .npy, .npz, or a folder of these and of pictures "
-        "(default: seeded noise).",
-    ),
-]
-PixelsOption = Annotated[
-    Pixels,
-    typer.Option("--pixels", help="Pictures as ImageNet's statistics make them, or as 0 to 1."),
-]
-
-
-class DeviceName(Enum):
-    """`--device`, as it is written."""
-
-    ACCELERATOR = "accelerator"
-    CPU = "cpu"
-
-
-DeviceOption = Annotated[
-    DeviceName,
-    typer.Option("--device", help="The simulated accelerator, with the CPU's help; or the CPU."),
-]
-HidingOption = Annotated[
-    bool,
-    typer.Option(
-        " /--no-latency-hiding",
-        help="The same tiles with one virtual thread instead of two.",
-        show_default=False,
-    ),
-]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, help="Threads of the CPU (default: all cores)."),
+    "open_source",
 ]
 
 
@@ -150,9 +84,9 @@ def compile_source(
 ) -> Artifact:
     """The artifact of a model, for this processor, and an accelerator beside it.
 
-    Raises as `prepare_source`.
+    Raises as `open_source` and `Source.prepared`.
     """
-    prepared = prepare_source(model, options, report)
+    prepared = open_source(model, options, report).prepared(report)
     if accelerator is None:
         return prepared.build(CpuTarget.host(), None, report)
     lowering = accelerator.lowering()
@@ -164,15 +98,31 @@ def compile_source(
     return replace(artifact, fallback=fallback)
 
 
-def prepare_source(
-    model: str, options: ModelOptions, report: Callable[[str], None] | None
-) -> Prepared:
-    """A built-in model, or that of an ONNX file, imported and quantised.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model, imported: what it takes is known, and nothing that lasts has begun."""
+
+    imported: Imported
+    provenance: Provenance
+    how: CompileOptions
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """By the model's names, in its order."""
+        return input_tensors(self.imported)
+
+    def prepared(self, report: Callable[[str], None] | None) -> Prepared:
+        """Quantised, if that was asked for. Raises as `prepare_network`."""
+        return prepare_network(self.imported, self.provenance, self.how, report)
+
+
+def open_source(model: str, options: ModelOptions, report: Callable[[str], None] | None) -> Source:
+    """A built-in model, or that of an ONNX file.
 
     Raises
     ------
     CompilerError
-        As `prepare_network`; no such file.
+        As `import_network`; no such file.
     CommandError
         Calibration of a network that is not quantised; as `model_file`.
     """
@@ -182,9 +132,11 @@ def prepare_source(
     given: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
         given["calibrate"] = str(options.calibrate)
+    if report is not None:
+        report("importing")
     proto, provenance = _read(model, options.seed, given)
     how = CompileOptions(quantise.mode, _samples(options), options.seed)
-    return prepare_network(proto, provenance, how, report)
+    return Source(import_network(proto), provenance, how)
 
 
 def model_file(model: str) -> Path:

@@ -13,6 +13,7 @@ from onnx import ModelProto
 from compiler.build.accelerator.operator import Lowering
 from compiler.build.build import build
 from compiler.build.compiled import CompiledKernels
+from compiler.build.real import RealNetwork
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
@@ -20,12 +21,20 @@ from compiler.graph.nodes import Function
 from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
 from compiler.quantise.calibrate import synthetic
-from compiler.quantise.network import Quantised, quantise_network
+from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.runner import NativeRunner
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
-__all__ = ["CompileOptions", "Prepared", "Samples", "compile_network", "prepare_network"]
+__all__ = [
+    "CompileOptions",
+    "Prepared",
+    "Samples",
+    "compile_network",
+    "import_network",
+    "input_tensors",
+    "prepare_network",
+]
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """From the network's inputs to values for them, many times."""
@@ -53,13 +62,20 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A network, quantised if that was asked for, and what its artifacts say of themselves."""
+    """A network, quantised if that was asked for, and what its artifacts say of themselves.
+
+    Attributes
+    ----------
+    real
+        What it was before it was quantised; None of one that was not, or came quantised.
+    """
 
     function: Function
     inputs: Sequence[str]
     outputs: Sequence[str]
     scales: Mapping[str, Scale]
     provenance: Provenance
+    real: RealNetwork | None = None
     _compiled: CompiledKernels = field(default_factory=CompiledKernels, repr=False, compare=False)
 
     def build(
@@ -112,25 +128,54 @@ def compile_network(
     return prepare_network(model, provenance, options, report).build(target, lowering, report)
 
 
+def import_network(model: ModelProto) -> Imported:
+    """The model as a graph. A batch that it leaves open is 1.
+
+    Raises
+    ------
+    CompilerError
+        What the model has that is not supported.
+    """
+    imported = import_model(model)
+    return replace(imported, function=_with_batch_one(imported))
+
+
+def input_tensors(imported: Imported) -> tuple[Tensor, ...]:
+    """What its runs will be given: tensors by the model's names, in its order."""
+    tensors = []
+    for name, param in zip(imported.inputs, imported.function.params, strict=True):
+        assert isinstance(param.type, TensorType), "imported as such"
+        shape, dtype = param.type.static_shape(name), param.type.dtype.numpy.name
+        tensors.append(Tensor(name, shape, dtype, Input()))
+    return tuple(tensors)
+
+
 def prepare_network(
-    model: ModelProto,
+    model: ModelProto | Imported,
     provenance: Provenance,
     options: CompileOptions,
     report: Callable[[str], None] | None = None,
 ) -> Prepared:
-    """Import and quantise: what can be built for several machines. Raises as `compile_network`."""
+    """Import, unless `import_network` has done it, and quantise: what can be built for several
+    machines. Raises as `compile_network`."""
     tell = report or (lambda _: None)
-    tell("importing")
-    imported = import_model(model)
-    function = _with_batch_one(imported)
+    if isinstance(model, ModelProto):
+        tell("importing")
+        model = import_network(model)
+    imported = model
+    function, real = imported.function, None
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
         tell("calibrating")
-        quantised = _quantised(function, imported, options, options.quantise)
+        runner = NativeRunner()
+        quantised = _quantised(imported, options, options.quantise, runner)
+        if not has_scales(function):
+            real = RealNetwork(quantised.real, imported.inputs, imported.outputs, runner)
         function = quantised.function
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
-    return Prepared(function, imported.inputs, imported.outputs, scales, _told(provenance, mode))
+    told = _told(provenance, mode)
+    return Prepared(function, imported.inputs, imported.outputs, scales, told, real)
 
 
 def _told(provenance: Provenance, mode: str) -> Provenance:
@@ -169,17 +214,14 @@ def _with_batch_one(imported: Imported) -> Function:
 
 
 def _quantised(
-    function: Function, imported: Imported, options: CompileOptions, mode: Mode
+    imported: Imported, options: CompileOptions, mode: Mode, runner: NativeRunner
 ) -> Quantised:
+    function = imported.function
     if options.samples is None:
         samples: Iterable[Any] = synthetic(function, seed=options.seed)
     else:
-        tensors = []
-        for name, param in zip(imported.inputs, function.params, strict=True):
-            assert isinstance(param.type, TensorType), "imported as such"
-            shape, dtype = param.type.static_shape(name), param.type.dtype.numpy.name
-            tensors.append(Tensor(name, shape, dtype, Input()))
         samples = (
-            [each[name] for name in imported.inputs] for each in options.samples(tuple(tensors))
+            [each[name] for name in imported.inputs]
+            for each in options.samples(input_tensors(imported))
         )
-    return quantise_network(function, samples, NativeRunner(), QuantiseOptions(mode=mode))
+    return quantise_network(function, samples, runner, QuantiseOptions(mode=mode))

@@ -42,7 +42,7 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True):
     macs
         Useful multiply-accumulates.
     least_bytes
-        Of its operands and its result, each moved once.
+        That have to be moved: of its operands what some result needs, once, and its result once.
     """
 
     name: str

@@ -17,7 +17,7 @@ _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 def batches_of(arrays: _Arrays, tensors: Sequence[Tensor]) -> list[_Arrays]:
     """The arrays, cut along their first axis if each holds as many of what a run is given.
 
-    Whatever else they are, they stay one batch: whether that fits is the executor's to say.
+    Whatever else they are, they stay one batch: whether that fits is said by `check_inputs`.
     """
     counts = {_count(arrays.get(each.name), each) for each in tensors}
     if len(counts) != 1:

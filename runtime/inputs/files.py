@@ -26,7 +26,7 @@ def read_inputs(
 ) -> Arrays:
     """Arrays by name: an `.npz` names its own, other files are the inputs that are left, in order.
 
-    Whether they fit is the executor's to say.
+    Whether they fit is said by `check_inputs`.
 
     Raises
     ------

@@ -9,11 +9,19 @@ import typer
 
 from hw.config_files import load_config
 from runtime.executor import Progress
-from runtime.inputs import Pixels, random_inputs, read_inputs
-from runtime.inputs.batches import batches_of
-from runtime.inputs.network import inputs_of
+from runtime.inputs import Pixels
 from runtime.joined import join_runs
 from scripts.errors import CommandError
+from scripts.model_options import (
+    CalibrateOption,
+    DeviceName,
+    DeviceOption,
+    HidingOption,
+    PixelsOption,
+    QuantiseOption,
+    ThreadsOption,
+    check_for_cpu,
+)
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -27,23 +35,14 @@ from scripts.options import (
 from scripts.progress import show_activity
 from scripts.report import errors_in_one_line, print_json
 from scripts.run.check import boundaries, compare
-from scripts.run.machine import Machine, Report, open_network
+from scripts.run.given import Given
+from scripts.run.machine import Machine, Report, open_model
 from scripts.run.outputs import check_archive, write_archive
 from scripts.run.pictures import Pictures
-from scripts.run.refusals import check_files, check_for_artifact, check_for_cpu, check_offloaded
+from scripts.run.refusals import check_files, check_for_artifact, check_offloaded
 from scripts.run.table import print_run
 from scripts.run.told import Told
-from scripts.sources import (
-    Accelerator,
-    CalibrateOption,
-    DeviceName,
-    DeviceOption,
-    HidingOption,
-    ModelOptions,
-    PixelsOption,
-    QuantiseOption,
-    ThreadsOption,
-)
+from scripts.sources import Accelerator, ModelOptions
 from sim.engines import check_engine
 from sim.timing import parse_memory
 
@@ -51,6 +50,7 @@ __all__ = ["command"]
 
 
 def command(
+    context: typer.Context,
     model: Annotated[
         str,
         typer.Argument(
@@ -137,7 +137,7 @@ def command(
         }
         check_for_artifact(model, [name for name, given in compiling.items() if given])
         if on_cpu:
-            check_for_cpu(["--check"] * check + ["--no-latency-hiding"] * (not hiding))
+            check_for_cpu(context, ["--check"] * check)
         pictures = Pictures(report, trace)
         pictures.check(on_cpu, engine)
         check_engine(engine)
@@ -148,28 +148,28 @@ def command(
             accelerator = Accelerator(hardware, machine.memory, hiding)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("run", quiet=as_json) as tell:
-            network = open_network(model, options, accelerator, tell)
+            opened = open_model(model, options, tell)
+            given = Given.of(opened.name, opened.inputs, inputs or [], pixels, seed)
+            network = opened.network(accelerator, tell)
             artifact = network.artifact
             check_offloaded(network, ["--check"] * check + pictures.options)
-            wanted = inputs_of(artifact)
-            given = read_inputs(inputs or [], wanted, pixels)
-            if not inputs:
-                given = random_inputs(wanted, seed)
-            batches = batches_of(given, wanted)
+            given.check(artifact)
+            batches = given.batches
             watch = boundaries(artifact) if check else ()
             runs = machine.run(artifact, batches, _steps(tell), watch)
             run = join_runs(runs)
-            comparison = None
+            comparison = ratios = None
             if check:
                 reference = machine.run(network.on_cpu(tell), batches, _steps(tell), watch)
                 comparison = compare(run, join_runs(reference))
+                ratios = network.sqnr(batches, runs)
             plain = None
             timed = run.profile.cycles is not None
             # An artifact cannot be compiled once more.
             if report is not None and timed and hiding and network.prepared is not None:
                 slower = machine.run(network.without_hiding(tell), batches, _steps(tell))
                 plain = join_runs(slower)
-            told = Told(network, machine, run, comparison, plain, memory, len(runs))
+            told = Told(network, machine, run, comparison, ratios, plain, memory, len(runs))
             pictures.write_page(told)
             # Of the first batch.
             pictures.write_trace(runs[0])

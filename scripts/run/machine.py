@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from compiler.build.network import Prepared
 from compiler.codegen import CpuTarget
 from hw.config import HardwareConfig
-from runtime.artifact import Artifact, is_artifact, read_artifact
+from runtime.artifact import Artifact, Tensor, is_artifact, read_artifact
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor, Progress, Run
+from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
-from scripts.sources import Accelerator, ModelOptions, prepare_source
+from scripts.run.sqnr import sqnr
+from scripts.sources import Accelerator, ModelOptions, Source, open_source
 from sim.engines import make_engine
 from sim.timing import MemoryModel
 
-__all__ = ["Machine", "Network", "Report", "open_network"]
+__all__ = ["Machine", "Network", "Opened", "Report", "open_model"]
 
 Report: TypeAlias = Callable[[str], None]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -65,20 +67,52 @@ class Network:
         lowering = self.accelerator.lowering()
         return self.prepared.build(CpuTarget.host(), lowering, report, fallback=True)
 
+    def sqnr(self, batches: Sequence[Arrays], runs: Sequence[Run]) -> dict[str, float] | None:
+        """Of runs on these batches, against the network before it was quantised here; None where
+        there is no such network."""
+        real = None if self.prepared is None else self.prepared.real
+        if real is None:
+            return None
+        outputs = (each.outputs for each in runs)
+        return sqnr(zip(outputs, map(real.run, batches), strict=True))
 
-def open_network(
-    model: str, options: ModelOptions, accelerator: Accelerator | None, report: Report | None
-) -> Network:
-    """The network of an artifact, for which `options` say nothing, or of a model, which is
-    compiled."""
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is to be run: what it takes is known, and a model is not compiled yet."""
+
+    what: Artifact | Source
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        match self.what:
+            case Artifact(manifest=manifest):
+                return manifest.name
+            case Source(provenance=provenance):
+                return provenance.model
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """By the model's names, in its order."""
+        return inputs_of(self.what) if isinstance(self.what, Artifact) else self.what.inputs
+
+    def network(self, accelerator: Accelerator | None, report: Report | None) -> Network:
+        """A model is compiled; an artifact is, without an accelerator, what stands for it."""
+        if isinstance(self.what, Artifact):
+            fallback = self.what.fallback
+            return Network(fallback if accelerator is None and fallback else self.what)
+        prepared = self.what.prepared(report)
+        lowering = None if accelerator is None else accelerator.lowering()
+        artifact = prepared.build(CpuTarget.host(), lowering, report)
+        return Network(artifact, prepared, accelerator)
+
+
+def open_model(model: str, options: ModelOptions, report: Report | None) -> Opened:
+    """An artifact, for which `options` say nothing, or a model."""
     if is_artifact(Path(model)):
-        artifact = read_artifact(Path(model))
-        if accelerator is None and artifact.fallback is not None:
-            artifact = artifact.fallback
-        return Network(artifact)
-    prepared = prepare_source(model, options, report)
-    lowering = None if accelerator is None else accelerator.lowering()
-    return Network(prepared.build(CpuTarget.host(), lowering, report), prepared, accelerator)
+        return Opened(read_artifact(Path(model)))
+    return Opened(open_source(model, options, report))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from runtime.artifact import is_artifact
 from scripts.errors import CommandError
 from scripts.run.machine import Network
 
-__all__ = ["check_files", "check_for_artifact", "check_for_cpu", "check_offloaded"]
+__all__ = ["check_files", "check_for_artifact", "check_offloaded"]
 
 
 def check_files(paths: Sequence[Path | None]) -> None:
@@ -23,12 +23,6 @@ def check_for_artifact(model: str, options: Sequence[str]) -> None:
     """Refuse compile options that were given for what is compiled already."""
     if options and is_artifact(Path(model)):
         raise CommandError(f"{options[0]} is for models: {model} is an artifact, compiled already")
-
-
-def check_for_cpu(options: Sequence[str]) -> None:
-    """Refuse options of the accelerator where the CPU does everything."""
-    if options:
-        raise CommandError(f"{options[0]} is for --device accelerator")
 
 
 def check_offloaded(network: Network, options: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from scripts.run.outputs import top5
+from scripts.run.sqnr import show_sqnr
 from scripts.run.told import Told
 from scripts.wide import wide_console
 
@@ -34,6 +35,8 @@ def print_run(told: Told) -> None:
             f"equal to the CPU's, every bit: {told.comparison.elements:,} elements, tensors "
             f"compared: {told.comparison.tensors}"
         )
+    if told.sqnr:
+        console.print(f"against float32: SQNR {show_sqnr(told.sqnr)}")
 
 
 def _header(told: Told) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.executor import Run
@@ -44,6 +45,8 @@ class Told:
 
     Attributes
     ----------
+    sqnr
+        Of each output against the network before it was quantised, in decibels, if that is known.
     memory
         The memory model, as the command line names it.
     batches
@@ -54,6 +57,7 @@ class Told:
     machine: Machine
     run: Run
     comparison: Comparison | None
+    sqnr: Mapping[str, float] | None
     plain: Run | None
     memory: str
     batches: int

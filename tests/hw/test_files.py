@@ -110,3 +110,39 @@ def test_impossible_destinations_are_refused_before_the_work(tmp_path: Path) -> 
         check_destination(tmp_path / "file" / "new")
     with pytest.raises(IsADirectoryError):
         check_destination(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_what_the_permissions_do_not_tell(tmp_path: Path) -> None:
+    """The superuser may write to `/proc`, and no file can be made there."""
+    if not Path("/proc").is_dir():
+        pytest.skip("this system has no /proc")
+    with pytest.raises(OSError, match=r"no file can be made there: .*: '/proc/r\.html'"):
+        check_destination(Path("/proc/r.html"))
+    (tmp_path / "link").symlink_to("/proc/r.html")
+    with pytest.raises(OSError, match=r"no file can be made there: .*link'"):
+        check_destination(tmp_path / "link")
+    with pytest.raises(OSError, match=r"no file can be made there: File name too long"):
+        check_destination(tmp_path / ("n" * 254))
+
+
+def test_a_link_to_a_folder_that_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "missing" / "file")
+    with pytest.raises(FileNotFoundError, match=r"missing'"):
+        check_destination(tmp_path / "link")
+
+
+def test_an_interruption_of_the_check_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+
+    def interrupted(path: Path, mode: str) -> None:
+        opened(path, mode).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        check_destination(tmp_path / "file")
+    assert not [*tmp_path.iterdir()]

@@ -46,6 +46,13 @@ def test_json(tmp_path: Path) -> None:
     assert {"llvmlite", "numpy", "onnx"} <= manifest.provenance.tools.keys()
 
 
+def test_options_of_the_accelerator_for_the_cpu(tmp_path: Path) -> None:
+    path = tmp_path / "net.tandem"
+    for option in (["--config", "pynq"], ["--memory", "fast"], ["--no-latency-hiding"]):
+        message = f"{option[0]} is for --device accelerator"
+        refused(message, "none.onnx", "-o", path, "--device", "cpu", *option)
+
+
 def test_text(tmp_path: Path) -> None:
     path = tmp_path / "net.tandem"
     result = run(convolution(tmp_path / "net.onnx"), "-o", path, "--quantize", "none")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from compiler.build.accelerator.least import needed
 from compiler.build.accelerator.operator import Lowered, Lowering
-from compiler.build.accelerator.reading import operand_types, operands
+from compiler.build.accelerator.reading import operand_types, operands, read_kernel
 from compiler.graph.memory import Tenant, plan_memory
 from compiler.graph.nodes import Call
 from compiler.graph.types import TensorType
@@ -119,9 +121,18 @@ def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
 
 
 def _layer(stream: Stream, low: Lowered, offloaded: Offloaded) -> Layer:
-    tensors = {*low.operator(offloaded.call).tensors.values()}
-    least = sum(stream.tensors[each].size for each in tensors)
-    return Layer(_told(low.name), low.operators, low.macs, least)
+    return Layer(_told(low.name), low.operators, low.macs, _least(stream, low, offloaded.call))
+
+
+def _least(stream: Stream, low: Lowered, call: Call) -> int:
+    """The bytes of `Layer.least_bytes`."""
+    parts = needed(read_kernel(call))
+    least: dict[str, Fraction] = {}
+    for own, tensor in low.operator(call).tensors.items():
+        part = parts.get(own, Fraction(1)) * stream.tensors[tensor].size
+        # A value that is two operands is read once, as far as one of them needs it.
+        least[tensor] = max(part, least.get(tensor, Fraction(0)))
+    return int(sum(least.values()))
 
 
 def _told(name: str) -> str:

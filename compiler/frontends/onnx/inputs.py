@@ -8,7 +8,7 @@ from onnx import TypeProto, ValueInfoProto
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
-from compiler.frontends.onnx.values import DTYPES, type_name
+from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
 from compiler.graph.names import fresh
 from compiler.graph.types import TensorType
@@ -83,7 +83,7 @@ def _declared(info: ValueInfoProto, asked: Sequence[int] | None, symbols: _Symbo
         raise UnsupportedError(f"input {info.name} is no tensor")
     tensor = kind.tensor_type
     if tensor.elem_type not in DTYPES:
-        raise UnsupportedError(f"input {info.name} is of the type {type_name(tensor.elem_type)}")
+        raise UnsupportedError(f"input {info.name} is {type_refusal(tensor.elem_type)}")
     dtype = DTYPES[tensor.elem_type]
     if not tensor.HasField("shape"):
         if asked is None or any(each < 0 for each in asked):

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx.values import DTYPES, Array, type_name
+from compiler.frontends.onnx.values import DTYPES, Array, type_refusal
 
 __all__ = ["array_of"]
 
@@ -24,7 +24,7 @@ def array_of(tensor: TensorProto, what: str) -> Array:
         Elements elsewhere, or not as many as the shape says.
     """
     if tensor.data_type not in DTYPES:
-        raise UnsupportedError(f"{what} is of the type {type_name(tensor.data_type)}")
+        raise UnsupportedError(f"{what} is {type_refusal(tensor.data_type)}")
     if tensor.data_location == TensorProto.EXTERNAL:
         raise FrontendError(f"{what} lies in another file, of a model that was read from none")
     shape = tuple(tensor.dims)

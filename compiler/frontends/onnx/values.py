@@ -17,7 +17,7 @@ from compiler.graph.types import TensorType
 from compiler.ir import dtypes
 from compiler.ir.dtypes import DType
 
-__all__ = ["DTYPES", "Array", "Value", "type_name"]
+__all__ = ["DTYPES", "Array", "Value", "type_name", "type_refusal"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -45,6 +45,14 @@ def type_name(number: int) -> str:
         return str(DTYPES[number])
     known: dict[int, str] = {int(code): name for name, code in TensorProto.DataType.items()}
     return known.get(number, f"type {number}").lower()
+
+
+def type_refusal(number: int) -> str:
+    """What is said of a type that is not supported, and what to do."""
+    name = type_name(number)
+    known = ", ".join(str(each) for each in DTYPES.values())
+    advice = f"; convert the model to {dtypes.FLOAT32}" if "float" in name else ""
+    return f"of the type {name}: the types that are supported are {known}{advice}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -100,7 +100,7 @@ def _bytes(page: Page) -> list[Figure]:
             "bytes",
             "Bytes moved",
             f"Data and micro-ops through the bus{' with latency hiding' * bool(page.without)}. The "
-            "dark tick is the least: each operand and each result once.",
+            "dark tick is the least: of operands what results need, once, and results once.",
             byte_bars(rows(page)),
         )
     ]

@@ -103,6 +103,24 @@ def test_several_batches(model: Path, tmp_path: Path) -> None:
     assert "with latency hiding" not in page.read_text()
 
 
+def test_how_far_it_is_from_float32(model: Path, tmp_path: Path) -> None:
+    """As computed from both runs' outputs, of two batches."""
+    images = np.random.default_rng(0).normal(size=(2, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", images)
+    given = ["--input", tmp_path / "x.npy"]
+    archives = []
+    for name, options in (("int8", ["--check"]), ("real", ["--quantize", "none"])):
+        path = tmp_path / f"{name}.npz"
+        result = tandem("run", model, *given, *options, "--output", path)
+        assert result.exit_code == 0, result.stderr
+        archives.append(np.load(path)["out:0"].astype(np.float64))
+        if options == ["--check"]:
+            (line,) = (each for each in result.stdout.splitlines() if "float32:" in each)
+    found, real = archives
+    ratio = 10 * np.log10((real**2).sum() / ((found - real) ** 2).sum())
+    assert line == f"against float32: SQNR {ratio:.1f} dB"
+
+
 def test_engines_are_known_before_anything_is_compiled(model: Path) -> None:
     result = tandem("run", model, "--engine", "none")
     assert result.exit_code == 1

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scripts.cli import app
+from scripts.sources import Source
 from tests.support.models import convolution
 
 KEYS = [
@@ -129,9 +130,56 @@ def test_what_it_refuses_before_it_looks_at_the_model(tmp_path: Path) -> None:
     refused(f"{absent}: No such file", none, "--input", absent)
     refused(f"{absent}: No such file", none, "--calibrate", absent)
     refused(f"{absent}: No such file", none, "--report", absent / "page.html")
-    for option in ("--check", "--no-latency-hiding"):
-        refused(f"{option} is for --device accelerator", none, "--device", "cpu", option)
+    for option in (
+        ["--check"],
+        ["--no-latency-hiding"],
+        # Their defaults, said aloud.
+        ["--engine", "functional"],
+        ["--memory", "fast"],
+        ["--config", "pynq"],
+    ):
+        refused(f"{option[0]} is for --device accelerator", none, "--device", "cpu", *option)
     refused("'none' is neither a model that is built in (digits, resnet18, ", "none")
+
+
+def test_inputs_are_looked_at_before_anything_is_compiled(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(*_: object) -> None:
+        raise AssertionError("too late")
+
+    monkeypatch.setattr(Source, "prepared", compiled)
+    path = tmp_path / "x.npy"
+    wanted = "input image of net.onnx is float32[1, 3, 8, 8], not "
+    for array, message in (
+        (np.zeros((1, 3, 8, 9), np.float32), f"{wanted}float32[1, 3, 8, 9]"),
+        (np.zeros((1, 3, 8, 8)), f"{wanted}float64[1, 3, 8, 8]"),
+        # Of two batches too.
+        (np.zeros((2, 3, 8, 8), np.int8), f"{wanted}int8[1, 3, 8, 8]"),
+    ):
+        np.save(path, array)
+        refused(message, model, "--input", path)
+    np.savez(tmp_path / "x.npz", picture=np.zeros(1))
+    refused(
+        "net.onnx has no input picture; it takes image float",
+        model,
+        "--input",
+        path.with_suffix(".npz"),
+    )
+    refused("there is a file for each input already", model, "--input", path, "--input", path)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_integers_do_not_tell(model: Path, tmp_path: Path, value: float) -> None:
+    """In the second of two batches, before the first runs."""
+    images = np.zeros((2, 3, 8, 8), np.float32)
+    images[1, 2, 0, 7] = value
+    np.save(tmp_path / "x.npy", images)
+    told = f"input image of net.onnx is {value} at [1, 2, 0, 7]: the network is quantised"
+    for options in ([], ["--device", "cpu"]):
+        refused(told, model, "--input", tmp_path / "x.npy", *options)
+    result = tandem("run", model, "--quantize", "none", "--input", tmp_path / "x.npy")
+    assert result.exit_code == 0, result.stderr
 
 
 def test_what_it_refuses_before_a_run_on_the_cpu(model: Path, tmp_path: Path) -> None:

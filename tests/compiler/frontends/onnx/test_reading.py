@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from compiler.errors import FrontendError
+from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model, read_model
 from compiler.graph import Constant
 from tests.support.onnx_models import model, residual
@@ -98,7 +98,19 @@ def test_names_are_shown_in_one_line() -> None:
 
 
 def test_half_precision_is_refused() -> None:
+    """With what is allowed, and what to do."""
     given = scaled()
-    given.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float16), "w"))
-    with pytest.raises(FrontendError):
+    graph = given.graph
+    for each in (*graph.input, *graph.output):
+        each.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float16), "w"))
+    said = (
+        r"is of the type float16: the types that are supported are bool, float64, float32, .*, "
+        r"uint64; convert the model to float32$"
+    )
+    with pytest.raises(UnsupportedError, match=f"^initialiser w {said}"):
+        import_model(given)
+    graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float32), "w"))
+    graph.node[0].CopyFrom(helper.make_node("Identity", ["x"], ["y"]))
+    with pytest.raises(UnsupportedError, match=f"^input x {said}"):
         import_model(given)

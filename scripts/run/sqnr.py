@@ -1,0 +1,62 @@
+"""How far a quantised network's outputs are from those of the network before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["show_sqnr", "sqnr"]
+
+_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
+    """The signal-to-quantisation-noise ratio of each output of real numbers, in decibels.
+
+    The sum of squares of what it should be over that of the error: infinite without an error, NaN
+    where what it should be is not finite.
+
+    Parameters
+    ----------
+    pairs
+        What runs gave, and what they should have given.
+    """
+    signals: dict[str, float] = {}
+    noises: dict[str, float] = {}
+    for found, wanted in pairs:
+        for name, right in wanted.items():
+            if right.dtype.kind != "f":
+                continue
+            real = right.astype(np.float64)
+            with np.errstate(invalid="ignore", over="ignore"):
+                signal = float(np.sum(real**2))
+                noise = float(np.sum((found[name].astype(np.float64) - real) ** 2))
+            signals[name] = signals.get(name, 0.0) + signal
+            noises[name] = noises.get(name, 0.0) + noise
+    return {name: _decibels(signals[name], noises[name]) for name in signals}
+
+
+def show_sqnr(ratios: Mapping[str, float]) -> str:
+    """`34.1 dB`; by name where there are several outputs."""
+    shown = {name: _shown(each) for name, each in ratios.items()}
+    if len(shown) == 1:
+        return next(iter(shown.values()))
+    return ", ".join(f"{name} {each}" for name, each in shown.items())
+
+
+def _decibels(signal: float, noise: float) -> float:
+    if math.isnan(signal) or math.isinf(signal):
+        return math.nan
+    if noise == 0:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal else -math.inf
+
+
+def _shown(ratio: float) -> str:
+    if ratio == math.inf:
+        return "no error"
+    return f"{ratio:.1f} dB" if math.isfinite(ratio) else "unknown"

@@ -1,0 +1,147 @@
+"""The bytes that an operator cannot do without, counted by trying every element."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from compiler.build.accelerator.least import needed
+from compiler.build.accelerator.reading import Core, Reading
+from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.evaluate import evaluate
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.operators.reductions import MaxPool
+from compiler.ir.dtypes import INT8, INT32
+from runtime.layers import StreamRun
+from tests.support.accelerator_operators import machine
+from tests.support.offloaded import both, image, run_on
+from tests.support.quantised_graphs import Net, residual_net
+
+
+def computed(operator: str, given: Attributes, *arrays: NDArray[Any]) -> NDArray[Any]:
+    """What the operator gives, by the loop language's interpreter."""
+    params = [
+        Param(f"x{at}", TensorType(each.shape, INT8 if each.dtype == np.int8 else INT32))
+        for at, each in enumerate(arrays)
+    ]
+    call = Call(OPERATORS[operator], tuple(Var(each.name) for each in params), given)
+    found = evaluate(Function("f", tuple(params), Body((Let("y", call),), Var("y"))), arrays)
+    assert isinstance(found, np.ndarray)
+    return found
+
+
+def reading(
+    cores: tuple[Core, ...], size: tuple[int, ...], shape: tuple[int, ...], *others: str
+) -> Reading:
+    """Of a kernel whose operand `p` has blocks of four channels."""
+    packed = TensorType((1, 1, *size, 1, 4), INT8)
+    params = tuple(Param(name, packed) for name in ("p", *others))
+    return Reading(Function("k", params, Body((), Var("p"))), cores, shape, wide=False)
+
+
+def single(name: str, operator: str, args: tuple[Atom, ...], given: Attributes) -> Core:
+    return Core(name, operator, args, given)
+
+
+pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
+PADDING = st.tuples(*[st.integers(0, 2)] * 4)
+
+
+@given(
+    size=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    kernel=pairs,
+    strides=pairs,
+    dilation=pairs,
+    padding=PADDING,
+)
+@settings(max_examples=60, deadline=None)
+def test_a_convolution(
+    size: tuple[int, int],
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilation: tuple[int, int],
+    padding: tuple[int, int, int, int],
+) -> None:
+    how = Conv2d(strides, padding, dilation, out_dtype=INT32)
+    span = [1 + step * (taps - 1) for step, taps in zip(dilation, kernel, strict=True)]
+    room = [size[0] + padding[0] + padding[2], size[1] + padding[1] + padding[3]]
+    if any(each > whole for each, whole in zip(span, room, strict=True)):
+        return
+    ones = np.ones((1, 1, *size), np.int8), np.ones((1, 1, *kernel), np.int8)
+    shape = computed("conv2d", how, *ones).shape
+
+    def matter(which: int) -> Fraction:
+        """The part of an operand's elements that some result depends on."""
+        seen = 0
+        for at in np.ndindex(ones[which].shape):
+            alone = np.zeros_like(ones[which])
+            alone[at] = 1
+            arrays = (alone, ones[1]) if which == 0 else (ones[0], alone)
+            seen += bool(computed("conv2d", how, *arrays).any())
+        return Fraction(seen, ones[which].size)
+
+    core = single("acc", "conv2d", (Var("p"), Constant(ones[1])), how)
+    assert needed(reading((core,), size, shape)) == {"p": matter(0), "weight": matter(1)}
+
+
+@given(size=pairs.map(lambda each: (each[0] + 3, each[1] + 3)), kernel=pairs, strides=pairs)
+@settings(max_examples=25, deadline=None)
+def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[int, int]) -> None:
+    low = np.full((1, 1, *size), -5, np.int8)
+    for how in (MaxPool(kernel, strides), MaxPool(kernel, strides, ceil_mode=True)):
+        seen = 0
+        for at in np.ndindex(low.shape):
+            alone = low.copy()
+            alone[at] = 5
+            seen += bool((computed("max_pool", how, alone) == 5).any())
+        shape = computed("max_pool", how, low).shape
+        core = single("y", "max_pool", (Var("p"),), how)
+        assert needed(reading((core,), size, shape)) == {"p": Fraction(seen, low.size)}
+
+
+def test_what_is_added_as_well_is_read_whole() -> None:
+    weight = Constant(np.ones((1, 1, 1, 1), np.int8))
+    product = single("acc", "conv2d", (Var("p"), weight), Conv2d((2, 2)))
+    for skip, part in (("p", Fraction(1)), ("q", Fraction(1, 4))):
+        added = single("y", "requantise_add", (Var("acc"), Var(skip)), NOTHING)
+        assert needed(reading((product, added), (4, 4), (1, 1, 2, 2), "q"))["p"] == part
+    assert not needed(reading((single("y", "cast", (Var("p"),), NOTHING),), (4, 4), (1, 4, 4, 4)))
+
+
+def streams_of(function: Function, shape: tuple[int, ...]) -> list[StreamRun]:
+    _, shared = both(function, machine("small8"))
+    runs = [each.run for each in run_on(shared, "functional", image(shape)).profile.steps]
+    return [each for each in runs if each is not None]
+
+
+@pytest.mark.parametrize(("stride", "pixels"), [(1, 64), (2, 16), (3, 9)])
+def test_bytes_of_a_strided_convolution(stride: int, pixels: int) -> None:
+    """Of 16 channels to 8, in blocks of 8: pixels, weights, numbers of each channel, results."""
+    net = Net()
+    x = net.quantise("x8", Var("x"))
+    y = net.conv("a", x, (16, 8), 1, stride, 0)
+    out = net.logits("out", net.mean("mean", y, pixels), 8, 3)
+    (run,) = streams_of(net.function((1, 16, 8, 8), out), (1, 16, 8, 8))
+    numbers = [
+        run.stream.view(run.stream.image, each).nbytes
+        for each in run.stream.contents
+        if each.name.startswith("a_blocks.") and each.name != "a_blocks.weight"
+    ]
+    assert set(numbers) == {8 * 4}
+    assert run.layers[0].layer.name == "a"
+    least = 16 * pixels + 16 * 8 + sum(numbers) + 8 * pixels
+    assert run.layers[0].layer.least_bytes == least
+
+
+def test_nothing_moves_less() -> None:
+    (run,) = streams_of(residual_net(), (1, 3, 16, 16))
+    for each in run.layers:
+        assert 0 < each.layer.least_bytes <= each.loaded + each.stored
