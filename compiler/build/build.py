@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.build.accelerator.operator import Lowering
 from compiler.build.compiled import CompiledKernels
@@ -10,12 +10,15 @@ from compiler.build.program import Network, network_of
 from compiler.build.store import Report, Store
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
+from compiler.graph.constant import Constant
 from compiler.graph.lifetimes import lifetimes
 from compiler.graph.memory import plan_memory
 from compiler.graph.native import run_native
-from compiler.graph.nodes import Function
+from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, cpu_passes, transform
 from compiler.graph.passes.offload import StreamsOnCpu, offload_passes
+from compiler.graph.types import TupleType, Type
+from compiler.graph.verify import verify
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -79,6 +82,8 @@ def build(
     """
     tell = report or (lambda _: None)
     tell("simplifying")
+    # Before passes, which may find that a result equals another value.
+    outputs = _result_names(function) if outputs is None else outputs
     passes: list[Pass] = [BindSymbols(tuple(sorted(sizes.items())))] if sizes else []
     if lowering is None:
         passes += cpu_passes(run_native)
@@ -90,7 +95,6 @@ def build(
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
-    outputs = _result_names(network) if outputs is None else outputs
     _same_number(function, "gives", outputs, network.results)
     made = Store(target, network.types, tell, lowering, compiled or CompiledKernels())
     steps = tuple(made.step(each) for each in network.invocations)
@@ -122,12 +126,31 @@ def build(
     return Artifact(manifest, config, made.kernels, made.constants, made.streams)
 
 
-def _result_names(network: Network) -> list[str]:
+def _result_names(function: Function) -> list[str]:
     """As in the graph; those that come twice with a number."""
-    given = [
-        each if isinstance(each, str) else f"output_{at}" for at, each in enumerate(network.results)
-    ]
-    return [each if given.count(each) == 1 else f"{each}_{at}" for at, each in enumerate(given)]
+    types = verify(function)
+    tuples = {let.name: let.value for let in function.body.lets if isinstance(let.value, Tuple)}
+
+    def named(atom: Atom) -> Iterator[str | None]:
+        if isinstance(atom, Constant):
+            yield None
+        elif atom.name in tuples:
+            for item in tuples[atom.name].items:
+                yield from named(item)
+        else:
+            yield from _parts(atom.name, types[atom.name])
+
+    found = [each or f"output_{at}" for at, each in enumerate(named(function.body.result))]
+    return [each if found.count(each) == 1 else f"{each}_{at}" for at, each in enumerate(found)]
+
+
+def _parts(name: str, type_: Type) -> Iterator[str]:
+    """The tensors of a value, called as those of a kernel that gives several."""
+    if not isinstance(type_, TupleType):
+        yield name
+        return
+    for at, each in enumerate(type_.items):
+        yield from _parts(f"{name}.{at}", each)
 
 
 def _same_number(

@@ -64,8 +64,17 @@ class Net:
             spec = RequantSpec.from_scales(scales, bias, low, 127, bound=reach)
             return self._rounded(name, acc, spec)
         joint = ResidualSpec.from_scales(scales, 0.7, bias, low, 127, bound=reach)
+        return self._joined(name, acc, skip, joint)
+
+    def add(self, name: str, data: Var, skip: Var) -> Var:
+        """Of other scales, and of another one than the sum."""
+        wide = self.call(f"{name}_wide", "cast", data, given=Cast(INT32))
+        joint = ResidualSpec.from_scales([0.4], 0.7, 3, -128, 127, bound=128)
+        return self._joined(name, wide, skip, joint)
+
+    def _joined(self, name: str, acc: Var, skip: Var, joint: ResidualSpec) -> Var:
         factor = Constant(np.array([joint.skip_multiplier], np.int32))
-        limits = Requantise(joint.shift, low, 127)
+        limits = Requantise(joint.shift, joint.low, joint.high)
         numbers = _numbers(joint.multiplier, np.int32), _numbers(joint.addend, np.int64)
         return self.call(name, "requantise_add", acc, *numbers, skip, factor, given=limits)
 

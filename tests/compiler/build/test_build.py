@@ -57,6 +57,26 @@ def test_the_network_of_the_other_tests() -> None:
     agrees(network(), 1e-5)
 
 
+def test_results_are_called_as_in_the_graph() -> None:
+    """Whatever passes find to be the same, or constant."""
+    function = graph(
+        "func @f(x: float32[2, 3]) -> (float32[2, 3], (float32[2, 1], float32[2, 2]), float32[2], "
+        "float32[2, 3], float32[]):\n"
+        "  a = reshape(x, shape=[3, 2])\n"
+        "  b = reshape(a, shape=[2, 3])\n"
+        "  n = relu(b)\n"
+        "  m = relu(b)\n"
+        "  s = split(x, sizes=[1, 2], axis=1)\n"
+        "  k = negative(float32[2](1, 2))\n"
+        "  r = (m, s, k, n, float32[](4))\n"
+        "  return r\n"
+    )
+    artifact = built(function)
+    names = [each.name for each in artifact.manifest.results]
+    assert names == ["m", "s.0", "s.1", "k", "n", "output_5"]
+    agrees(function)
+
+
 def test_the_same_graph_gives_the_same_bytes() -> None:
     artifact = compiled()
     again = build(network(), HOST, artifact.manifest.provenance)

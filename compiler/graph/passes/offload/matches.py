@@ -30,7 +30,8 @@ class Match:
     lets
         In order; the last one's value is what others use.
     data
-        Names of the int8 tensors that it reads: those that have to be in blocks.
+        Names of the int8 tensors that it reads, those that have to be in blocks: what its first
+        operator reads, then what its last one adds, which may be the same.
     wide
         The result is int32, which leaves in bytes.
     """
@@ -118,7 +119,7 @@ class _Finder:
         if sums is None:
             return None
         lets, data = sums
-        return Match((*lets, op.let), tuple(dict.fromkeys((data, *skips))))
+        return Match((*lets, op.let), (data, *skips))
 
     def _sums(self, acc: Atom, skips: Sequence[str]) -> tuple[tuple[Let, ...], str] | None:
         """What makes an accumulator of int8, and of which."""

@@ -76,17 +76,19 @@ class _Writer:
         self._after: list[Let] = []
 
     def blocked(self, match: Match, windows: bool) -> Blocked:
-        lets = match.lets
-        if windows and (merged := self._merged(match)) is not None:
-            renamed, lets = merged
-        else:
-            first = self._config.block_in if match.multiplies else self._config.block_out
-            renamed = {match.data[0]: self._operand(match.data[0], first)}
-            renamed |= {each: self._operand(each) for each in match.data[1:]}
-        for let in lets:
+        (data, *skips), (first, *_) = match.data, match.lets
+        merged = self._merged(first, data) if windows else None
+        if merged is None:
+            block = self._config.block_in if match.multiplies else self._config.block_out
+            merged = first, self._operand(data, block)
+        changed, operand = merged
+        # Of a tensor that is read twice there are two in blocks, which need not be alike.
+        added = {each: self._operand(each) for each in skips}
+        renamed = {data: operand}
+        for let in (changed, *match.lets[1:]):
             value = map_atoms(let.value, lambda atom: _renamed(atom, renamed))
             inner = Var(fresh(f"{let.name}_inside", self._taken))
-            renamed[let.name] = inner
+            renamed.update({**added, let.name: inner})
             self._inside.append(Let(inner.name, value))
         self._result(match, renamed[match.name])
         return Blocked(tuple(self._before), tuple(self._inside), tuple(self._after))
@@ -106,13 +108,12 @@ class _Writer:
             plain = self._add(self._inside, f"{name}_flat", "reshape", plain, flat)
         return plain
 
-    def _merged(self, match: Match) -> tuple[dict[str, Var], tuple[Let, ...]] | None:
-        """A convolution of windows, where that takes fewer blocks."""
-        first, *rest = match.lets
+    def _merged(self, first: Let, data: str) -> tuple[Let, Var] | None:
+        """A convolution of windows, where that takes fewer blocks, and these windows."""
         call = first.value
         if not isinstance(call, Call) or not isinstance(call.attributes, Conv2d):
             return None
-        (data, *skips), weight, given = match.data, call.args[1], call.attributes
+        weight, given = call.args[1], call.attributes
         assert isinstance(weight, Constant), "matched"
         outputs, channels, tall, wide = weight.array.shape
         block = self._config.block_in
@@ -135,9 +136,7 @@ class _Writer:
         plain = self._add(self._inside, f"{data}_plain", "unpack_data", packed, seen)
         flat = Constant(np.ascontiguousarray(weight.array.reshape(outputs, -1, 1, 1)))
         plainer = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
-        product = Let(first.name, Call(call.callee, (Var(data), flat), plainer))
-        renamed = {data: plain, **{each: self._operand(each) for each in skips}}
-        return renamed, (product, *rest)
+        return Let(first.name, Call(call.callee, (Var(data), flat), plainer)), plain
 
     def _result(self, match: Match, result: Var) -> None:
         shape = self._shape(match.name)

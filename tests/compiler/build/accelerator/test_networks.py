@@ -65,6 +65,34 @@ def test_several_streams_and_results() -> None:
     np.testing.assert_array_equal(run_on(shared, "functional", x_value).outputs["out"], wanted)
 
 
+@pytest.mark.parametrize("config", ["small8", "tall"])
+def test_a_tensor_and_what_comes_of_it(config: str) -> None:
+    """The array reads it, in windows or in blocks, and the ALU adds it."""
+    net = Net(seed=6)
+    x = net.quantise("x8", Var("x"))
+    y = net.conv("a", x, (3, 3), skip=x)
+    function = net.function((1, 3, 6, 5), net.conv("b", y, (3, 3), 1, 1, 0, skip=y))
+    alone, shared = both(function, machine(config))
+    layers = [each.operators for code in shared.streams.values() for each in code.layers]
+    assert layers == [("conv2d", "requantise_add")] * 2
+    x_value = image((1, 3, 6, 5))
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x_value}).outputs["b"]
+    np.testing.assert_array_equal(run_on(shared, "functional", x_value).outputs["b"], wanted)
+
+
+def test_a_tensor_is_added_to_itself() -> None:
+    """Both operands are the ALU's."""
+    net = Net(seed=7)
+    x = net.quantise("x8", Var("x"))
+    y = net.add("y", x, x)
+    alone, shared = both(net.function((2, 5, 3, 4), y), machine("small8"))
+    (stream,) = shared.streams.values()
+    assert [each.operators for each in stream.layers] == [("cast", "requantise_add")]
+    x_value = image((2, 5, 3, 4))
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x_value}).outputs["y"]
+    np.testing.assert_array_equal(run_on(shared, "functional", x_value).outputs["y"], wanted)
+
+
 def test_memory_is_shared_between_layers() -> None:
     """Eight layers of the same size take little more memory than three: weights."""
 

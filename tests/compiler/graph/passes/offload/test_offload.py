@@ -79,6 +79,22 @@ def test_only_images_from_outside_have_their_windows_packed() -> None:
     assert "int8[3, 2, 3, 3]" in found
 
 
+@pytest.mark.parametrize("config", ["tiny", "tall"])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_a_tensor_that_is_read_twice(config: str, kernel: int) -> None:
+    """By the array and by the ALU: in blocks of either, and in windows."""
+    net = Net()
+    x = net.quantise("x8", Var("x"))
+    y = net.conv("c", x, (3, 3), kernel, 1, kernel // 2, skip=x)
+    function = net.function((1, 3, 5, 4), y)
+    found = offloaded(function, config)
+    assert kernels(found) == ["unpack_data_unpack_data_conv2d_requantise_add_and_1_more"]
+    image = np.random.default_rng(2).normal(size=(1, 3, 5, 4)).astype(np.float32)
+    np.testing.assert_array_equal(
+        evaluate(found, [image], run_native), evaluate(function, [image], run_native)
+    )
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_groups_are_the_cpus(groups: int) -> None:
     net = Net()
