@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Function, Let, Value, Var
-from compiler.graph.operators.products import Conv2d
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, bodies, names_in
@@ -54,11 +53,10 @@ def _sums(function: Function) -> set[str]:
     found: set[str] = set()
     for let in function.body.lets:
         match let.value:
-            case Call(
-                callee=OpSpec(name="conv2d"),
-                args=(_, Constant(), *_),
-                attributes=Conv2d(groups=1),
-            ):
+            case Call(callee=OpSpec(name="conv2d"), args=(_, Constant(), *_)):
+                found.add(let.name)
+            case Call(callee=OpSpec(name="average_pool")):
+                # As a convolution, where its windows are all of one size.
                 found.add(let.name)
             case Call(callee=OpSpec(name="add" | "clip" | "relu" | "total"), args=args):
                 if any(isinstance(each, Var) and each.name in found for each in args):

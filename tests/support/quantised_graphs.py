@@ -52,10 +52,13 @@ class Net:
         padding: int = 1,
         skip: Var | None = None,
         low: int = 0,
+        groups: int = 1,
     ) -> Var:
         inputs, outputs = channels
+        inputs //= groups
         weight = self.weight(outputs, inputs, kernel, kernel)
-        given = Conv2d((stride, stride), (padding,) * 4, out_dtype=INT32)
+        strides, pads = (stride, stride), (padding,) * 4
+        given = Conv2d(strides, pads, groups=groups, out_dtype=INT32)
         acc = self.call(f"{name}_acc", "conv2d", data, Constant(weight), given=given)
         reach = int(np.abs(weight.astype(np.int64)).reshape(outputs, -1).sum(1).max()) * 128
         scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs * kernel**2))

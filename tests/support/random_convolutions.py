@@ -12,7 +12,12 @@ from compiler.operators.accelerator.conv2d import PackedConv2d, packed_conv2d
 from compiler.operators.accelerator.conv2d_cost import ConvShape
 from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
 from compiler.operators.accelerator.conv2d_tiles import fits
-from compiler.operators.accelerator.packing import pack_data, pack_weight, unpack_data
+from compiler.operators.accelerator.packing import (
+    block_groups,
+    pack_data,
+    pack_weight,
+    unpack_data,
+)
 from compiler.operators.accelerator.requantise import requantise
 from compiler.operators.accelerator.tiling import Order, Tiling
 from compiler.quantise import RequantSpec
@@ -30,8 +35,14 @@ def convolve(
     strides: tuple[int, int],
     padding: tuple[int, int, int, int],
     dilation: tuple[int, int],
+    groups: int = 1,
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """[N, C, H, W] and [O, C, KH, KW] to [N, O, OH, OW], tap by tap."""
+    """[N, C, H, W] and [O, C / groups, KH, KW] to [N, O, OH, OW], tap by tap."""
+    if groups > 1:
+        parts = zip(np.split(data, groups, axis=1), np.split(weight, groups), strict=True)
+        return np.concatenate(
+            [convolve(*part, strides, padding, dilation) for part in parts], axis=1
+        )
     top, left, bottom, right = padding
     image = np.pad(data.astype(np.int64), ((0, 0), (0, 0), (top, bottom), (left, right)))
     taps = weight.astype(np.int64)
@@ -95,20 +106,21 @@ def _drawn(
     padding = (draw(0, 2), draw(0, 2), draw(0, 2), draw(0, 2))
     least_y = max(1, dilation[0] * (tall - 1) + 1 - padding[0] - padding[2])
     least_x = max(1, dilation[1] * (wide - 1) + 1 - padding[1] - padding[3])
+    groups, inputs, outputs = _channels(rng, config)
     shape = (
         draw(1, 2 * config.batch),
-        draw(1, 3 * config.block_in),
+        groups * inputs,
         draw(least_y, max(least_y, largest)),
         draw(least_x, max(least_x, largest)),
     )
-    outputs = draw(1, 4 * config.block_out)
     data = rng.integers(-128, 128, shape, dtype=np.int8)
-    weight = rng.integers(-128, 128, (outputs, shape[1], tall, wide), dtype=np.int8)
-    sums = convolve(data, weight, strides, padding, dilation)
-    spec = _requantisation(rng, outputs)
-    after = requantise(spec, outputs, config, "operand")
+    weight = rng.integers(-128, 128, (groups * outputs, inputs, tall, wide), dtype=np.int8)
+    sums = convolve(data, weight, strides, padding, dilation, groups)
+    spec = _requantisation(rng, groups * outputs)
+    after = requantise(spec, groups * outputs, config, "operand")
     packed = pack_data(data, config)
-    kernel = pack_weight(weight, config)
+    merged, of_blocks = block_groups(weight, groups, config)
+    kernel = pack_weight(merged, config)
     conv = packed_conv2d(
         placeholder(packed.shape, INT8, "data"),
         placeholder(kernel.shape, INT8, "weight"),
@@ -116,6 +128,7 @@ def _drawn(
         strides=strides,
         padding=padding,
         dilation=dilation,
+        groups=of_blocks,
     )
     tiling = _tiling(rng, ConvShape.of(conv), config)
     if tiling is None:
@@ -123,6 +136,21 @@ def _drawn(
     values = {"data": packed, "weight": kernel, **after.values}
     expected = spec.reference(sums, axis=1).astype(np.int8)
     return RandomConvolution(config, conv, tiling, values, expected)
+
+
+def _channels(rng: np.random.Generator, config: HardwareConfig) -> tuple[int, int, int]:
+    """Groups, and the input and output channels of each; most have one group."""
+
+    def draw(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    if rng.random() < 0.6:
+        return 1, draw(1, 3 * config.block_in), draw(1, 4 * config.block_out)
+    if rng.random() < 0.5:
+        # Groups of whole blocks.
+        blocks_in, blocks_out = draw(1, 2), draw(1, 2)
+        return draw(2, 3), blocks_in * config.block_in, blocks_out * config.block_out
+    return draw(2, 2 * config.block_in), draw(1, 3), draw(1, 3)
 
 
 def _requantisation(rng: np.random.Generator, channels: int) -> RequantSpec:

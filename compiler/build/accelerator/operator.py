@@ -46,7 +46,7 @@ from compiler.operators.accelerator.max_pool import (
     max_pool_tile,
     packed_max_pool,
 )
-from compiler.operators.accelerator.packing import pack_weight
+from compiler.operators.accelerator.packing import block_groups, pack_weight
 from compiler.operators.accelerator.requantise import RequantPasses, requantise, residual
 from compiler.operators.accelerator.tiling import Tiling
 from compiler.quantise import RequantSpec, ResidualSpec
@@ -185,7 +185,10 @@ class _Kernel:
     def _conv2d(self, product: Core, rounding: Core) -> Schedule:
         given = product.attributes
         assert isinstance(given, Conv2d), "verified"
-        weight = self._weight(numbers(product.args[1]))
+        merged, groups = block_groups(
+            numbers(product.args[1]), given.groups, self.how.target.config
+        )
+        weight = self._weight(merged)
         conv = packed_conv2d(
             self._operand(product),
             weight,
@@ -193,6 +196,7 @@ class _Kernel:
             strides=given.strides,
             padding=given.padding,
             dilation=given.dilation,
+            groups=groups,
             name=self.name,
         )
         tiling = self.how.tiling(ConvShape.of(conv), self.threads)

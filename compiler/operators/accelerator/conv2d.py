@@ -25,7 +25,7 @@ class PackedConv2d:
     Attributes
     ----------
     data, weight
-        int8[N, IC, H, W, B, K] and int8[OC, IC, KH, KW, L, K].
+        int8[N, groups * IC, H, W, B, K] and int8[OC, IC, KH, KW, L, K].
     padded
         The image with its border; `data` where there is none.
     sums
@@ -34,6 +34,8 @@ class PackedConv2d:
         What follows them, with the names of the stages that do it.
     output
         int8 of the same shape.
+    groups
+        Of blocks: each output block reads the IC input blocks of its group.
     """
 
     data: Tensor
@@ -44,6 +46,7 @@ class PackedConv2d:
     output: Tensor
     strides: tuple[int, int]
     dilation: tuple[int, int]
+    groups: int = 1
 
 
 def packed_conv2d(
@@ -54,6 +57,7 @@ def packed_conv2d(
     strides: Sequence[int] = (1, 1),
     padding: Sequence[int] = (0, 0, 0, 0),
     dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
     name: str = "conv",
 ) -> PackedConv2d:
     """A convolution of packed int8, and passes of the ALU, to packed int8.
@@ -63,9 +67,11 @@ def packed_conv2d(
     Parameters
     ----------
     data, weight
-        int8[N, IC, H, W, B, K] and int8[OC, IC, KH, KW, L, K].
+        int8[N, groups * IC, H, W, B, K] and int8[OC, IC, KH, KW, L, K].
     padding
         Zeros at the top, the left, the bottom, the right.
+    groups
+        Of whole blocks, as `packing.pack_groups` makes them.
 
     Raises
     ------
@@ -78,19 +84,27 @@ def packed_conv2d(
         refuse("conv2d", name, f"{show(weight)} has to be packed, int8[OC, IC, KH, KW, L, K]")
     n, inputs, height, width, batch, depth = data.shape
     outputs, channels, tall, wide, lanes, inner = weight.shape
-    if (inputs, depth) != (channels, inner):
-        refuse("conv2d", name, f"{show(weight)} has other input channels than {show(data)}")
+    if (inputs, depth) != (groups * channels, inner):
+        among = f", in {groups} groups," if groups > 1 else ""
+        refuse("conv2d", name, f"{show(weight)}{among} has other input channels than {show(data)}")
+    if outputs % groups:
+        refuse("conv2d", name, f"{show(weight)} has {outputs} output blocks for {groups} groups")
     image = placeholder((n, inputs, height, width), INT8, data.name)
     rows, columns = windows("conv2d", name, image, (tall, wide), strides, padding, dilation)
     padded = data
     if any(padding):
         top, left, bottom, right = padding
         padded = pad(data, (0, 0, top, left, 0, 0, 0, 0, bottom, right, 0, 0), name=f"{name}_pad")
-    ic, bi = reduce_axis(inputs, "ic"), reduce_axis(depth, "bi")
+    ic, bi = reduce_axis(channels, "ic"), reduce_axis(depth, "bi")
     ky, kx = reduce_axis(tall, "ky"), reduce_axis(wide, "kx")
 
+    each = outputs // groups
+
     def element(i: Expr, oc: Expr, y: Expr, x: Expr, b: Expr, bo: Expr) -> Reduction:
-        pixel = padded[i, ic, rows.place(y, ky), columns.place(x, kx), b, bi]
+        block: Expr = ic
+        if groups > 1:
+            block = (oc if each == 1 else oc // each) * channels + ic
+        pixel = padded[i, block, rows.place(y, ky), columns.place(x, kx), b, bi]
         product = te.cast(pixel, INT32) * te.cast(weight[oc, ic, ky, kx, bo, bi], INT32)
         return te.sum(product, (ic, ky, kx, bi))
 
@@ -106,4 +120,5 @@ def packed_conv2d(
         output,
         (rows.stride, columns.stride),
         (rows.dilation, columns.dilation),
+        groups,
     )

@@ -36,11 +36,13 @@ class Durations:
     def _kept(self, tile: Tile) -> int:
         order, ic = self.tiling.order, self.shape.ic
         loads = self._weights(tile, ic) if order is Order.WEIGHTS else 0
-        return loads + (self._image(tile, ic) if order is Order.IMAGE else 0)
+        whole = ic * self.shape.groups
+        return loads + (self._image(tile, whole) if order is Order.IMAGE else 0)
 
     def _step(self, tile: Tile, ic: int) -> tuple[int, int]:
         order = self.tiling.order
-        loads = self._image(tile, ic) if order is not Order.IMAGE else 0
+        blocks = ic * self.shape.spanned(tile[0])
+        loads = self._image(tile, blocks) if order is not Order.IMAGE else 0
         loads += self._weights(tile, ic) if order is not Order.WEIGHTS else 0
         return loads, prod(tile) * ic * self.shape.taps
 
@@ -57,7 +59,7 @@ class Durations:
     def _weights(self, tile: Tile, ic: int) -> int:
         return self.cost.load(MemoryId.WGT, tile[0] * ic * self.shape.taps)
 
-    def _image(self, tile: Tile, ic: int) -> int:
+    def _image(self, tile: Tile, blocks: int) -> int:
         """The part of the image for a tile: one LOAD a block of channels, padding included."""
         shape = self.shape
         _, y, x = tile
@@ -67,4 +69,4 @@ class Durations:
             rows = y
         elements = min(rows, shape.image[0]) * min(columns, shape.image[1])
         padding = max(0, rows * columns - elements)
-        return ic * self.cost.load(MemoryId.INP, elements, padding)
+        return blocks * self.cost.load(MemoryId.INP, elements, padding)

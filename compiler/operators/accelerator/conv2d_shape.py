@@ -23,6 +23,8 @@ class ConvShape:
 
     Attributes
     ----------
+    oc, ic
+        Output blocks, and input blocks of which each is made.
     stride, kernel, reach
         Along y and x; `reach` is the extent of a window with its dilation.
     image
@@ -31,6 +33,8 @@ class ConvShape:
         Passes of the epilogue with an operand in ACC, and with an immediate.
     element_operands, channel_operands
         Tensors that passes read: one number an element, one number a channel.
+    groups
+        Of output blocks, each with input blocks of its own.
     """
 
     batches: int
@@ -46,6 +50,7 @@ class ConvShape:
     number_passes: int
     element_operands: int
     channel_operands: int
+    groups: int = 1
 
     @staticmethod
     def of(conv: PackedConv2d) -> ConvShape:
@@ -70,12 +75,22 @@ class ConvShape:
             number_passes=numbers,
             element_operands=counts.elements,
             channel_operands=counts.channels,
+            groups=conv.groups,
         )
 
     @property
     def taps(self) -> int:
         """Weights of one channel."""
         return self.kernel[0] * self.kernel[1]
+
+    @property
+    def each(self) -> int:
+        """Output blocks of a group."""
+        return self.oc // self.groups
+
+    def spanned(self, oc: Count) -> Count:
+        """Groups that a tile of so many output blocks reads, if these divide a group or it them."""
+        return -(-oc // self.each)
 
     def rows(self, y: Count) -> Count:
         """Rows of the padded image under `y` rows of the output."""

@@ -52,11 +52,15 @@ class _Sizes:
         ic, oc, x, y = np.meshgrid(*(_parts(each) for each in axes), indexing="ij")
         return _Sizes(oc.ravel(), y.ravel(), x.ravel(), ic.ravel())
 
+    @staticmethod
+    def alone(tiling: Tiling) -> _Sizes:
+        """Those of one tiling."""
+        return _Sizes(*(np.array([each]) for each in (tiling.oc, tiling.y, tiling.x, tiling.ic)))
+
 
 def usage(shape: ConvShape, tiling: Tiling) -> dict[MemoryId, int]:
     """Elements that a tiling takes of each memory."""
-    alone = _Sizes(*(np.array([each]) for each in (tiling.oc, tiling.y, tiling.x, tiling.ic)))
-    used = _usage(shape, alone, tiling.order, tiling.threads)
+    used = _usage(shape, _Sizes.alone(tiling), tiling.order, tiling.threads)
     return {memory: each.item() for memory, each in used.items()}
 
 
@@ -68,7 +72,8 @@ def _usage(shape: ConvShape, tile: _Sizes, order: Order, threads: int) -> dict[M
     operands = shape.element_operands * threads * size + shape.channel_operands * shape.oc
     return {
         MemoryId.ACC: threads * size + operands,
-        MemoryId.INP: image * (shape.ic if order is Order.IMAGE else steps),
+        MemoryId.INP: image
+        * (shape.ic * shape.groups if order is Order.IMAGE else steps * shape.spanned(tile.oc)),
         MemoryId.WGT: weights * (shape.ic if order is Order.WEIGHTS else steps),
         MemoryId.UOP: threads * (_kernel(shape, tile) + 4),
     }
@@ -82,8 +87,9 @@ def _kernel(shape: ConvShape, tile: _Sizes) -> Ints:
 
 
 def fits(shape: ConvShape, tiling: Tiling, config: HardwareConfig) -> bool:
-    """Whether all memories hold what a tiling needs."""
-    return all(used <= config.depth(each) for each, used in usage(shape, tiling).items())
+    """Whether all memories hold what a tiling needs, and that of the image is one piece."""
+    whole = _in_one_piece(shape, _Sizes.alone(tiling)).item()
+    return whole and all(used <= config.depth(each) for each, used in usage(shape, tiling).items())
 
 
 def _parts(extent: int) -> list[int]:
@@ -147,12 +153,23 @@ def _guess(
     shape: ConvShape, tile: _Sizes, order: Order, cost: MachineCost, threads: int
 ) -> npt.NDArray[np.float64]:
     """Cycles, or infinity for tiles that cannot be."""
-    possible = (
-        tile.ic == shape.ic if order is not Order.OUTPUTS else np.ones(len(tile.ic), np.bool_)
-    )
+    possible = _in_one_piece(shape, tile)
+    if order is not Order.OUTPUTS:
+        possible &= tile.ic == shape.ic
     for memory, used in _usage(shape, tile, order, threads).items():
         possible &= used <= cost.config.depth(memory)
     return np.where(possible, _bound(shape, tile, order, cost), np.inf)
+
+
+def _in_one_piece(shape: ConvShape, tile: _Sizes) -> npt.NDArray[np.bool_]:
+    """Whether what a step of a tile reads of the image lies together: of one group, or all of
+    several."""
+    if shape.groups == 1:
+        return np.ones(len(tile.oc), np.bool_)
+    within = shape.each % tile.oc == 0
+    whole = (tile.oc % shape.each == 0) & (tile.ic == shape.ic)
+    either: npt.NDArray[np.bool_] = within | whole
+    return either
 
 
 def _bound(
@@ -166,7 +183,8 @@ def _bound(
     oc_tiles = -(-shape.oc // tile.oc)
     parts = -(-shape.y // tile.y) * -(-shape.x // tile.x)
     elements = shape.rows(tile.y) * shape.columns(tile.x)
-    image = shape.ic * _each(lambda many: cost.load(MemoryId.INP, many), elements)
+    blocks = shape.ic * (shape.groups if order is Order.IMAGE else shape.spanned(tile.oc))
+    image = blocks * _each(lambda many: cost.load(MemoryId.INP, many), elements)
     steps = -(-shape.ic // tile.ic)
     channels = shape.ic * shape.taps
     weights = steps * cost.overhead

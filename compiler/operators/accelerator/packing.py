@@ -9,6 +9,8 @@ B, K and L are the array's batch, input and output block. Sizes are rounded up, 
 
 from __future__ import annotations
 
+from math import gcd, lcm
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,7 @@ from compiler.errors import TensorError
 from hw.config import HardwareConfig
 
 __all__ = [
+    "block_groups",
     "blocks",
     "pack_channels",
     "pack_data",
@@ -77,6 +80,49 @@ def pack_weight(weight: Array, config: HardwareConfig) -> Array:
     o, c, kh, kw, lanes, k = packed_weight_shape(weight.shape, config)
     padded = _padded(weight, (o * lanes, c * k, kh, kw))
     return np.ascontiguousarray(padded.reshape(o, lanes, c, k, kh, kw).transpose(0, 2, 4, 5, 1, 3))
+
+
+def block_groups(
+    weight: Array, groups: int, config: HardwareConfig
+) -> tuple[npt.NDArray[np.generic], int]:
+    """A grouped convolution's weight as one whose groups are of whole blocks, and how many.
+
+    Groups that share a block become one, with zeros for the inputs that an output does not see:
+    sixteen channels of a depthwise convolution are one block of outputs and one of inputs. Where
+    groups and blocks do not meet, all become one.
+
+    Parameters
+    ----------
+    weight
+        [O, C / groups, KH, KW].
+
+    Returns
+    -------
+    tuple
+        [O, channels of the groups that are one, KH, KW], and the number of groups now.
+    """
+    _ranked("weight", weight, 4)
+    outputs, inputs, *kernel = weight.shape
+    own = outputs // groups
+    merged = _merged(groups, inputs, own, config)
+    found = np.zeros((outputs, merged, inputs, *kernel), weight.dtype)
+    rows = np.arange(outputs)
+    found[rows, rows // own % merged] = weight
+    return found.reshape(outputs, merged * inputs, *kernel), blocks(groups, merged)
+
+
+def _merged(groups: int, inputs: int, outputs: int, config: HardwareConfig) -> int:
+    """The fewest groups that are whole blocks together."""
+    merged = lcm(
+        config.block_in // gcd(config.block_in, inputs),
+        config.block_out // gcd(config.block_out, outputs),
+    )
+    found = blocks(groups, merged)
+    # A last one that is not full has to have its place for all blocks of a full one.
+    whole = found * blocks(merged * inputs, config.block_in)
+    whole_out = found * blocks(merged * outputs, config.block_out)
+    ends = blocks(groups * inputs, config.block_in), blocks(groups * outputs, config.block_out)
+    return merged if merged < groups and (whole, whole_out) == ends else groups
 
 
 def pack_channels(values: Array, config: HardwareConfig) -> Array:

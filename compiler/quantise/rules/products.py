@@ -49,9 +49,7 @@ def convolved(
     operands: list[Atom] = [var, Constant(weights.values)]
     attributes = replace(attributes, out_dtype=INT32)
     acc = walk.builder.call(f"{name}_acc", "conv2d", operands, attributes)
-    sums = _sums(acc, small, weights, bias)
-    # Convolutions in groups stay on the CPU, which can give anything.
-    return walk.set_form(name, replace(sums, narrow=attributes.groups == 1))
+    return walk.set_form(name, replace(_sums(acc, small, weights, bias), narrow=True))
 
 
 def _dense(walk: Walk, name: str, call: Call) -> bool:

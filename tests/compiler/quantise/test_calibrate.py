@@ -45,7 +45,8 @@ IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"
         (IMAGE, ["a = conv2d(x, w)", "y = transpose(a, perm=[0, 2, 3, 1])"], "x a"),
         (IMAGE, ["a = conv2d(x, w)", "b = add(a, x)", "y = sigmoid(b)"], "x a b"),
         (IMAGE, ["a = conv2d(x, w)", "b = relu(a)", "y = conv2d(b, w, groups=1)"], "x a b y"),
-        ("x: float32[1, 4, 6, 6], w: float32[4, 1, 3, 3]", ["y = conv2d(x, w, groups=4)"], "x"),
+        ("x: float32[1, 4, 6, 6], w: float32[4, 1, 3, 3]", ["y = conv2d(x, w, groups=4)"], "x y"),
+        (IMAGE, ["y = average_pool(x, kernel=[2, 2])"], "x y"),
     ],
 )
 def test_points(params: str, lines: list[str], wanted: str) -> None:

@@ -9,7 +9,6 @@ from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Let, Var
 from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
@@ -137,8 +136,6 @@ class _Finder:
 
     def _products(self, op: _Op) -> tuple[tuple[Let, ...], str] | None:
         if op.operator not in _PRODUCTS or len(op.args) != 2:
-            return None
-        if isinstance(op.attributes, Conv2d) and op.attributes.groups != 1:
             return None
         data, weight = self._blocks(op.args[0]), op.args[1]
         if data is None or not isinstance(weight, Constant) or weight.type.dtype != INT8:

@@ -114,6 +114,8 @@ class _Writer:
         if not isinstance(call, Call) or not isinstance(call.attributes, Conv2d):
             return None
         weight, given = call.args[1], call.attributes
+        if given.groups != 1:
+            return None
         assert isinstance(weight, Constant), "matched"
         outputs, channels, tall, wide = weight.array.shape
         block = self._config.block_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Var
+from compiler.graph import Function, Var
 from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
@@ -48,6 +48,36 @@ def test_on_rtl_with_hiding_and_without() -> None:
     assert without is not None
     assert with_hiding is not None
     assert with_hiding < without
+
+
+def separable_net(seed: int = 6) -> Function:
+    """Convolutions in groups: depthwise, of whole blocks, and of neither; with a residual sum."""
+    net = Net(seed)
+    x = net.quantise("x8", Var("x"))
+    y = net.conv("c1", x, (2, 16), 3, 2, groups=2)
+    y = net.conv("c2", y, (16, 16), groups=16, skip=y)
+    y = net.conv("c3", y, (16, 32), 1, 1, 0, groups=2)
+    y = net.conv("c4", y, (32, 12), 3, 2, groups=4)
+    y = net.conv("c5", y, (12, 12), groups=12)
+    return net.function((1, 2, 13, 11), net.logits("out", net.mean("mean", y, 12), 12, 5))
+
+
+@pytest.mark.parametrize(
+    ("config", "engine", "threads"),
+    [
+        ("small8", "rtl", 2),
+        ("block4", "functional", 2),
+        ("batch2", "functional", 1),
+        ("pynq", "rtl", 2),
+    ],
+)
+def test_groups(config: str, engine: str, threads: int) -> None:
+    alone, shared = both(separable_net(), machine(config), threads)
+    (stream,) = shared.streams.values()
+    assert len(stream.layers) == 7, "all of it"
+    x = image((1, 2, 13, 11), seed=2)
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x}).outputs["out"]
+    np.testing.assert_array_equal(run_on(shared, engine, x).outputs["out"], wanted)
 
 
 def test_several_streams_and_results() -> None:

@@ -29,6 +29,19 @@ def test_without_padding_there_is_no_stage_for_it() -> None:
     assert packed_conv2d(DATA, WEIGHT, []).padded is DATA
 
 
+def test_groups_read_blocks_of_their_own() -> None:
+    """Four output blocks in two groups, and two input blocks for each group."""
+    data = placeholder((1, 4, 6, 5, 1, 16), INT8, "data")
+    weight = placeholder((4, 2, 3, 3, 16, 16), INT8, "weight")
+    conv = packed_conv2d(data, weight, [], groups=2)
+    assert conv.groups == 2
+    assert conv.sums.shape == (1, 4, 4, 3, 1, 16)
+    with pytest.raises(TensorError, match="in 3 groups, has other input channels"):
+        packed_conv2d(data, weight, [], groups=3)
+    with pytest.raises(TensorError, match="has 3 output blocks for 2 groups"):
+        packed_conv2d(data, placeholder((3, 2, 3, 3, 16, 16), INT8, "weight"), [], groups=2)
+
+
 @pytest.mark.parametrize(
     ("data", "weight", "message"),
     [

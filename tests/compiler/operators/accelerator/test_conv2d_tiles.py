@@ -106,6 +106,27 @@ def test_what_a_tiling_takes() -> None:
     assert taken[MemoryId.WGT] == 2 * 2 * 9
 
 
+def test_what_a_tiling_of_groups_takes() -> None:
+    """Four output blocks in two groups: a tile of four reads both groups, one of two only one."""
+    shape = replace(SHAPE, ic=2, groups=2)
+    for oc, blocks in ((1, 2), (2, 2), (4, 4)):
+        taken = usage(shape, Tiling(oc, 7, 14, 2, Order.OUTPUTS, 1, "y"))
+        assert taken[MemoryId.INP] == blocks * 9 * 16
+    assert usage(shape, Tiling(1, 7, 14, 2, Order.IMAGE, 2, "oc"))[MemoryId.INP] == 4 * 9 * 16
+
+
+def test_a_tile_reads_groups_in_one_piece() -> None:
+    """A step of half a group of each of two groups would have a hole; so has a tile of three."""
+    shape = replace(SHAPE, ic=2, groups=2)
+    tiling = Tiling(4, 1, 1, 2, Order.OUTPUTS, 1, "y")
+    assert fits(shape, tiling, HardwareConfig())
+    assert not fits(shape, replace(tiling, ic=1), HardwareConfig())
+    assert not fits(shape, replace(tiling, oc=3), HardwareConfig())
+    assert fits(shape, replace(tiling, oc=2, ic=1), HardwareConfig())
+    for each in tilings(shape, MachineCost(HardwareConfig()), 2):
+        assert fits(shape, each, HardwareConfig())
+
+
 def test_candidates_fit_and_are_different() -> None:
     pynq = HardwareConfig()
     found = tilings(SHAPE, MachineCost(pynq), 2, most=1000)

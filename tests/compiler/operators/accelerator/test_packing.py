@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import TensorError
 from compiler.operators.accelerator.packing import (
+    block_groups,
     blocks,
     pack_channels,
     pack_data,
@@ -71,3 +72,65 @@ def test_refuses_other_ranks_and_sizes() -> None:
     packed = pack_data(np.zeros((1, 4, 2, 2), np.int8), tiny)
     with pytest.raises(TensorError, match=r"of \(1, 4, 2, 2\) does not hold \(1, 5, 2, 2\)$"):
         unpack_data(packed, (1, 5, 2, 2))
+
+
+def spread(weight: np.ndarray, groups: int, outputs: int, inputs: int) -> np.ndarray:
+    """[outputs, inputs], zero where an output does not see an input; the kernel has one tap."""
+    rows, each = blocks(outputs, groups), weight.shape[1]
+    found = np.zeros((outputs, groups * each), weight.dtype)
+    for output, row in enumerate(weight[:, :, 0, 0]):
+        first = output // rows * each
+        found[output, first : first + each] = row
+    assert not found[:, inputs:].any()
+    return found[:, :inputs]
+
+
+@given(
+    groups=st.integers(1, 40),
+    outputs=st.integers(1, 20),
+    inputs=st.integers(1, 20),
+    config=st.sampled_from(CONFIGS),
+)
+def test_groups_of_blocks_are_the_same_convolution(
+    groups: int, outputs: int, inputs: int, config: str
+) -> None:
+    chosen = machine(config)
+    shape = groups * outputs, inputs, 1, 1
+    weight = np.random.default_rng(2).integers(1, 128, shape, dtype=np.int8)
+    merged, found = block_groups(weight, groups, chosen)
+    wanted = spread(weight, groups, groups * outputs, groups * inputs)
+    if found > 1:
+        # Groups are of whole blocks, so that outputs can be counted off.
+        into, out = blocks(groups * inputs, chosen.block_in), blocks(len(weight), chosen.block_out)
+        assert into == found * blocks(merged.shape[1], chosen.block_in)
+        assert merged.shape[1] % chosen.block_in == out % found == 0
+        lanes = out // found * chosen.block_out
+        dense = np.zeros((found * lanes, found * merged.shape[1]), np.int8)
+        for output, row in enumerate(merged[:, :, 0, 0]):
+            first = output // lanes * merged.shape[1]
+            dense[output, first : first + merged.shape[1]] = row
+        assert not dense[:, groups * inputs :].any()
+        found_weight = dense[: len(weight), : groups * inputs]
+    else:
+        found_weight = merged[:, :, 0, 0]
+    np.testing.assert_array_equal(found_weight, wanted)
+
+
+def test_sixteen_channels_of_a_depthwise_convolution_are_a_block() -> None:
+    weight = np.ones((40, 1, 3, 3), np.int8)
+    merged, groups = block_groups(weight, 40, machine("pynq"))
+    assert (merged.shape, groups) == ((40, 16, 3, 3), 3)
+    assert merged.sum() == weight.sum()
+
+
+def test_groups_that_do_not_meet_blocks_become_one() -> None:
+    merged, groups = block_groups(np.ones((24, 5, 1, 1), np.int8), 3, machine("pynq"))
+    assert (merged.shape, groups) == ((24, 15, 1, 1), 1)
+
+
+def test_groups_of_whole_blocks_stay_as_they_are() -> None:
+    """The second layer of AlexNet."""
+    weight = np.ones((256, 48, 5, 5), np.int8)
+    merged, groups = block_groups(weight, 2, machine("pynq"))
+    assert groups == 2
+    np.testing.assert_array_equal(merged, weight)

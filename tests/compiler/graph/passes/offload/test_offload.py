@@ -95,8 +95,16 @@ def test_a_tensor_that_is_read_twice(config: str, kernel: int) -> None:
     )
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-def test_groups_are_the_cpus(groups: int) -> None:
+def test_windows_are_of_all_channels_and_groups_see_their_own() -> None:
+    net = Net()
+    y = net.conv("c1", net.quantise("x8", Var("x")), (2, 2), 3, 1, 1, groups=2)
+    out = net.logits("out", net.mean("mean", y, 64), 2, 2)
+    found = text(offloaded(net.function((1, 2, 8, 8), out)))
+    assert "pack_windows" not in found
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_convolutions_in_groups(groups: int) -> None:
     net = Net()
     x = net.quantise("x8", Var("x"))
     weight = Constant(net.weight(4, 4 // groups, 1, 1))
@@ -105,7 +113,6 @@ def test_groups_are_the_cpus(groups: int) -> None:
     found = offloaded(net.function((1, 4, 3, 3), acc))
     assert not kernels(found), "nobody rounds it"
     net = Net()
-    y = net.conv("c", net.quantise("x8", Var("x")), (4, 4))
-    let = net.lets[1]
-    assert isinstance(let.value, Call)
-    assert len(kernels(offloaded(net.function((1, 4, 3, 3), y)))) == 1
+    y = net.conv("c", net.quantise("x8", Var("x")), (4, 4), groups=groups)
+    found = offloaded(net.function((1, 4, 3, 3), y))
+    assert len(kernels(found)) == 1
