@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import NOTHING, Attributes
-from compiler.graph.operators import OPERATORS
+from compiler.graph import Constant, Function, Var
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Concat
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, MaxPool
 from compiler.graph.operators.shapes import Axis, Transpose
-from compiler.graph.verify import verify
-from compiler.ir import FLOAT32
+from tests.support.drawn_graphs import Drawing
 
 __all__ = ["networks"]
 
@@ -24,34 +21,20 @@ _STEPS = (
 )
 
 
-class _Drawing:
+class _Drawing(Drawing):
     """A network under way."""
 
     def __init__(self, draw: st.DrawFn) -> None:
+        super().__init__()
+        self.give("x", 1, 3, 7, 6)
         self._draw = draw
         self._random = np.random.default_rng(draw(st.integers(0, 1 << 20)))
-        self.shapes: dict[str, tuple[int, ...]] = {"x": (1, 3, 7, 6)}
-        self.lets: list[Let] = []
 
     def constant(self, *shape: int) -> Constant:
         """Weights that keep values about as large as they were."""
         terms = int(np.prod(shape[1:])) if len(shape) > 1 else 8
         values = self._random.standard_normal(shape) * np.sqrt(2 / terms)
         return Constant(values.astype(np.float32))
-
-    def call(self, operator: str, *args: Var | Constant, to: Attributes = NOTHING) -> Var:
-        """One more value."""
-        name = f"v{len(self.lets)}"
-        call = Call(OPERATORS[operator], args, to)
-        types = [
-            TensorType(self.shapes[each.name], FLOAT32) if isinstance(each, Var) else each.type
-            for each in args
-        ]
-        result = OPERATORS[operator].result(name, types, to)
-        assert isinstance(result, TensorType)
-        self.lets.append(Let(name, call))
-        self.shapes[name] = result.static_shape(name)
-        return Var(name)
 
     def some(self) -> Var:
         """A value, mostly one of the last."""
@@ -121,8 +104,4 @@ def networks(draw: st.DrawFn, steps: int = 9) -> Function:
     drawing = _Drawing(draw)
     for _ in range(draw(st.integers(2, steps))):
         drawing.step()
-    result = drawing.end()
-    param = Param("x", TensorType(drawing.shapes["x"], FLOAT32))
-    function = Function("main", (param,), Body(tuple(drawing.lets), result))
-    verify(function)
-    return function
+    return drawing.function(drawing.end())

@@ -1,0 +1,38 @@
+"""Whatever the network and the machine: the accelerator gives what the CPU gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.random_offloads import Offloading
+
+
+def check(seeds: range, engine: str = "functional") -> None:
+    """All of them, of which a good part multiplies on the accelerator. A failing test shows the
+    seed: the last line that it printed."""
+    shares = []
+    for seed in seeds:
+        print(f"Offloading.of({seed}, {engine!r}).check()")
+        shares.append(Offloading.of(seed, engine).check())
+    multiplying = [each for each in shares if each.macs]
+    assert sum(each.offloaded > 0 for each in multiplying) > len(multiplying) / 3
+
+
+def test_few() -> None:
+    check(range(10))
+
+
+def test_few_on_rtl() -> None:
+    check(range(3), "rtl")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("first", range(1000, 1320, 20))
+def test_many(first: int) -> None:
+    check(range(first, first + 20))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("first", range(2000, 2060, 15))
+def test_many_on_rtl(first: int) -> None:
+    check(range(first, first + 15), "rtl")

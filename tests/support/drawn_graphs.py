@@ -1,0 +1,51 @@
+"""A network under way, whose values have known shapes: for those that draw networks."""
+
+from __future__ import annotations
+
+from compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Tuple, Var
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.operators import OPERATORS
+from compiler.graph.verify import verify
+from compiler.ir import FLOAT32
+
+__all__ = ["Drawing"]
+
+
+class Drawing:
+    """Values by name, all of float32, their shapes, and what makes them."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.lets: list[Let] = []
+        self._params: list[str] = []
+
+    def give(self, name: str, *shape: int) -> Var:
+        """One more parameter."""
+        self._params.append(name)
+        self.shapes[name] = shape
+        return Var(name)
+
+    def call(self, operator: str, *args: Var | Constant, to: Attributes = NOTHING) -> Var:
+        """One more value. Raises `GraphError` if there is no such."""
+        name = f"v{len(self.lets)}"
+        types = [
+            TensorType(self.shapes[each.name], FLOAT32) if isinstance(each, Var) else each.type
+            for each in args
+        ]
+        result = OPERATORS[operator].result(name, types, to)
+        assert isinstance(result, TensorType)
+        self.shapes[name] = result.static_shape(name)
+        self.lets.append(Let(name, Call(OPERATORS[operator], args, to)))
+        return Var(name)
+
+    def function(self, *results: Var) -> Function:
+        """What was drawn, with one result or several."""
+        lets = list(self.lets)
+        result = results[0]
+        if len(results) > 1:
+            lets.append(Let("results", Tuple(results)))
+            result = Var("results")
+        params = tuple(Param(each, TensorType(self.shapes[each], FLOAT32)) for each in self._params)
+        function = Function("main", params, Body(tuple(lets), result))
+        verify(function)
+        return function

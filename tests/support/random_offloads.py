@@ -1,0 +1,199 @@
+"""Networks of chance on machines of chance: what the accelerator gives, and the CPU alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.build import build
+from compiler.build.accelerator.operator import Lowering
+from compiler.build.compiled import CompiledKernels
+from compiler.codegen import CpuTarget
+from compiler.graph import Call, Function, TensorType, Type
+from compiler.graph.passes import EliminateDead, transform
+from compiler.graph.verify import verify
+from compiler.quantise.calibrate import calibrate, synthetic
+from compiler.quantise.network import quantise_network, scales_from
+from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.quantise.rules import MOVERS
+from compiler.quantise.runner import NativeRunner
+from hw.config import HardwareConfig
+from hw.errors import ConfigError
+from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
+from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.executor import Executor
+from sim.engines import make_engine
+from sim.fill import fill_on_chip
+from sim.timing import MemoryModel
+from tests.support.accelerated_networks import accelerated_network
+from tests.support.accelerator_operators import machine
+from tests.support.offloaded import lowering
+from tests.support.stated_scales import with_stated_scales
+
+__all__ = ["Offloading", "Share", "adds_reals"]
+
+Array: TypeAlias = NDArray[Any]
+
+_PRESETS = ("tiny", "small8", "block4", "batch2", "pynq", "ultra96", "big32")
+_EXACT = frozenset(
+    (*MOVERS, "dequantise", "quantise", "relu", "clip", "leaky_relu", "max_pool", "concat")
+)
+"""Operators that give the same bits, whatever is in a kernel with them."""
+_ON_RTL = ("tiny", "small8")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Multiply-accumulates, and how many of them the accelerator did."""
+
+    macs: int = 0
+    offloaded: int = 0
+
+
+@dataclass(frozen=True)
+class Offloading:
+    """A network and a machine, and how one is made for the other; all of them from one seed. What
+    lies in the machine's memories before and how quick its memory is comes from the seed as well.
+
+    Attributes
+    ----------
+    stated
+        The network says its own scales.
+    """
+
+    seed: int
+    real: Function
+    config: HardwareConfig
+    threads: int
+    options: QuantiseOptions
+    stated: bool
+    engine: str = "functional"
+
+    @staticmethod
+    def of(seed: int, engine: str = "functional") -> Offloading:
+        """What the seed says; on the RTL on machines that others run on too, and smaller."""
+        rng = np.random.default_rng(seed)
+        on_rtl = engine == "rtl"
+        real = accelerated_network(rng, 6 if on_rtl else 15)
+        if on_rtl:
+            config = machine(str(rng.choice(_ON_RTL)))
+        else:
+            config = machine(str(rng.choice(_PRESETS))) if rng.random() < 0.6 else _drawn(rng)
+        options = QuantiseOptions(
+            mode=Mode.POW2 if rng.random() < 0.25 else Mode.MULTIPLIER,
+            method=Method.MSE if rng.random() < 0.5 else Method.MAX,
+            per_channel=bool(rng.random() < 0.8),
+        )
+        stated = bool(rng.random() < 0.2)
+        return Offloading(seed, real, config, int(rng.integers(1, 3)), options, stated, engine)
+
+    @cached_property
+    def quantised(self) -> Function:
+        """Of small integers where it can be."""
+        run = NativeRunner()
+        real = self.real
+        if self.stated:
+            real = transform(real, [EliminateDead()])
+            samples = synthetic(real, 1, self.seed)
+            scales = scales_from(calibrate(real, samples, run), self.options)
+            real = with_stated_scales(real, scales, np.random.default_rng(self.seed))
+        return quantise_network(real, synthetic(real, 1, self.seed), run, self.options).function
+
+    def check(self) -> Share:
+        """Run it with the accelerator, with the CPU in its place and on the CPU alone, each twice;
+        compare bit by bit."""
+        target, told, compiled = CpuTarget.host(threads=1), Provenance("test"), CompiledKernels()
+
+        def built(how: Lowering | None, fallback: bool = False) -> Artifact:
+            return build(
+                self.quantised, target, told, lowering=how, fallback=fallback, compiled=compiled
+            )
+
+        how = lowering(self.config, self.threads)
+        shared = from_bytes(to_bytes(built(how)))
+        samples = [*synthetic(self.real, 2, self.seed + 1)]
+        found = self._on_accelerator(shared, samples)
+        _same(found, _on_cpu(built(how, fallback=True), samples), exact=True)
+        # A product is rounded or not before it is added: that depends on who is in a kernel.
+        _same(found, _on_cpu(built(None), samples), exact=not adds_reals(self.quantised))
+        steps = shared.manifest.steps
+        offloaded = sum(each.macs for each in steps if isinstance(each, StreamCall))
+        return Share(sum(each.macs for each in steps), offloaded)
+
+    def _on_accelerator(
+        self, artifact: Artifact, samples: Sequence[Sequence[Array]]
+    ) -> list[dict[str, Array]]:
+        if artifact.config is None:
+            return _on_cpu(artifact, samples)
+        memory = MemoryModel(latency=self.seed % 97 + 1, interval=self.seed % 3 + 1)
+        engine = make_engine(self.engine, artifact.config, memory)
+        try:
+            fill_on_chip(engine, self.seed % 255 + 1)
+            return _runs(Executor(artifact, [AcceleratorDevice(engine), CpuDevice(1)]), samples)
+        finally:
+            engine.close()
+
+
+def adds_reals(function: Function) -> bool:
+    """Whether real numbers are added or multiplied, not only scaled, compared and moved."""
+    types = verify(function)
+    return any(
+        let.value.callee.name not in _EXACT and _float(types[let.name])
+        for let in function.body.lets
+        if isinstance(let.value, Call)
+    )
+
+
+def _float(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and type_.dtype.is_float
+
+
+def _on_cpu(artifact: Artifact, samples: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
+    return _runs(Executor(artifact, [CpuDevice(1)]), samples)
+
+
+def _runs(executor: Executor, samples: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
+    names = [each.name for each in executor.inputs]
+    return [dict(executor.run(dict(zip(names, sample, strict=True))).outputs) for sample in samples]
+
+
+def _same(found: list[dict[str, Array]], wanted: list[dict[str, Array]], exact: bool) -> None:
+    """In bits; or but for what a rounding changes, here and there by a step."""
+    for one, other in zip(found, wanted, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            if exact:
+                np.testing.assert_array_equal(_bits(one[name]), _bits(other[name]), name)
+            else:
+                signal = other[name].astype(np.float64)
+                noise = np.square(one[name] - signal).mean()
+                assert noise <= np.square(signal).mean() / 100, name
+
+
+def _bits(array: Array) -> Array:
+    return array.view(f"u{array.itemsize}")
+
+
+def _drawn(rng: np.random.Generator) -> HardwareConfig:
+    """An array of any shape, with buffers of few elements."""
+    while True:
+        batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
+        room = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
+        try:
+            return machine("tiny").replace(
+                name="drawn",
+                log_batch=batch,
+                log_block_in=inputs,
+                log_block_out=outputs,
+                log_uop_buffer=2 + room[0],
+                log_inp_buffer=batch + inputs + room[1],
+                log_wgt_buffer=inputs + outputs + room[2],
+                log_acc_buffer=2 + batch + outputs + room[3],
+            )
+        except ConfigError:
+            continue
