@@ -17,7 +17,7 @@ from hw.isa.hazards import check_hazards
 from tests.support.random_convolutions import RandomConvolution
 from tests.support.streams import stream_of
 
-FEW = (1, 7)
+FEW = (4, 7)
 MANY = (3, 5, 6, 11, 15, 17, 19, 20, 21, 22)
 """Seeds of short streams: each token is some fifty milliseconds."""
 
