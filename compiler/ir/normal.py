@@ -33,6 +33,9 @@ _RIGHT_ZERO_IS_NOTHING = (
 )
 _LEFT_ZERO_IS_NOTHING = (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR)
 
+_FAR = 1 << 31
+"""No index is as far out as that, nor a number that one is multiplied with."""
+
 
 class Normaliser:
     """Simplifies expressions whose variables have given ranges."""
@@ -82,7 +85,12 @@ class Normaliser:
             case Cast(operand=operand) if operand.dtype == INDEX:
                 return self.linear(operand)
             case Cast(operand=operand):
-                return self.sums.atom(_cast(self.expr(operand), INDEX))
+                inner = self.expr(operand)
+                found = _cast(inner, INDEX)
+                if isinstance(found, Const) and abs(int(found.value)) > _FAR:
+                    # Sums of numbers are taken not to overflow; of conversions they are not.
+                    return Linear.atom(Cast(inner, INDEX))
+                return self.sums.atom(found)
             case Select(condition=condition, then=then, otherwise=otherwise):
                 test = self.expr(condition)
                 if isinstance(test, Const):

@@ -133,18 +133,6 @@ class Compute:
         """Cycles that it takes."""
         return self.outer.extent * self.inner.extent * len(self.kernel)
 
-    def again(self, origin: Origin) -> Compute:
-        """The same, from elsewhere."""
-        return Compute(
-            kernel=self.kernel,
-            outer=self.outer,
-            inner=self.inner,
-            op=self.op,
-            imm=self.imm,
-            reset=self.reset,
-            origin=origin,
-        )
-
     def indices(self, which: str) -> Ints:
         """Every index it uses: `which` is dst, src or wgt."""
         kernel = np.array(getattr(self.kernel, which), dtype=np.int64)

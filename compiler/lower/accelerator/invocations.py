@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class InvocationPlan:
         if known is None:
             known = self._known[key] = tuple(self._commands(env, bases, origin))
         for each in known:
-            yield each.again(origin)
+            yield replace(each, origin=origin)
 
     def _commands(self, env: Env, bases: dict[str, int], origin: Origin) -> list[Compute]:
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)

@@ -14,6 +14,8 @@ from compiler.codegen import compile_function
 from compiler.errors import IRError
 from compiler.ir import (
     BOOL,
+    FLOAT32,
+    INT64,
     Binary,
     BinaryOp,
     Buffer,
@@ -181,3 +183,14 @@ def test_fused_products_are_the_same_in_every_schedule() -> None:
         assert np.mean(once == results[0]) > 0.99
     for each in results[1:]:
         same(each, results[0])
+
+
+@pytest.mark.parametrize("op", [BinaryOp.FLOORDIV, BinaryOp.MOD])
+def test_a_divisor_that_wraps(op: BinaryOp) -> None:
+    """The largest integer and one more, which seems to be positive."""
+    largest = Cast(Const(float("inf"), FLOAT32), INT64)
+    divisor = binary(BinaryOp.ADD, Const(1, INT64), largest)
+    output = Buffer("O", (), INT64)
+    body = Store(output, (), binary(op, Const(1, INT64), divisor))
+    (found,) = same_as_interpreter(Function("f", (), (output,), body), [])
+    assert found == (-1 if op is BinaryOp.FLOORDIV else 1 + INT64.low)
