@@ -13,6 +13,7 @@ from functools import cache
 from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.tokens import MAX_TOKENS
+from hw.jit import cached, compiled, fingerprint, inlined
 from hw.memories import Module, TokenQueue
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
@@ -29,7 +30,6 @@ from sim.functional.state import (
     TOKENS,
     State,
 )
-from sim.jit import cached, compiled, fingerprint, inlined
 from sim.semantics.alu import alu
 from sim.semantics.chip import Chip
 from sim.semantics.detail import NONE, Detail

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import AluOp
-from sim.jit import compiled, inlined
+from hw.jit import compiled, inlined
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, Row

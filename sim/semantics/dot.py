@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from sim.jit import intrinsic, overload
+from hw.jit import intrinsic, overload
 from sim.semantics.chip import LANES, PAIR
 
 __all__ = ["dot"]

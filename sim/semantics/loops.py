@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hw.encoding import Opcode
+from hw.jit import compiled
 from hw.memories import MemoryId
-from sim.jit import compiled
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 from sim.semantics.fields import (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import types
 
-from sim.jit import intrinsic, overload
+from hw.jit import intrinsic, overload
 
 __all__ = ["view"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from sim.jit import compiled
+from hw.jit import compiled
 from sim.semantics.chip import LANES, make_chip
 from sim.semantics.dot import dot
 

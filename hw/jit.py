@@ -1,6 +1,6 @@
 """The one door to Numba: typed decorators for functions that are compiled when they are first run.
 
-Only engines import this module, and only when one is made, because Numba takes half a second to
+Only what is about to run compiled code imports this module, because Numba takes half a second to
 import. With NUMBA_DISABLE_JIT=1 everything runs as the plain Python that it is.
 """
 

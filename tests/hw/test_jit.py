@@ -13,10 +13,10 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Finish, Program
+from hw.jit import cached, compiled, fingerprint, inlined
 from sim.functional.plan import make_plan
 from sim.functional.schedule import DONE, make_run_slice
 from sim.functional.state import STAMP, make_state
-from sim.jit import cached, compiled, fingerprint, inlined
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.dram import make_dram
