@@ -1,70 +1,34 @@
-"""Traces: the primitives that made a schedule, as values, as JSON, and replayed."""
+"""Traces as JSON: the primitives that made a schedule, and the knobs that one leaves open."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import msgspec
 
 from compiler.errors import ReplayError
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function
-from compiler.te.primitives import PRIMITIVES, Hole, Primitive
+from compiler.te.knobs import Knob, OpenTrace, When
+from compiler.te.primitives import PRIMITIVES, Primitive
 
-__all__ = ["FORMAT", "Trace", "fill", "holes", "trace_from_json", "trace_to_json"]
+__all__ = ["FORMAT", "trace_from_json", "trace_to_json"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the JSON."""
 
-Trace = tuple[Primitive, ...]
 
-
-def holes(trace: Sequence[Primitive]) -> tuple[str, ...]:
-    """The numbers that a trace leaves open, by name."""
-    found = [
-        value.name
-        for step in trace
-        for value in (getattr(step, field.name) for field in fields(step))
-        if isinstance(value, Hole)
-    ]
-    return tuple(dict.fromkeys(found))
-
-
-def fill(trace: Sequence[Primitive], choices: Mapping[str, int]) -> Trace:
-    """A trace with its holes filled.
-
-    Raises
-    ------
-    ReplayError
-        A hole without a choice; a choice for no hole.
-    """
-    wanted = holes(trace)
-    missing = [name for name in wanted if name not in choices]
-    extra = [name for name in choices if name not in wanted]
-    if missing or extra:
-        said = f"no choice for {', '.join(missing)}" if missing else "every hole has a choice"
-        raise ReplayError(f"{said}; chosen for nothing: {', '.join(extra) or 'none'}")
-    return tuple(_filled(step, choices) for step in trace)
-
-
-def _filled(step: Primitive, choices: Mapping[str, int]) -> Primitive:
-    changes: dict[str, Any] = {
-        field.name: choices[value.name]
-        for field in fields(step)
-        if isinstance(value := getattr(step, field.name), Hole)
-    }
-    return replace(step, **changes) if changes else step
-
-
-def trace_to_json(trace: Sequence[Primitive]) -> str:
+def trace_to_json(trace: Sequence[Primitive | When]) -> str:
     """Text that `trace_from_json` reads back, a step a line."""
     steps = [json.dumps(_step_to_json(step)) for step in trace]
     body = ",\n  ".join(steps)
     return f'{{"format": {FORMAT}, "steps": [\n  {body}\n]}}\n'
 
 
-def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None) -> Trace:
+def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None) -> OpenTrace:
     """The trace in a text.
 
     Parameters
@@ -83,67 +47,74 @@ def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None)
         raise ReplayError(f"a trace must be JSON: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ReplayError(f"a trace of format {FORMAT} is expected")
-    steps = found.get("steps")
-    if not isinstance(steps, list):
-        raise ReplayError("a trace has a list of steps")
-    return tuple(
-        _step_from_json(number, step, intrinsics or {}) for number, step in enumerate(steps)
-    )
+    return _Reader(intrinsics or {}).steps("step", found.get("steps"))
 
 
-def _step_to_json(step: Primitive) -> dict[str, Any]:
-    written: dict[str, Any] = {"primitive": step.name}
-    for field in fields(step):
-        value = getattr(step, field.name)
-        match value:
-            case Hole(name=name):
-                written[field.name] = {"hole": name}
-            case Scope():
-                written[field.name] = value.value
-            case Function(name=name):
-                written[field.name] = name
-            case _:
-                written[field.name] = value
-    return written
+def _step_to_json(step: Primitive | When) -> dict[str, Any]:
+    if isinstance(step, When):
+        steps = [_step_to_json(each) for each in step.steps]
+        return {"when": step.knob, "is": step.settings, "steps": steps}
+    values = {field.name: getattr(step, field.name) for field in fields(step)}
+    return {"primitive": step.name} | {name: _to_json(value) for name, value in values.items()}
 
 
-def _step_from_json(number: int, step: Any, intrinsics: Mapping[str, Function]) -> Primitive:
-    where = f"step {number}"
-    if not isinstance(step, dict) or step.get("primitive") not in PRIMITIVES:
-        raise ReplayError(f"{where}: {step!r} is none of {', '.join(sorted(PRIMITIVES))}")
-    kind = PRIMITIVES[step["primitive"]]
-    known = {field.name: str(field.type) for field in fields(kind)}
-    given = {name: value for name, value in step.items() if name != "primitive"}
-    unknown = sorted(given.keys() - known.keys())
-    if unknown:
-        raise ReplayError(f"{where}: {kind.name} has no {', '.join(unknown)}")
-    values = {
-        name: _value(f"{where}, {name}", known[name], value, intrinsics)
-        for name, value in given.items()
-    }
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ReplayError(f"{where}: {error}") from None
-
-
-def _value(where: str, kind: str, value: Any, intrinsics: Mapping[str, Function]) -> Any:
-    match kind, value:
-        case "str", str():
-            return value
-        case "bool", bool():
-            return value
-        case "int | Hole", {"hole": str(name)}:
-            return Hole(name)
-        case "int | Hole", int() if not isinstance(value, bool):
-            return value
-        case "tuple[str, ...]", list() if all(isinstance(each, str) for each in value):
-            return tuple(value)
-        case "Scope", str() if value in {each.value for each in Scope}:
-            return Scope(value)
-        case "Function", str():
-            if value not in intrinsics:
-                raise ReplayError(f"{where}: there is no intrinsic {value}")
-            return intrinsics[value]
+def _to_json(value: Any) -> Any:
+    match value:
+        case Knob(name=name, options=()):
+            return {"knob": name}
+        case Knob(name=name, options=options):
+            return {"knob": name, "options": [[key, _to_json(each)] for key, each in options]}
+        case Scope():
+            return value.value
+        case Function(name=name):
+            return name
         case _:
-            raise ReplayError(f"{where}: {value!r} is no {kind}")
+            return value
+
+
+class _Reader:
+    def __init__(self, intrinsics: Mapping[str, Function]) -> None:
+        self._intrinsics = intrinsics
+
+    def steps(self, where: str, found: Any) -> OpenTrace:
+        if not isinstance(found, list):
+            raise ReplayError("a trace has a list of steps")
+        return tuple(self._step(f"{where} {number}", step) for number, step in enumerate(found))
+
+    def _step(self, where: str, step: Any) -> Primitive | When:
+        match step:
+            case {"when": str(name), "is": list(settings), "steps": steps}:
+                return When(name, tuple(settings), self.steps(f"{where},", steps))
+            case {"primitive": str(name)} if name in PRIMITIVES:
+                kind = PRIMITIVES[name]
+                given = {field: value for field, value in step.items() if field != "primitive"}
+            case _:
+                raise ReplayError(f"{where}: {step!r} is none of {', '.join(sorted(PRIMITIVES))}")
+        hints = get_type_hints(kind)
+        known = {field.name: hints[field.name] for field in fields(kind)}
+        unknown = sorted(given.keys() - known.keys())
+        if unknown:
+            raise ReplayError(f"{where}: {name} has no {', '.join(unknown)}")
+        values = {
+            field: self._value(f"{where}, {field}", known[field], value)
+            for field, value in given.items()
+        }
+        try:
+            return kind(**values)
+        except TypeError as error:
+            raise ReplayError(f"{where}: {error}") from None
+
+    def _value(self, where: str, kind: Any, value: Any) -> Any:
+        match value:
+            case {"knob": str(name)}:
+                pairs = value.get("options", [])
+                options = tuple((key, self._value(where, kind, each)) for key, each in pairs)
+                return Knob(name, options)
+        if kind is Function and isinstance(value, str):
+            if value not in self._intrinsics:
+                raise ReplayError(f"{where}: there is no intrinsic {value}")
+            return self._intrinsics[value]
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            raise ReplayError(f"{where}: {value!r}: {error}") from None

@@ -1,7 +1,7 @@
 """The primitives of schedules: each a step from a program to one that computes the same."""
 
 from compiler.te.primitives.annotate import Parallel, Unroll, Vectorize, VirtualThread
-from compiler.te.primitives.base import Hole, Primitive
+from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.cache_read import CacheRead
 from compiler.te.primitives.cache_write import CacheWrite
 from compiler.te.primitives.compute_at import ComputeAt
@@ -24,7 +24,6 @@ __all__ = [
     "ComputeInline",
     "DecomposeReduction",
     "Fuse",
-    "Hole",
     "Parallel",
     "Partition",
     "Primitive",

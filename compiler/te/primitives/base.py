@@ -14,17 +14,7 @@ from compiler.ir.visit import blocks
 from compiler.te.build import loop_name
 from compiler.te.tree import allocated, axes_of, block_called, loop_called, written_by
 
-__all__ = ["Hole", "Primitive", "guarded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """A number that a trace leaves open."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f"?{self.name}"
+__all__ = ["Primitive", "guarded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +52,8 @@ class Primitive(ABC):
         """Raise the error."""
         raise ScheduleError(str(self), reason)
 
-    def number(self, value: int | Hole, what: str, low: int = 1) -> int:
-        """A number that must be there and not too small."""
-        if isinstance(value, Hole):
-            self.refuse(f"{what} is left open: replay the trace with a choice for {value.name}")
+    def number(self, value: int, what: str, low: int = 1) -> int:
+        """A number that must not be too small."""
         if value < low:
             self.refuse(f"{what} is {value}: it must be {low} or more")
         return value

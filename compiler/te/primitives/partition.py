@@ -11,7 +11,7 @@ from compiler.ir.prove import prove
 from compiler.ir.stmt import Block, For, Function, IterKind, Stmt
 from compiler.ir.visit import blocks, map_children, sequence, substitute_in
 from compiler.te.build import loop_name
-from compiler.te.primitives.base import Hole, Primitive
+from compiler.te.primitives.base import Primitive
 from compiler.te.tree import (
     allocated,
     extent_of,
@@ -47,7 +47,7 @@ class Partition(Primitive):
 
     stage: str
     axis: str
-    at: int | Hole
+    at: int
     suffix: str = "tail"
 
     name: ClassVar[str] = "partition"

@@ -9,7 +9,7 @@ from compiler.ir.expr import Var
 from compiler.ir.ops import index
 from compiler.ir.stmt import For, Function, LoopKind, Stmt
 from compiler.ir.visit import substitute_in
-from compiler.te.primitives.base import Hole, Primitive, guarded
+from compiler.te.primitives.base import Primitive, guarded
 from compiler.te.tree import extent_of, map_blocks, replace_loop
 
 __all__ = ["Split"]
@@ -35,7 +35,7 @@ class Split(Primitive):
 
     stage: str
     axis: str
-    factor: int | Hole
+    factor: int
     axes: tuple[str, ...] = ()
 
     name: ClassVar[str] = "split"

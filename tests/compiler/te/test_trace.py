@@ -9,13 +9,14 @@ import pytest
 
 from compiler.errors import ReplayError, ScheduleError
 from compiler.ir.buffer import Scope
-from compiler.te.primitives import Hole, Split
-from compiler.te.schedule import Schedule
-from compiler.te.trace import holes, trace_from_json, trace_to_json
+from compiler.te.knobs import knob, knobs_of
+from compiler.te.primitives import Split
+from compiler.te.schedule import Schedule, Sketch
+from compiler.te.trace import trace_from_json, trace_to_json
 from tests.support.random_schedules import random_outputs, random_schedule
 from tests.support.schedules import agree, blur, matmul
 
-WITH_HOLE = (Split("C", "i", Hole("rows")),)
+OPEN = (Split("C", "i", knob("rows")),)
 
 
 def scheduled(start: Schedule) -> Schedule:
@@ -31,17 +32,17 @@ def test_on_another_shape() -> None:
     assert str(other.replay(trace)) == str(scheduled(other))
 
 
-def test_holes() -> None:
+def test_knobs_of() -> None:
     start = Schedule.of(matmul())
-    open_trace = WITH_HOLE
-    assert holes(open_trace) == ("rows",)
+    open_trace = OPEN
+    assert knobs_of(open_trace) == ("rows",)
     for rows in (1, 2, 4):
         assert str(start.replay(open_trace, {"rows": rows})) == str(start.split("C", "i", rows))
     with pytest.raises(ReplayError, match="no choice for rows"):
         start.replay(open_trace)
     with pytest.raises(ReplayError, match="chosen for nothing: columns"):
         start.replay(open_trace, {"rows": 1, "columns": 2})
-    with pytest.raises(ScheduleError, match="factor is left open: replay the trace with a choice"):
+    with pytest.raises(ScheduleError, match="rows is left open: replay the trace with a choice"):
         start.then(open_trace[0])
 
 
@@ -51,7 +52,7 @@ def test_a_trace_survives_json() -> None:
         start = Schedule.of(*random_outputs(rng))
         trace = random_schedule(rng, start, 12)[0].trace
         assert trace_from_json(trace_to_json(trace)) == trace
-    assert trace_from_json(trace_to_json(WITH_HOLE)) == WITH_HOLE
+    assert trace_from_json(trace_to_json(OPEN)) == OPEN
 
 
 @pytest.mark.parametrize(
@@ -59,22 +60,22 @@ def test_a_trace_survives_json() -> None:
     [
         ("{", "a trace must be JSON"),
         ("[" * 100_000, "a trace must be JSON"),
-        ("[]", "a trace of format 1 is expected"),
-        ('{"format": 2, "steps": []}', "a trace of format 1 is expected"),
-        ('{"format": 1}', "a trace has a list of steps"),
-        ('{"format": 1, "steps": [{"primitive": "explode"}]}', "step 0: .* is none of cache_read"),
-        ('{"format": 1, "steps": [{"primitive": "split", "depth": 1}]}', "split has no depth"),
-        ('{"format": 1, "steps": [{"primitive": "unroll", "stage": "C"}]}', "step 0: .*axis"),
+        ("[]", "a trace of format 2 is expected"),
+        ('{"format": 1, "steps": []}', "a trace of format 2 is expected"),
+        ('{"format": 2}', "a trace has a list of steps"),
+        ('{"format": 2, "steps": [{"primitive": "explode"}]}', "step 0: .* is none of cache_read"),
+        ('{"format": 2, "steps": [{"primitive": "split", "depth": 1}]}', "split has no depth"),
+        ('{"format": 2, "steps": [{"primitive": "unroll", "stage": "C"}]}', "step 0: .*axis"),
         (
-            '{"format": 1, "steps": [{"primitive": "unroll", "stage": 3, "axis": "i"}]}',
-            "step 0, stage: 3 is no str",
+            '{"format": 2, "steps": [{"primitive": "unroll", "stage": 3, "axis": "i"}]}',
+            "step 0, stage: 3: Expected `str`",
         ),
         (
-            '{"format": 1, "steps": [{"primitive": "set_scope", "buffer": "C", "scope": "moon"}]}',
-            "step 0, scope: 'moon' is no Scope",
+            '{"format": 2, "steps": [{"primitive": "set_scope", "buffer": "C", "scope": "moon"}]}',
+            "step 0, scope: 'moon': Invalid enum",
         ),
         (
-            '{"format": 1, "steps": [{"primitive": "tensorize", "stage": "C", "axis": "i", '
+            '{"format": 2, "steps": [{"primitive": "tensorize", "stage": "C", "axis": "i", '
             '"intrinsic": "dot"}]}',
             "there is no intrinsic dot",
         ),
@@ -89,4 +90,19 @@ def test_json_is_a_step_a_line() -> None:
     trace = Schedule.of(matmul()).split("C", "i", 2).unroll("C", "i_i").trace
     lines = trace_to_json(trace).splitlines()
     assert len(lines) == 4
-    assert json.loads("\n".join(lines))["format"] == 1
+    assert json.loads("\n".join(lines))["format"] == 2
+
+
+def test_knobs_choose_loops_and_steps() -> None:
+    start = Schedule.of(matmul())
+    order = knob("order", {"rows": ("i", "j"), "columns": ("j", "i")})
+    sketch = Sketch().reorder("C", order).when("unrolled", (1,), Sketch().unroll("C", "j"))
+    trace = sketch.trace
+    assert knobs_of(trace) == ("order", "unrolled")
+    found = start.replay(trace, {"order": "columns", "unrolled": 1})
+    assert str(found) == str(start.reorder("C", "j", "i").unroll("C", "j"))
+    plain = start.replay(trace, {"order": "rows", "unrolled": 0})
+    assert str(plain) == str(start.reorder("C", "i", "j"))
+    with pytest.raises(ReplayError, match="order is around: rows, columns are its options"):
+        start.replay(trace, {"order": "around", "unrolled": 0})
+    assert trace_from_json(trace_to_json(trace)) == trace
