@@ -10,7 +10,7 @@ from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.extents import Dim
 from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType
-from compiler.operators.accelerator import layouts
+from compiler.operators import blocks as layouts
 from compiler.te import Tensor
 
 __all__ = ["SPECS", "PackData", "PackWindows", "UnpackData"]

@@ -1,6 +1,8 @@
-"""Tensors into the accelerator's blocks of channels and out of them, as tensor expressions.
+"""Tensors into blocks of channels and out of them, as tensor expressions.
 
-Layouts are those of `packing`, which does the same to arrays.
+    data     [N, C, H, W]      ->  [N / B, C / K, H, W, B, K]
+
+Sizes are rounded up, with zeros.
 """
 
 from __future__ import annotations
@@ -10,16 +12,27 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.accelerator.epilogue import DATA_AXES
-from compiler.operators.accelerator.packing import blocks
+
+
 from compiler.operators.checks import refuse, show
 from compiler.operators.window import Window, windows
 from compiler.te import Tensor, compute
 
-__all__ = ["byte_planes", "join_planes", "pack_data", "pack_windows", "unpack_data"]
+__all__ = [
+    "DATA_AXES",
+    "blocks",
+    "PLANES",
+    "byte_planes", "join_planes", "pack_data", "pack_windows", "unpack_data"]
 
-_PLANES = 4
+PLANES = 4
 """Bytes of an accumulator."""
+DATA_AXES = ("n", "oc", "y", "x", "b", "bo")
+"""Of packed data, as outputs name them."""
+
+
+def blocks(size: int, block: int) -> int:
+    """How many blocks hold `size` elements."""
+    return -(-size // block)
 
 
 def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") -> Tensor:
@@ -125,15 +138,15 @@ def byte_planes(data: Tensor, *, name: str = "byte_planes") -> Tensor:
     def element(i: Expr, *other: Expr) -> Expr:
         return te.cast(data[i % n, *other] >> te.cast(i // n * 8, INT32), INT8)
 
-    return compute((_PLANES * n, *rest), element, name)
+    return compute((PLANES * n, *rest), element, name)
 
 
 def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
     """What `byte_planes` took apart. Raises `TensorError` for what it does not make."""
-    if data.dtype != INT8 or not data.shape or data.shape[0] % _PLANES:
-        refuse("join_planes", name, f"{show(data)} has to be int8[{_PLANES} * N, ...]")
+    if data.dtype != INT8 or not data.shape or data.shape[0] % PLANES:
+        refuse("join_planes", name, f"{show(data)} has to be int8[{PLANES} * N, ...]")
     first, *rest = data.shape
-    n = first // _PLANES
+    n = first // PLANES
 
     def element(i: Expr, *other: Expr) -> Expr:
         highest = te.cast(data[i + 3 * n, *other], INT32)

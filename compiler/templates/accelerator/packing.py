@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import TensorError
+from compiler.operators.blocks import blocks
 from hw.config import HardwareConfig
 
 __all__ = [
     "block_groups",
-    "blocks",
     "pack_channels",
     "pack_data",
     "pack_weight",
@@ -29,11 +29,6 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.generic]
-
-
-def blocks(size: int, block: int) -> int:
-    """How many blocks hold `size` elements."""
-    return -(-size // block)
 
 
 def packed_data_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple[int, ...]:
