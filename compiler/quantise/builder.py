@@ -18,8 +18,7 @@ from compiler.graph.operators.quantised import Along, Quantise, Requantise
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
 from compiler.quantise.forms import Scale, Small, Sums
-from compiler.quantise.requantise import RequantSpec
-from compiler.quantise.residual import ResidualSpec
+from compiler.requantisation import RequantSpec, ResidualSpec
 
 __all__ = ["Builder", "constant"]
 
