@@ -88,11 +88,21 @@ class Let:
     ----------
     type
         The value's, or None where nobody has said it yet.
+    origin
+        The value of the user's network that this value computes, or computes a part of; None where
+        the value is the user's own. Equality, digests and the text leave it out: two values are the
+        same wherever they come from.
     """
 
     name: str
     value: Value
     type: Type | None = None
+    origin: str | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def source(self) -> str:
+        """What reports call the value: as the user does, where that is known."""
+        return self.origin or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from compiler.graph.operators.quantised import Along, Quantise, Requantise
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
 from compiler.quantise.forms import Scale, Small, Sums
-from compiler.quantise.requantise import RequantSpec
-from compiler.quantise.residual import ResidualSpec
+from compiler.requantisation import RequantSpec, ResidualSpec
 
 __all__ = ["Builder", "constant"]
 
@@ -44,15 +43,24 @@ class Builder:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
+        self._origins: dict[str, str] = {}
         self.lets: list[Let] = []
         self.scales: dict[str, tuple[str, Scale]] = {}
 
     def call(
-        self, stem: str, operator: str, args: Sequence[Atom], attributes: Attributes = NOTHING
+        self,
+        of: str,
+        suffix: str,
+        operator: str,
+        args: Sequence[Atom],
+        attributes: Attributes = NOTHING,
     ) -> Var:
-        """An operator's result, under a new name."""
-        name = fresh(stem, self._taken)
-        self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
+        """An operator's result, under the name of the value that it computes, or computes a part of,
+        and a suffix."""
+        name = fresh(f"{of}{suffix}", self._taken)
+        origin = self._origins[name] = self._origins.get(of, of)
+        value = Call(OPERATORS[operator], tuple(args), attributes)
+        self.lets.append(Let(name, value, origin=origin))
         return Var(name)
 
     def small(self, of: str, var: Var, scale: Scale) -> Small:
@@ -60,15 +68,15 @@ class Builder:
         self.scales.setdefault(var.name, (of, scale))
         return Small(var, scale)
 
-    def wide(self, stem: str, given: Atom) -> Var:
-        """As int32."""
-        return self._cast(f"{stem}_wide", given, INT32)
+    def wide(self, of: str, given: Atom) -> Var:
+        """As int32, for the value `of`."""
+        return self._cast(of, "_wide", given, INT32)
 
     def quantised(self, of: str, scale: Scale) -> Small:
         """A float tensor as int8."""
         numbers = constant(scale.step, np.float32), constant(scale.zero, np.int8)
         return self.small(
-            of, self.call(f"{of}_int8", "quantise", [Var(of), *numbers], Quantise()), scale
+            of, self.call(of, "_int8", "quantise", [Var(of), *numbers], Quantise()), scale
         )
 
     def dequantised(self, name: str, given: Small) -> None:
@@ -82,9 +90,10 @@ class Builder:
             self._named(name, "identity", [given.var], NOTHING)
         else:
             moved = self.call(
-                f"{name}_moved",
+                name,
+                "_moved",
                 "add",
-                [self._cast(f"{name}_wide", given.var, INT16), constant(128, np.int16)],
+                [self._cast(name, "_wide", given.var, INT16), constant(128, np.int16)],
             )
             self._named(name, "cast", [moved], Cast(type_.dtype))
 
@@ -92,22 +101,22 @@ class Builder:
         """An int8 or uint8 tensor as int8: of the other type 128 is taken off."""
         if dtype == INT8:
             return given
-        wide = self._cast(f"{given.name}_wide", given, INT16)
-        moved = self.call(f"{given.name}_moved", "subtract", [wide, constant(128, np.int16)])
-        return self._cast(f"{given.name}_int8", moved, INT8)
+        wide = self._cast(given.name, "_wide", given, INT16)
+        moved = self.call(given.name, "_moved", "subtract", [wide, constant(128, np.int16)])
+        return self._cast(given.name, "_int8", moved, INT8)
 
-    def _cast(self, stem: str, given: Atom, to: DType) -> Var:
-        return self.call(stem, "cast", [given], Cast(to))
+    def _cast(self, of: str, suffix: str, given: Atom, to: DType) -> Var:
+        return self.call(of, suffix, "cast", [given], Cast(to))
 
-    def real_sums(self, name: str, sums: Sums) -> Var:
-        """Sums as floats, without what is skipped to them, under a name of that stem."""
+    def real_sums(self, of: str, suffix: str, sums: Sums) -> Var:
+        """Sums as floats, without what is skipped to them, for the value `of`."""
         channels = max(len(sums.scales), len(sums.bias))
         shape = () if channels == 1 else (channels,)
         steps, zeros = (
             np.broadcast_to(each, (channels,)).reshape(shape) for each in (sums.scales, -sums.bias)
         )
         numbers = constant(steps, np.float32), constant(zeros, np.int32)
-        return self.call(name, "dequantise", [sums.acc, *numbers], Along())
+        return self.call(of, suffix, "dequantise", [sums.acc, *numbers], Along())
 
     def named(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
         """An operator's result under a name that the network has for it."""
@@ -144,7 +153,8 @@ class Builder:
             )
             multiplier, addend, added, shift = _least(spec.multiplier, spec.addend, 0, spec.shift)
             var = self.call(
-                f"{of}_int8",
+                of,
+                "_int8",
                 "requantise",
                 [sums.acc, multiplier, addend],
                 Requantise(shift, low, high),
@@ -162,7 +172,8 @@ class Builder:
             spec.multiplier, spec.addend, spec.skip_multiplier, spec.shift
         )
         var = self.call(
-            f"{of}_int8",
+            of,
+            "_int8",
             "requantise_add",
             [sums.acc, multiplier, addend, sums.skip.var, constant([added], np.int32)],
             Requantise(shift, low, high),

@@ -156,7 +156,7 @@ class Walk:
             parts = [self.small_of(Var(each), scale).var for each in form.names]
             assert isinstance(known.let.value, Call), "only calls have forms"
             attributes = known.let.value.attributes
-            joined = self.builder.call(f"{name}_int8", "concat", parts, attributes)
+            joined = self.builder.call(name, "_int8", "concat", parts, attributes)
             return self.builder.small(name, joined, scale)
         elif known.own is not None:
             return self.builder.outputs(name, self.sums_of(known.own), scale)
@@ -196,9 +196,9 @@ class Walk:
     def _emit_sums(self, name: str, sums: Sums) -> None:
         """Exactly what the integers say, without a rounding to int8."""
         if sums.low is None and sums.high is None:
-            self.builder.real_sums(name, sums)
+            self.builder.real_sums(name, "", sums)
             return
-        free = self.builder.real_sums(f"{name}_sums", sums)
+        free = self.builder.real_sums(name, "_sums", sums)
         if sums.low == 0 and sums.high is None:
             self.builder.named(name, "relu", [free], NOTHING)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from scripts.utilization.layers import LARGEST_SUM, Layer
 
 __all__ = ["Case", "expected", "make_case"]

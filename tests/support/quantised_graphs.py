@@ -16,7 +16,7 @@ from compiler.graph.operators.quantised import Along, Quantise, Requantise
 from compiler.graph.operators.reductions import MaxPool, Reduction
 from compiler.graph.operators.shapes import Axis
 from compiler.ir.dtypes import FLOAT32, INT32
-from compiler.quantise import RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, ResidualSpec
 
 __all__ = ["Net", "residual_net"]
 

@@ -20,7 +20,7 @@ from compiler.operators.accelerator.packing import (
 )
 from compiler.operators.accelerator.requantise import requantise
 from compiler.operators.accelerator.tiling import Order, Tiling
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, placeholder
 from hw.config import HardwareConfig

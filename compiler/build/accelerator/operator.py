@@ -49,7 +49,7 @@ from compiler.operators.accelerator.max_pool import (
 from compiler.operators.accelerator.packing import block_groups, pack_weight
 from compiler.operators.accelerator.requantise import RequantPasses, requantise, residual
 from compiler.operators.accelerator.tiling import Tiling
-from compiler.quantise import RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, ResidualSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, Tensor, placeholder
 

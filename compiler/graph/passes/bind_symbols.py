@@ -80,7 +80,7 @@ class _Binder:
             value = let.value
             if isinstance(value, Call) and isinstance(value.callee, Function):
                 value = replace(value, callee=self._callee(value, value.callee, types, sizes))
-            return (Let(let.name, value, specialised(types[let.name], sizes)),)
+            return (replace(let, value=value, type=specialised(types[let.name], sizes)),)
 
         name = function.name
         if name in self._used:

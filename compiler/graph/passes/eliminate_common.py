@@ -18,10 +18,10 @@ class EliminateCommon:
 
     ::
 
-        a = relu(x)                   a = relu(x)
-        b = relu(x)           ->
-        t = (a, b)                    t = (a, a)
-        c = add(t[1], a)              c = add(a, a)
+        a = f(x)                   a = f(x)
+        b = f(x)           ->
+        t = (a, b)                 t = (a, a)
+        c = g(t[1], a)             c = g(a, a)
 
     What is decided (`if`) stays, and values inside its bodies are only compared with those before
     and within.

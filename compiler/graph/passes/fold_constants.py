@@ -22,16 +22,16 @@ class FoldConstants:
 
     ::
 
-        w = transpose(float32[2, 2](...))
-        y = matmul(x, w)                     ->    y = matmul(x, float32[2, 2](...))
+        w = f(float32[2, 2](...))
+        y = g(x, w)                    ->    y = g(x, float32[2, 2](...))
 
     Attributes
     ----------
     run
         How: `evaluate.interpret` for small ones, `native.run_native` for weights.
     limit
-        Elements of the largest value that is made a constant; what is made much larger by being
-        computed, as by `expand`, is better computed when it is needed.
+        Elements of the largest value that is made a constant; what is much larger than its operands
+        is better computed when it is needed.
     """
 
     run: Runner

@@ -23,13 +23,13 @@ class Fuse:
 
     ::
 
-        c = conv2d(x, W)              kernel @conv2d_add_relu(p0: ..., p1: ..., p2: ...):
-        s = add(c, b)                   conv2d = conv2d(p0, p1)
-        y = relu(s)             ->      add = add(conv2d, p2)
-                                        relu = relu(add)
-                                        return relu
+        c = f(x, W)              kernel @f_g_h(p0: ..., p1: ..., p2: ...):
+        s = g(c, b)                f = f(p0, p1)
+        y = h(s)           ->      g = g(f, p2)
+                                   h = h(g)
+                                   return h
 
-                                      y = @conv2d_add_relu(x, W, b)
+                                 y = @f_g_h(x, W, b)
 
     Constants of one element go into the kernel, others are arguments. So layers of the same
     operators, shapes and attributes share a kernel. Kernels that are called already stay.

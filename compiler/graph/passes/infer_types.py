@@ -17,7 +17,7 @@ class InferTypes:
 
     ::
 
-        y = relu(x)    ->    y: float32[N, 4] = relu(x)
+        y = f(x)    ->    y: float32[N, 4] = f(x)
     """
 
     name: str = "infer-types"
@@ -37,7 +37,7 @@ def _typed(function: Function, callees: dict[str, Function]) -> Function:
         value = let.value
         if isinstance(value, Call) and isinstance(value.callee, Function):
             value = replace(value, callee=callees[value.callee.digest])
-        return (Let(let.name, value, types[let.name]),)
+        return (replace(let, value=value, type=types[let.name]),)
 
     body: Body = rewrite_lets(function.body, change)
     return replace(function, body=body, result=signature(function).result)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from compiler.ir.dtypes import INT32
 from compiler.operators.accelerator.epilogue import Pass
 from compiler.operators.accelerator.packing import pack_channels
-from compiler.quantise import AluStep, RequantSpec, ResidualSpec
+from compiler.requantisation import AluStep, RequantSpec, ResidualSpec
 from compiler.te import Tensor, placeholder
 from hw.config import HardwareConfig
 from hw.encoding import AluOp

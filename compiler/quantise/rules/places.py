@@ -43,7 +43,7 @@ def _moved(walk: Walk, name: str, call: Call) -> bool:
     """The same operator on int8."""
     small = walk.small(call.args[0])
     assert small is not None, "it may be"
-    moved = walk.builder.call(f"{name}_int8", call.callee.name, [small.var], call.attributes)
+    moved = walk.builder.call(name, "_int8", call.callee.name, [small.var], call.attributes)
     return walk.set_own(name, moved, small.scale)
 
 
@@ -72,7 +72,7 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
     small = walk.small(data)
     assert small is not None, "it may be"
     wide = walk.builder.wide(name, small.var)
-    acc = walk.builder.call(f"{name}_acc", "reduce_sum", [wide], over)
+    acc = walk.builder.call(name, "_acc", "reduce_sum", [wide], over)
     bias = np.array([-small.scale.zero * count], np.int64)
     return walk.set_form(name, Sums(acc, np.array([small.scale.step / count]), bias, 128 * count))
 

@@ -44,11 +44,11 @@ def convolved(
         # Padding is 0 in real numbers.
         top, left, bottom, right = attributes.padding
         pads = Pad((0, 0, top, left, 0, 0, bottom, right), value=small.scale.zero)
-        var = walk.builder.call(f"{name}_pad", "pad", [var], pads)
+        var = walk.builder.call(name, "_pad", "pad", [var], pads)
         attributes = replace(attributes, padding=(0, 0, 0, 0))
     operands: list[Atom] = [var, Constant(weights.values)]
     attributes = replace(attributes, out_dtype=INT32)
-    acc = walk.builder.call(f"{name}_acc", "conv2d", operands, attributes)
+    acc = walk.builder.call(name, "_acc", "conv2d", operands, attributes)
     return walk.set_form(name, replace(_sums(acc, small, weights, bias), narrow=True))
 
 
@@ -81,7 +81,7 @@ def _matrix(
         return False
     small, weights, bias = found
     operands: list[Atom] = [small.var, Constant(weights.values)]
-    acc = walk.builder.call(f"{name}_acc", "dense", operands, Product(INT32))
+    acc = walk.builder.call(name, "_acc", "dense", operands, Product(INT32))
     return walk.set_form(name, _sums(acc, small, weights, bias))
 
 

@@ -82,7 +82,7 @@ def _batch_norm(walk: Walk, name: str, call: Call) -> bool:
         # Multipliers of sums are never negative.
         shape = (-1, *(1,) * (len(walk.type(found.data).shape) - 2))
         flips = Constant(signs.astype(np.int32).reshape(shape))
-        acc = walk.builder.call(f"{name}_acc", "multiply", [acc, flips])
+        acc = walk.builder.call(name, "_acc", "multiply", [acc, flips])
     return walk.set_form(name, replace(sums, acc=acc, scales=scales, bias=bias.astype(np.int64)))
 
 
@@ -110,7 +110,7 @@ def _clipped(walk: Walk, name: str, data: Atom, low: float | None, high: float |
         None if each is None else min(max(small.scale.nearest(each), INT8.low), INT8.high)
         for each in (low, high)
     ]
-    clipped = walk.builder.call(f"{name}_int8", "clip", [small.var], Clip(*limits))
+    clipped = walk.builder.call(name, "_int8", "clip", [small.var], Clip(*limits))
     return walk.set_own(name, clipped, small.scale)
 
 

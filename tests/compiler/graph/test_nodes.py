@@ -28,6 +28,16 @@ def test_the_same_text_is_the_same_function() -> None:
     assert graph(PROGRAM) != PROGRAM
 
 
+def test_where_a_value_comes_from_does_not_make_it_another() -> None:
+    plain = Let("y_int8", Call(OPERATORS["relu"], (Var("x"),)))
+    told = replace(plain, origin="y")
+    assert (plain.source, told.source) == ("y_int8", "y")
+    assert plain == told
+    assert repr(plain) == repr(told)
+    first, second = (Function("f", (X,), Body((let,), Var("y_int8"))) for let in (plain, told))
+    assert first.digest == second.digest
+
+
 def tower(height: int) -> Function:
     """A function that calls one twice that calls one twice that ..."""
     callee = Function("f0", (X,), Body((Let("y", Call(OPERATORS["relu"], (Var("x"),))),), Var("y")))

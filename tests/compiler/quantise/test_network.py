@@ -9,7 +9,7 @@ import pytest
 
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
+from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
@@ -46,6 +46,21 @@ def quantised(
 
 def test_a_residual_network(golden: Callable[[str, str], None]) -> None:
     golden("quantise/residual.txt", text(quantised(residual())))
+
+
+def test_values_say_which_of_the_network_they_compute() -> None:
+    before = residual()
+    found = quantised(before)
+    origins = {let.name: let.origin for let in found.body.lets if let.origin is not None}
+    names = {each.name for each in before.params} | {let.name for let in before.body.lets}
+    assert set(origins.values()) <= names
+    assert {let.name for let in found.body.lets} - names <= set(origins)
+    for name, origin in origins.items():
+        assert name.startswith(origin)
+    fused = transform(found, (EliminateCommon(), Fuse(), InferTypes()))
+    carried = {let.name: let.origin for let in fused.body.lets}
+    assert carried == {name: origins.get(name) for name in carried}
+    assert any(carried.values())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from compiler.operators.accelerator.dense import (
 from compiler.operators.accelerator.epilogue import Pass
 from compiler.operators.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.operators.accelerator.requantise import requantise
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig

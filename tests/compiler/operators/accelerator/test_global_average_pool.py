@@ -18,7 +18,7 @@ from compiler.operators.accelerator.global_average_pool import (
     packed_global_average_pool,
 )
 from compiler.operators.accelerator.requantise import requantise
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig

@@ -15,7 +15,7 @@ from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
 from compiler.operators.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.operators.accelerator.requantise import requantise
 from compiler.operators.accelerator.tiling import Order, Tiling
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from hw.config import HardwareConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.operators.accelerator.requantise import requantise
-from compiler.quantise import RequantSpec
+from compiler.requantisation import RequantSpec
 from compiler.te import Tensor
 from hw.config import HardwareConfig
 from hw.encoding import AluOp

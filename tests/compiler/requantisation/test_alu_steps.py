@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.quantise import AluStep, RequantSpec, emulate
-from compiler.quantise.alu_steps import alu_step
+from compiler.requantisation import AluStep, RequantSpec, emulate
+from compiler.requantisation.alu_steps import alu_step
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from hw.isa import Assembler, Loop, MemoryId, MicroOp, Module, pack_uops

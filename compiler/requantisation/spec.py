@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line, exact_steps, has_exact_steps
-from compiler.quantise.alu_steps import AluStep
-from compiler.quantise.channels import (
+from compiler.requantisation.alu_lowering import Goal, Line, exact_steps, has_exact_steps
+from compiler.requantisation.alu_steps import AluStep
+from compiler.requantisation.channels import (
     INT32,
     PerChannel,
     Whole,
@@ -24,7 +24,7 @@ from compiler.quantise.channels import (
     spread,
     whole,
 )
-from compiler.quantise.scales import ADDEND, Real, exact_scales, relative_error, scaled_lines
+from compiler.requantisation.scales import ADDEND, Real, exact_scales, relative_error, scaled_lines
 
 __all__ = ["RequantSpec"]
 
@@ -35,7 +35,7 @@ class RequantSpec:
 
     With half of 2^shift inside `addend`, as the constructors put it there, this rounds to nearest,
     halves towards plus infinity. A spec that exists can be computed exactly by the base ISA in 32
-    bits, for every accumulator that it allows (`compiler.quantise.alu_lowering` says why).
+    bits, for every accumulator that it allows (`compiler.requantisation.alu_lowering` says why).
 
     Attributes
     ----------

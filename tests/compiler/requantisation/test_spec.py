@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.quantise import AluStep, RequantSpec, emulate
+from compiler.requantisation import AluStep, RequantSpec, emulate
 from hw.encoding import AluOp
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL

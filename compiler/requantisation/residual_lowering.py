@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir.dtypes import INT32
-from compiler.quantise.alu_lowering import Goal, Line
-from compiler.quantise.alu_steps import AluStep, alu_step
+from compiler.requantisation.alu_lowering import Goal, Line
+from compiler.requantisation.alu_steps import AluStep, alu_step
 from hw.encoding import AluOp
 
 __all__ = ["ResidualSteps", "Skip", "exact_residual_steps"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line
-from compiler.quantise.channels import INT32
-from compiler.quantise.residual_lowering import Skip, exact_residual_steps
-from compiler.quantise.scales import ADDEND, LARGEST_SHIFT, relative_error
+from compiler.requantisation.alu_lowering import Goal, Line
+from compiler.requantisation.channels import INT32
+from compiler.requantisation.residual_lowering import Skip, exact_residual_steps
+from compiler.requantisation.scales import ADDEND, LARGEST_SHIFT, relative_error
 
 __all__ = ["Scaled", "residual_lines"]
 

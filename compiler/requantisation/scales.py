@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line, has_exact_steps
-from compiler.quantise.channels import INT32
+from compiler.requantisation.alu_lowering import Goal, Line, has_exact_steps
+from compiler.requantisation.channels import INT32
 
 __all__ = ["ADDEND", "Real", "exact_scales", "relative_error", "scaled_lines"]
 

@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.quantise import AluStep
-from compiler.quantise.residual import ResidualSpec, emulate_residual
-from compiler.quantise.residual_lowering import ResidualSteps
+from compiler.requantisation import AluStep
+from compiler.requantisation.residual import ResidualSpec, emulate_residual
+from compiler.requantisation.residual_lowering import ResidualSteps
 from hw.encoding import AluOp
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL

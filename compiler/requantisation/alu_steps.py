@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.channels import INT32, along, check_range, checked_int32
+from compiler.requantisation.channels import INT32, along, check_range, checked_int32
 from hw.encoding import AluOp
 
 __all__ = ["AluStep", "alu_step", "emulate"]

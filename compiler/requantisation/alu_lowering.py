@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.quantise.alu_steps import AluStep, alu_step
-from compiler.quantise.channels import INT32
+from compiler.requantisation.alu_steps import AluStep, alu_step
+from compiler.requantisation.channels import INT32
 from hw.encoding import AluOp
 
 __all__ = ["Goal", "Line", "exact_steps", "has_exact_steps"]

@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.quantise import RequantSpec, emulate
-from compiler.quantise.alu_lowering import Goal, Line, exact_steps, has_exact_steps
+from compiler.requantisation import RequantSpec, emulate
+from compiler.requantisation.alu_lowering import Goal, Line, exact_steps, has_exact_steps
 from hw.encoding import AluOp
 
 BOUNDS = st.one_of(st.none(), st.integers(0, 31).map(lambda bits: 1 << bits), st.integers(0, 300))

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.quantise.alu_lowering import Goal, Line
-from compiler.quantise.alu_steps import emulate
-from compiler.quantise.channels import (
+from compiler.requantisation.alu_lowering import Goal, Line
+from compiler.requantisation.alu_steps import emulate
+from compiler.requantisation.channels import (
     INT32,
     PerChannel,
     Whole,
@@ -24,9 +24,9 @@ from compiler.quantise.channels import (
     spread,
     whole,
 )
-from compiler.quantise.residual_lowering import ResidualSteps, Skip, exact_residual_steps
-from compiler.quantise.residual_scales import Scaled, residual_lines
-from compiler.quantise.scales import ADDEND, Real, exact_scales
+from compiler.requantisation.residual_lowering import ResidualSteps, Skip, exact_residual_steps
+from compiler.requantisation.residual_scales import Scaled, residual_lines
+from compiler.requantisation.scales import ADDEND, Real, exact_scales
 
 __all__ = ["ResidualSpec", "emulate_residual"]
 
@@ -37,7 +37,7 @@ class ResidualSpec:
 
     In integers without bounds; with half of 2^shift inside `addend` it rounds to nearest, halves
     towards plus infinity. A spec that exists can be computed exactly by the base ISA in 32 bits
-    (`compiler.quantise.residual_lowering` says why).
+    (`compiler.requantisation.residual_lowering` says why).
 
     Attributes
     ----------

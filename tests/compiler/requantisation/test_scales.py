@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.quantise import RequantSpec, emulate
+from compiler.requantisation import RequantSpec, emulate
 
 SCALES = st.floats(2**-16, 64.0)
 ACC = st.lists(st.integers(-(1 << 23), (1 << 23) - 1), min_size=1, max_size=30)
