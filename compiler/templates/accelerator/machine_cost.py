@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
+
+from compiler.templates.space import Ints
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
@@ -12,6 +16,9 @@ __all__ = ["MachineCost", "MemoryTiming"]
 _HANDSHAKES = 8
 """Cycles that a LOAD or STORE takes beside the memory's latency and its data: its start, the way
 of an address to the bus, the way of data to the memory on chip (ARCHITECTURE.md, rules 1 to 5)."""
+
+Count = TypeVar("Count", int, Ints)
+"""A number, or one for each of many choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +49,26 @@ class MachineCost:
         """Of any LOAD or STORE."""
         return self.memory.latency + _HANDSHAKES
 
-    def beats(self, memory: MemoryId, elements: int) -> int:
+    @property
+    def store_gap(self) -> int:
+        """Cycles from a STORE's start to its first beat: data wait for no acknowledgement."""
+        return _HANDSHAKES
+
+    def beats(self, memory: MemoryId, elements: Count) -> Count:
         """Cycles of the bus for elements that lie together."""
         size = elements * self.config.element_bytes(memory)
         return -(-size // self.config.bus_bytes) * self.memory.interval
 
-    def load(self, memory: MemoryId, elements: int, padding: int = 0) -> int:
+    def load(self, memory: MemoryId, elements: Ints, padding: Ints | int = 0) -> Ints:
         """A LOAD: an element a cycle at most, and zeros beside them."""
-        return self.overhead + max(self.beats(memory, elements), elements) + padding
+        longer: Ints = np.maximum(self.beats(memory, elements), elements)
+        return self.overhead + longer + padding
 
-    def alu(self, elements: int, tensor_operand: bool) -> int:
+    def load_one(self, memory: MemoryId, elements: int) -> int:
+        """The same of one LOAD without padding."""
+        return self.overhead + max(self.beats(memory, elements), elements)
+
+    def alu(self, elements: Count, tensor_operand: bool) -> Count:
         """An ALU instruction over so many accumulators."""
         slow = tensor_operand and self.config.acc_read_ports == 1
         return elements * (2 if slow else 1)

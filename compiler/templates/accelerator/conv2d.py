@@ -1,0 +1,482 @@
+"""Convolution on the GEMM array, and the requantisation of its sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from compiler import te
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Call, Let, Var
+from compiler.graph.operators.blocks import PackWindows
+from compiler.graph.operators.products import Conv2d
+from compiler.intrinsics.accelerator import fill, gemm
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.expr import Expr
+from compiler.operators.blocks import DATA_AXES
+from compiler.operators.pad import pad
+from compiler.operators.window import Window, windows
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule, compute, placeholder, reduce_axis
+from compiler.te.knobs import OpenTrace, knob
+from compiler.te.schedule import Sketch
+from compiler.te.tensor import Reduction
+from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.packing import block_groups, pack_weight
+from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
+from compiler.templates.accelerator.tile_pipeline import TilePipeline
+from compiler.templates.accelerator.traffic import windows_needed
+from compiler.templates.pattern import Apply, Match, Operand
+from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
+from compiler.templates.template import Arguments, KernelMatch
+from hw.memories import MemoryId
+
+__all__ = ["Conv2dOnArray", "Conv2dWorkload"]
+
+_ESTIMATED = 96
+"""Choices of which the cycles are estimated in full."""
+_ESTIMATED_ALONE = 16
+"""And where fewer threads are to be better than more."""
+
+_SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
+_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
+_SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
+
+_OUTER: Mapping[str, tuple[str, ...]] = {
+    "outputs": ("oc", "y", "x"),
+    "weights": ("oc", "y", "x"),
+    "image": ("y", "x", "oc"),
+}
+"""The loops over tiles, by what stays on chip meanwhile: each tile brings its own weights and its
+own part of the image, step by step; or a block of output channels keeps its weights for all parts
+of the image; or a part of the image stays for all blocks of output channels."""
+
+Count = TypeVar("Count", int, Ints)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2dWorkload:
+    """A convolution of packed int8 to packed int8.
+
+    Attributes
+    ----------
+    data, weight
+        Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
+    padding
+        Zeros at the top, the left, the bottom, the right.
+    groups
+        Of whole blocks: each output block reads the IC input blocks of its group.
+    """
+
+    data: tuple[int, ...]
+    weight: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+    passes: tuple[AluPass, ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What follows the sums."""
+        return Epilogue(self.passes)
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """Along y and x."""
+        image = placeholder(self.data[:4], INT8, "data")
+        kernel = self.weight[2:4]
+        return windows(
+            "conv2d", "out", image, kernel, self.strides, self.padding, self.dilation
+        )
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Output blocks, rows, columns; input blocks of which each output block is made."""
+        y, x = (each.count for each in self.windows)
+        return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
+
+    @property
+    def taps(self) -> int:
+        """Weights of one channel."""
+        return prod(self.weight[2:4])
+
+    @property
+    def blocks_per_group(self) -> int:
+        """Output blocks of a group."""
+        return self.weight[0] // self.groups
+
+    def spanned(self, oc: Count) -> Count:
+        """Groups that a tile of so many output blocks reads, if these divide a group or it them."""
+        return -(-oc // self.blocks_per_group)
+
+    def under(self, axis: int, count: Count) -> Count:
+        """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
+        reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
+        return (count - 1) * self.strides[axis] + reach
+
+
+class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
+    """::
+
+    for n, tiles of oc, y, x:
+      for virtual threads:
+        reset the tile's sums
+        for steps of ic:
+          load weights, load a part of the image, multiply
+        the passes of the epilogue
+        store
+
+    What stays (knob `order`) is loaded in the outer loop, for the whole sum. Threads share the
+    tiles of an axis (knob `along`).
+    """
+
+    name = "conv2d"
+    patterns = (
+        Apply("requantise", (_SUMS, *_NUMBERS)),
+        Apply("requantise_add", (_SUMS, *_NUMBERS, *_SKIP)),
+    )
+    array_operand = "data"
+
+    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> Conv2dWorkload:
+        given, weight, groups = self._product(found.match, machine)
+        passes, _ = self._passes(found, machine)
+        return Conv2dWorkload(
+            found.shape("data"),
+            pack_weight(weight, machine.config).shape,
+            given.strides,
+            given.padding,
+            given.dilation,
+            groups,
+            passes,
+        )
+
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        _, weight, _ = self._product(found.match, machine)
+        _, numbers = self._passes(found, machine)
+        packed = pack_weight(weight, machine.config)
+        return Arguments({"weight": packed, **numbers.tensors}, numbers.immediates)
+
+    def _product(
+        self, match: Match, machine: AcceleratorTarget
+    ) -> tuple[Conv2d, np.ndarray, int]:
+        """The attributes, the weight in groups of whole blocks, and how many groups."""
+        given = match.attributes("conv2d")
+        assert isinstance(given, Conv2d), "verified"
+        weight = match.constant("weight").array
+        return given, *block_groups(weight, given.groups, machine.config)
+
+    def _passes(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[tuple[AluPass, ...], Arguments]:
+        spec = requantisation(found.match, largest_sum(found.match.constant("weight")))
+        return structure(spec, found.result_shape[1], machine.config)
+
+    def macs(self, found: KernelMatch) -> int:
+        images, _, *pixels = found.result_shape
+        return found.match.constant("weight").array.size * images * prod(pixels)
+
+    def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
+        given = found.match.attributes("conv2d")
+        assert isinstance(given, Conv2d), "verified"
+        kernel = found.match.constant("weight").array.shape[2:]
+        image, taps = windows_needed(
+            found.shape("data")[2:4],
+            found.result_shape[2:],
+            kernel,
+            given.strides,
+            given.padding[:2],
+            given.dilation,
+        )
+        return {"data": image, "weight": taps}
+
+    def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
+        """Of few channels, what windows see is packed: a convolution of 1x1."""
+        given = match.attributes("conv2d")
+        assert isinstance(given, Conv2d), "verified"
+        (first,) = (each for each in match.lets if each.value.callee.name == "conv2d")
+        weight, block = match.constant("weight").array, machine.config.block_in
+        outputs, channels, *kernel = weight.shape
+        taps = prod(kernel)
+        if given.groups != 1 or -(-channels * taps // block) >= -(-channels // block) * taps:
+            return None
+        data = match.variable("data")
+        packing = PackWindows(
+            tuple(kernel), machine.config.batch, block, given.strides, given.padding, given.dilation
+        )
+        seen = (shapes(data)[0], channels * taps, *shapes(first.name)[2:])
+        flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
+        plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
+        call = Call(first.value.callee, (Var(data), flat), plain)
+        return Repacked("windows", "pack_windows", packing, seen, replace(first, value=call))
+
+    # What is computed -----------------------------------------------------------------------------
+
+    def start(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Schedule:
+        """Stages: `out_pad` where there is padding, `out_sum`, the passes', `out`."""
+        rows, columns = workload.windows
+        (_, channels, tall, wide, lanes, depth) = workload.weight
+        data = placeholder(workload.data, INT8, "data")
+        weight = placeholder(workload.weight, INT8, "weight")
+        padded = data
+        if any(workload.padding):
+            top, left, bottom, right = workload.padding
+            borders = (0, 0, top, left, 0, 0, 0, 0, bottom, right, 0, 0)
+            padded = pad(data, borders, name="out_pad")
+        ic, bi = reduce_axis(channels, "ic"), reduce_axis(depth, "bi")
+        ky, kx = reduce_axis(tall, "ky"), reduce_axis(wide, "kx")
+        own = workload.blocks_per_group
+
+        def element(n: Expr, oc: Expr, y: Expr, x: Expr, b: Expr, bo: Expr) -> Reduction:
+            block: Expr = ic
+            if workload.groups > 1:
+                block = (oc if own == 1 else oc // own) * channels + ic
+            pixel = padded[n, block, rows.place(y, ky), columns.place(x, kx), b, bi]
+            product = te.cast(pixel, INT32) * te.cast(weight[oc, ic, ky, kx, bo, bi], INT32)
+            return te.sum(product, (ic, ky, kx, bi))
+
+        shape = (data.shape[0], workload.weight[0], rows.count, columns.count, data.shape[4], lanes)
+        sums = compute(shape, element, "out_sum", DATA_AXES)
+        output, operands = workload.epilogue.compute(sums)
+        return Schedule.of(output, inputs=(data, weight, *operands))
+
+    # Where and when -------------------------------------------------------------------------------
+
+    def space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space:
+        extents = workload.extents
+        return Space(
+            {
+                "threads": (2, 1),
+                **{axis: factors(extents[axis]) for axis in ("ic", "oc", "x", "y")},
+                "order": tuple(_OUTER),
+                "along": ("oc", "y", "x"),
+            }
+        )
+
+    def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
+        out, sums, epilogue = "out", "out_sum", workload.epilogue
+        axes = ("oc", "y", "x")
+        steps = Sketch()
+        for axis in axes:
+            steps = steps.split(out, axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
+        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in _OUTER.items()}
+        inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
+        steps = (
+            steps.split(
+                out,
+                knob("along", {axis: f"{axis}_o" for axis in axes}),
+                knob("threads"),
+                knob("along", {axis: (f"{axis}_o", "thread") for axis in axes}),
+            )
+            .reorder(out, knob("order", {each: ("n", *outer[each], *inner) for each in outer}))
+            .virtual_thread(out, "thread")
+            .set_scope(sums, Scope.ACC)
+        )
+        steps = (
+            epilogue.place(steps)
+            .compute_at(sums, out, "thread")
+            .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
+            .reorder(sums, "ic_o", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
+            .decompose_reduction(sums, "ic_o")
+        )
+        if any(workload.padding):
+            image = "out_pad"
+            steps = steps.set_scope(image, Scope.INP)
+        else:
+            image = "out_data"
+            steps = steps.cache_read("data", (sums,), Scope.INP, image)
+        steps = steps.cache_read("weight", (sums,), Scope.WGT, "out_weight")
+        # Weights first: they wait for nobody, where the image may still be being stored by the
+        # operator before.
+        for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):
+            places = {each: (sums, "ic_o") for each in outer} | {order: (out, outer[order][loop])}
+            reader, axis = (
+                knob("order", {each: place[part] for each, place in places.items()})
+                for part in (0, 1)
+            )
+            steps = steps.compute_at(copy, reader, axis)
+        config = machine.config
+        return (
+            epilogue.tensorize(steps, config)
+            .tensorize(sums, "b", gemm(config).function)
+            .tensorize(f"{sums}_init", "b", fill(config, 0).function)
+            .trace
+        )
+
+    def valid(self, workload: Conv2dWorkload, choices: Choices) -> Bools:
+        """What stays cannot be what threads share; what a step reads of the image lies together."""
+        image, weights = choices.are("order", "image"), choices.are("order", "weights")
+        shares_channels = choices.are("along", "oc")
+        possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
+        possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
+        if workload.groups > 1:
+            own = workload.blocks_per_group
+            within = own % choices["oc"] == 0
+            whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
+            possible &= within | whole
+        return possible
+
+    def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
+        threads, oc, ic = choices["threads"], choices["oc"], choices["ic"]
+        epilogue, channels = workload.epilogue, workload.weight[1]
+        size = oc * choices["y"] * choices["x"]
+        image = workload.under(0, choices["y"]) * workload.under(1, choices["x"])
+        steps = threads * ic
+        stays = choices.are("order", "image")
+        of_image = np.where(stays, channels * workload.groups, steps * workload.spanned(oc))
+        of_weight = np.where(choices.are("order", "weights"), channels, steps)
+        return {
+            MemoryId.ACC: threads * size * (1 + epilogue.element_operands)
+            + len(epilogue.channel_operands) * workload.weight[0],
+            MemoryId.INP: image * of_image,
+            MemoryId.WGT: oc * workload.taps * of_weight,
+        }
+
+    # What it costs --------------------------------------------------------------------------------
+
+    def shortlist(
+        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
+    ) -> Choices:
+        """The best by a quick guess."""
+        guess = self._guess(workload, choices, cost)
+        sizes = choices["oc"] * choices["y"] * choices["x"]
+        rows = np.lexsort((-sizes, guess))
+        most = choices["threads"].max()
+        kept = []
+        for threads in np.unique(choices["threads"])[::-1]:
+            same = rows[choices["threads"][rows] == threads]
+            kept.append(same[: _ESTIMATED if threads == most else _ESTIMATED_ALONE])
+        return choices.where(np.concatenate(kept))
+
+    def _guess(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        """Cycles: the longer of arithmetic and loads, and what cannot overlap.
+
+        While a tile's epilogue runs, its buffers are free for one step of the next tile and no
+        more: then loads stand still as well.
+        """
+        extents, epilogue = workload.extents, workload.epilogue
+        oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
+        stays = {each: choices.are("order", each) for each in _OUTER}
+        oc_tiles = -(-extents["oc"] // oc)
+        parts = -(-extents["y"] // y) * -(-extents["x"] // x)
+        elements = workload.under(0, y) * workload.under(1, x)
+        spanned = np.where(stays["image"], workload.groups, workload.spanned(oc))
+        image = extents["ic"] * spanned * cost.load(MemoryId.INP, elements)
+        steps = -(-extents["ic"] // ic)
+        channels = extents["ic"] * workload.taps
+        weights = steps * cost.overhead + cost.beats(MemoryId.WGT, oc * channels)
+        images = parts * image * np.where(stays["image"], 1, oc_tiles)
+        loads = images + weights * oc_tiles * np.where(stays["weights"], 1, parts)
+        tiles, size = oc_tiles * parts, oc * y * x
+        passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
+        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
+        work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
+        still = tiles * np.maximum(0, passes - loads / (tiles * steps))
+        # Loads before the first product.
+        first = (image + weights) / np.where(stays["outputs"], steps, 1)
+        total: Floats = workload.data[0] * np.maximum(loads + still, work) + first + passes
+        return np.where(self._kernels_stay(workload, choices, cost), total, np.inf)
+
+    def _kernels_stay(
+        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
+    ) -> Bools:
+        """Whether all micro-ops stay on chip: of the products, all iterations but those of the two
+        longest loops, for each thread."""
+        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
+        extents = np.broadcast_arrays(*axes, *workload.weight[2:4])
+        kernel = np.sort(extents, axis=0)[:-2].prod(axis=0)
+        stay: Bools = choices["threads"] * (kernel + 4) <= cost.config.depth(MemoryId.UOP)
+        return stay
+
+    def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
+        chip, which nobody has a model of."""
+        extents, epilogue = workload.extents, workload.epilogue
+        threads, ic = choices["threads"], choices["ic"]
+        sizes = np.stack([choices[axis] for axis in ("oc", "y", "x")], axis=1)
+        whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
+        order = np.zeros(len(choices), np.int64)
+        keeps = np.where(choices.are("order", "weights"), 1, 0)
+        keeps = np.where(choices.are("order", "image"), 2, keeps)
+        loops = np.where(choices.are("order", "image")[:, None], (1, 2, 0), (0, 1, 2))
+        along = order + choices.are("along", "y") + 2 * choices.are("along", "x")
+        steps = -(-extents["ic"] // ic)
+        # Edges first: what is left of an axis after whole tiles.
+        rest = whole - (-(-whole // sizes) - 1) * sizes
+        last = extents["ic"] - (steps - 1) * ic
+        shape = (len(choices), 2, 2, 2)
+        oc, y, x = (
+            np.broadcast_to(
+                np.stack([rest[:, axis], sizes[:, axis]], axis=1).reshape(
+                    [-1, *(2 if other == axis else 1 for other in range(3))]
+                ),
+                shape,
+            )
+            for axis in range(3)
+        )
+        column = (slice(None), None, None, None)
+        of_image, of_weights = (
+            partial(self._image_cycles, workload, cost),
+            lambda oc, ic: cost.load(MemoryId.WGT, oc * ic * workload.taps),
+        )
+        stays = {each: choices.are("order", each)[column] for each in _OUTER}
+        kept = np.where(stays["weights"], of_weights(oc, extents["ic"]), 0)
+        blocks = extents["ic"] * workload.groups
+        kept = kept + np.where(stays["image"], of_image(y, x, blocks), 0)
+        depth = np.stack([last, ic], axis=1)[:, None, None, None, :]
+        oc5, y5, x5 = (each[..., None] for each in (oc, y, x))
+        image = of_image(y5, x5, depth * workload.spanned(oc5))
+        loads = np.where(stays["image"][..., None], 0, image)
+        loads = loads + np.where(stays["weights"][..., None], 0, of_weights(oc5, depth))
+        size = oc * y * x
+        passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
+        passes = passes + epilogue.immediate_passes * size
+        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
+        begin = cost.load_one(MemoryId.UOP, 128) + 0 * threads
+        begin = np.array([cost.load_one(MemoryId.UOP, 128 * int(each)) for each in threads])
+        begin += len(epilogue.channel_operands) * cost.load_one(MemoryId.ACC, extents["oc"])
+        pipeline = TilePipeline(
+            batches=workload.data[0],
+            extents=np.broadcast_to(whole, sizes.shape),
+            sizes=sizes,
+            loops=loops,
+            along=along,
+            keeps=keeps,
+            threads=threads,
+            steps=steps,
+            kept=np.broadcast_to(kept, shape),
+            loads=np.broadcast_to(loads, (*shape, 2)),
+            products=np.broadcast_to(size[..., None] * depth * workload.taps, (*shape, 2)),
+            passes=np.broadcast_to(passes, shape),
+            stores=oc * (cost.store_gap + cost.beats(MemoryId.OUT, y * x)),
+            begin=(begin, begin // 4),
+            overhead=cost.overhead,
+        )
+        return np.where(self._kernels_stay(workload, choices, cost), pipeline.cycles(), np.inf)
+
+    def _image_cycles(
+        self, workload: Conv2dWorkload, cost: MachineCost, y: Ints, x: Ints, blocks: Ints | int
+    ) -> Ints:
+        """The part of the image for a tile: one LOAD a block of channels, padding included."""
+        rows, columns = workload.under(0, y), workload.under(1, x)
+        if workload.taps == 1:
+            # Rows between those that are needed are left out.
+            rows = y
+        height, width = workload.data[2:4]
+        elements = np.minimum(rows, height) * np.minimum(columns, width)
+        padding = np.maximum(0, rows * columns - elements)
+        return blocks * cost.load(MemoryId.INP, elements, padding)
+
+
+def largest_sum(weight: Constant) -> int:
+    """The greatest absolute value that a sum of products with int8 can have."""
+    rows = np.abs(weight.array.astype(np.int64)).reshape(len(weight.array), -1)
+    return max(1, int(rows.sum(axis=1).max())) * -INT8.low

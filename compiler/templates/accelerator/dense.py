@@ -1,0 +1,111 @@
+"""Dense layers on the GEMM array, and the requantisation of their sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule
+from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
+from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
+from compiler.templates.accelerator.template import AcceleratorTemplate, order
+from compiler.templates.pattern import Apply, Operand
+from compiler.templates.space import Choices, Floats, Ints, Space
+from compiler.templates.template import Arguments, KernelMatch
+from hw.memories import MemoryId
+
+__all__ = ["DenseOnArray", "DenseWorkload"]
+
+_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
+_SKIP = (Operand("skip", INT8, (2,)), Operand("factor", constant=True))
+
+
+@dataclass(frozen=True, slots=True)
+class DenseWorkload:
+    """A product of packed int8, and passes, to packed int8."""
+
+    products: Products
+    passes: tuple[AluPass, ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What follows the sums."""
+        return Epilogue(self.passes)
+
+
+class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
+    """::
+
+    for tiles of n, oc:
+      for virtual threads:
+        reset the tile's sums
+        for steps of ic:
+          load data, load weights, multiply
+        the passes of the epilogue
+        store
+
+    Operands for each channel are loaded once and stay (knob `resident`), or with each tile.
+    """
+
+    name = "dense"
+    patterns = (
+        Apply("requantise", (PRODUCT, *_NUMBERS)),
+        Apply("requantise_add", (PRODUCT, *_NUMBERS, *_SKIP)),
+    )
+    array_operand = "data"
+
+    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> DenseWorkload:
+        passes, _ = self._passes(found, machine)
+        return DenseWorkload(Products.of(found, machine.config), passes)
+
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        _, numbers = self._passes(found, machine)
+        weight = Products.weight(found, machine.config)
+        return Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
+
+    def _passes(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[tuple[AluPass, ...], Arguments]:
+        spec = requantisation(found.match, largest_sum(found.match.constant("weight")))
+        return structure(spec, found.result_shape[1], machine.config)
+
+    def macs(self, found: KernelMatch) -> int:
+        return Products.macs(found)
+
+    def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
+        """Stages: `out_sum`, the passes', `out`."""
+        data, weight, sums = workload.products.sums()
+        output, operands = workload.epilogue.compute(sums)
+        return Schedule.of(output, inputs=(data, weight, *operands))
+
+    def space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space:
+        return Space({**workload.products.space().knobs, **residency(workload.epilogue)})
+
+    def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
+        products, epilogue = workload.products, workload.epilogue
+        steps = epilogue.place(products.tiled(), "resident")
+        steps = steps.set_scope("out_sum", Scope.ACC).compute_at("out_sum", "out", "thread")
+        steps = products.summed(steps, ("data", Scope.INP), ("weight", Scope.WGT))
+        steps = epilogue.tensorize(steps, machine.config)
+        return products.tensorized(steps, machine.config).trace
+
+    def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
+        products, epilogue = workload.products, workload.epilogue
+        tile = choices["threads"] * choices["n"] * choices["oc"]
+        operands = operand_accumulators(choices, epilogue, products.outputs)
+        accumulators = tile * (1 + epilogue.element_operands) + operands
+        return {MemoryId.ACC: accumulators, **products.usage(choices)}
+
+    def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        """The fewest bytes from DRAM, then the fewest tiles."""
+        products = workload.products
+        return order(
+            *shared(choices, products.extents),
+            unusual(choices, workload.epilogue, products.outputs, cost.config),
+            *products.keys(choices, cost.config),
+        )

@@ -1,0 +1,87 @@
+"""Dense layers whose sums leave the accelerator whole, byte by byte: logits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler import te
+from compiler.intrinsics.accelerator import alu_value, two_operands
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.expr import Expr
+from compiler.operators.blocks import PLANES
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule, compute, placeholder
+from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.products import PRODUCT, Products
+from compiler.templates.accelerator.sharing import shared
+from compiler.templates.accelerator.template import AcceleratorTemplate, order
+from compiler.templates.space import Choices, Floats, Ints, Space
+from compiler.templates.template import Arguments, KernelMatch
+from hw.encoding import AluOp
+from hw.memories import MemoryId
+
+__all__ = ["WideDenseOnArray"]
+
+
+class WideDenseOnArray(AcceleratorTemplate[Products]):
+    """As `DenseOnArray`; instead of passes, each byte is shifted to the bottom and stored.
+
+    By how much sums are shifted for each byte lies in ACC: `amounts`, int32[4, B, L].
+    """
+
+    name = "dense_wide"
+    patterns = (PRODUCT,)
+    array_operand = "data"
+    leaves_in_bytes = True
+
+    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> Products:
+        return Products.of(found, machine.config)
+
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        config = machine.config
+        bits = 8 * np.arange(PLANES, dtype=np.int32)[:, None, None]
+        amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
+        return Arguments({"weight": Products.weight(found, config), "amounts": amounts})
+
+    def macs(self, found: KernelMatch) -> int:
+        return Products.macs(found)
+
+    def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
+        """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes, lowest first."""
+        data, weight, sums = workload.sums()
+        n, outputs, batch, lanes = sums.shape
+        amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
+
+        def shifted(p: Expr, n: Expr, oc: Expr, b: Expr, bo: Expr) -> Expr:
+            return alu_value(AluOp.SHR, sums[n, oc, b, bo], amounts[p, b, bo])
+
+        axes = ("p", "n", "oc", "b", "bo")
+        moved = compute((PLANES, n, outputs, batch, lanes), shifted, "out_moved", axes)
+        output = compute(moved.shape, lambda *at: te.cast(moved[at], INT8), "out", axes)
+        return Schedule.of(output, inputs=(data, weight, amounts))
+
+    def space(self, workload: Products, machine: AcceleratorTarget) -> Space:
+        return workload.space()
+
+    def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
+        steps = workload.tiled("p")
+        for stage in ("out_moved", "out_sum"):
+            steps = steps.set_scope(stage, Scope.ACC).compute_at(stage, "out", "thread")
+        steps = steps.cache_read("amounts", ("out_moved",), Scope.ACC, "amounts_acc")
+        steps = workload.summed(steps, ("weight", Scope.WGT), ("data", Scope.INP))
+        shift = two_operands(machine.config, AluOp.SHR).function
+        return workload.tensorized(
+            steps.tensorize("out_moved", "b", shift), machine.config
+        ).trace
+
+    def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
+        tile = choices["threads"] * choices["n"] * choices["oc"]
+        return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
+
+    def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
+        """The fewest bytes from DRAM, then the fewest tiles."""
+        return order(
+            *shared(choices, workload.extents), *workload.keys(choices, cost.config)
+        )

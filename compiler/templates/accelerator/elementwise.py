@@ -1,0 +1,106 @@
+"""Element by element on the ALU: int8 to int8 of another scale, and sums of two tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.graph.operators.elementwise import Cast
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.operators.blocks import DATA_AXES
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule, placeholder
+from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.epilogue import (
+    AluPass,
+    Epilogue,
+    in_accumulators,
+    requantisation,
+    structure,
+)
+from compiler.templates.accelerator.tiles import TiledOnAlu
+from compiler.templates.pattern import Apply, Operand
+from compiler.templates.space import Ints
+from compiler.templates.template import Arguments, KernelMatch
+
+__all__ = ["ElementwiseOnAlu", "ElementwiseWorkload", "widened"]
+
+_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
+_SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
+
+
+def widened() -> Apply:
+    """int8 images as int32."""
+    return Apply(
+        "cast",
+        (Operand("data", INT8, (4,)),),
+        where=lambda given: isinstance(given, Cast) and given.to == INT32,
+        requires="to int32 only",
+        recomputed=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseWorkload:
+    """Passes over packed data.
+
+    Attributes
+    ----------
+    data
+        Shape: [N, C, H, W, B, L], in blocks of output channels.
+    dtype
+        int8, or int32.
+    """
+
+    data: tuple[int, ...]
+    passes: tuple[AluPass, ...]
+    dtype: DType = INT8
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """All that is done."""
+        return Epilogue(self.passes)
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Of the output."""
+        return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
+
+    def loaded(self, y: Ints, x: Ints) -> Ints:
+        """Every element once."""
+        return y * x
+
+
+class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
+    """Tile by tile: load, pass after pass, store."""
+
+    name = "elementwise"
+    patterns = (
+        Apply("requantise", (widened(), *_NUMBERS)),
+        Apply("requantise_add", (widened(), *_NUMBERS, *_SKIP)),
+    )
+
+    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> ElementwiseWorkload:
+        passes, _ = self._passes(found, machine)
+        return ElementwiseWorkload(found.shape("data"), passes)
+
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        return self._passes(found, machine)[1]
+
+    def _passes(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[tuple[AluPass, ...], Arguments]:
+        spec = requantisation(found.match, -INT8.low)
+        return structure(spec, found.result_shape[1], machine.config)
+
+    def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:
+        """Stages: `out_data`, the passes', `out`."""
+        data = placeholder(workload.data, workload.dtype, "data")
+        loaded = in_accumulators(data, "out_data", DATA_AXES)
+        output, operands = workload.epilogue.compute(loaded)
+        return Schedule.of(output, inputs=(data, *operands))
+
+    def sketch(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> OpenTrace:
+        steps = workload.epilogue.place(self.tiled(), "resident")
+        steps = steps.set_scope("out_data", Scope.ACC).compute_at("out_data", "out", "thread")
+        return workload.epilogue.tensorize(steps, machine.config).trace

@@ -1,0 +1,175 @@
+"""Means over whole images on the ALU: sums here, the division in the requantisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from compiler import te
+from compiler.graph.attributes import Attributes
+from compiler.graph.operators.reductions import Reduction
+from compiler.intrinsics.accelerator import fill, two_operands
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8
+from compiler.ir.expr import Expr
+from compiler.operators.blocks import DATA_AXES
+from compiler.target import AcceleratorTarget
+from compiler.te import Schedule, compute, placeholder, reduce_axis
+from compiler.te.knobs import OpenTrace, knob
+from compiler.te.schedule import Sketch
+from compiler.te.tensor import Reduction as Sum
+from compiler.templates.accelerator.elementwise import widened
+from compiler.templates.accelerator.epilogue import (
+    AluPass,
+    Epilogue,
+    in_accumulators,
+    requantisation,
+    structure,
+)
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.sharing import (
+    operand_accumulators,
+    residency,
+    shared,
+    unusual,
+)
+from compiler.templates.accelerator.template import AcceleratorTemplate, order
+from compiler.templates.pattern import Apply, Operand
+from compiler.templates.space import Choices, Floats, Ints, Space, factors
+from compiler.templates.template import Arguments, KernelMatch
+from hw.encoding import AluOp
+from hw.memories import MemoryId
+
+__all__ = ["GlobalPoolOnAlu", "GlobalPoolWorkload"]
+
+
+def _whole_images(given: Attributes) -> bool:
+    if not isinstance(given, Reduction) or given.axes is None:
+        return False
+    return given.keepdims and {axis % 4 for axis in given.axes} == {2, 3}
+
+
+_SUMS = Apply("reduce_sum", (widened(),), _whole_images, "over the axes 2 and 3 only, kept as 1")
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalPoolWorkload:
+    """Sums of whole images, and passes.
+
+    Attributes
+    ----------
+    data
+        Shape: [N, C, H, W, B, L], in blocks of output channels.
+    """
+
+    data: tuple[int, ...]
+    passes: tuple[AluPass, ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What follows the sums."""
+        return Epilogue(self.passes)
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Blocks of channels; rows and columns of the image."""
+        return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
+
+
+class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
+    """::
+
+    for n, tiles of oc:
+      for virtual threads:
+        reset the tile's sums
+        for steps of y, x:
+          load a part of the image, add its pixels
+        the passes of the epilogue
+        store
+    """
+
+    name = "global_average_pool"
+    patterns = (
+        Apply(
+            "requantise",
+            (_SUMS, Operand("multiplier", constant=True), Operand("addend", constant=True)),
+        ),
+    )
+
+    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> GlobalPoolWorkload:
+        passes, _ = self._passes(found, machine)
+        return GlobalPoolWorkload(found.shape("data"), passes)
+
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        return self._passes(found, machine)[1]
+
+    def _passes(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[tuple[AluPass, ...], Arguments]:
+        pixels = prod(found.shape("data")[2:4])
+        spec = requantisation(found.match, -INT8.low * pixels)
+        return structure(spec, found.result_shape[1], machine.config)
+
+    def start(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Schedule:
+        """Stages: `out_data`, the image in int32; `out_sum`; the passes'; `out`."""
+        n, channels, height, width, batch, lanes = workload.data
+        data = placeholder(workload.data, INT8, "data")
+        loaded = in_accumulators(data, "out_data", DATA_AXES)
+        ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
+
+        def element(n: Expr, oc: Expr, y: Expr, x: Expr, b: Expr, bo: Expr) -> Sum:
+            return te.sum(loaded[n, oc, y + ky, x + kx, b, bo], (ky, kx))
+
+        sums = compute((n, channels, 1, 1, batch, lanes), element, "out_sum", DATA_AXES)
+        output, operands = workload.epilogue.compute(sums)
+        return Schedule.of(output, inputs=(data, *operands))
+
+    def space(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Space:
+        sizes = {axis: factors(extent) for axis, extent in workload.extents.items()}
+        return Space(
+            {"threads": (2, 1), "along": ("oc",), **sizes, **residency(workload.epilogue)}
+        )
+
+    def sketch(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
+        out, sums, epilogue = "out", "out_sum", workload.epilogue
+        steps = (
+            Sketch()
+            .split(out, "oc", knob("oc"), ("oc_o", "oc_i"))
+            .split(out, knob("along", {"oc": "oc_o"}), knob("threads"), ("oc_o", "thread"))
+            .virtual_thread(out, "thread")
+        )
+        steps = epilogue.place(steps, "resident")
+        steps = steps.set_scope(sums, Scope.ACC).compute_at(sums, out, "thread")
+        for axis in ("y", "x"):
+            steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
+        steps = (
+            steps.reorder(sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo")
+            .decompose_reduction(sums, "ky_o")
+            .set_scope("out_data", Scope.ACC)
+            .compute_at("out_data", sums, "kx_o")
+        )
+        config = machine.config
+        return (
+            epilogue.tensorize(steps, config)
+            .tensorize(sums, "b", two_operands(config, AluOp.ADD).function)
+            .tensorize(f"{sums}_init", "b", fill(config, 0).function)
+            .trace
+        )
+
+    def usage(self, workload: GlobalPoolWorkload, choices: Choices) -> dict[MemoryId, Ints]:
+        epilogue = workload.epilogue
+        block = choices["y"] * choices["x"] + 1 + epilogue.element_operands
+        operands = operand_accumulators(choices, epilogue, workload.data[1])
+        return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}
+
+    def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        """The fewest steps, then the longest rows."""
+        steps = 1
+        for axis, extent in workload.extents.items():
+            steps = steps * -(-extent // choices[axis])
+        return order(
+            *shared(choices, {"oc": workload.data[1]}),
+            unusual(choices, workload.epilogue, workload.data[1], cost.config),
+            steps,
+            -choices["x"],
+        )

@@ -1,0 +1,116 @@
+"""Schedule templates of the accelerator: what they say beside what every template says."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.nodes import Let
+from compiler.target import AcceleratorTarget
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.pattern import Match
+from compiler.templates.space import Bools, Choices, Floats, Ints
+from compiler.templates.template import KernelMatch, ScheduleTemplate
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+
+__all__ = ["AcceleratorTemplate", "Repacked", "Shapes", "order", "within"]
+
+W = TypeVar("W", bound=Hashable)
+Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
+"""The shapes of values, by name."""
+
+
+class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
+    """An operator on the accelerator.
+
+    Attributes
+    ----------
+    array_operand
+        The operand that the array reads, in blocks of input channels; all else is in blocks of
+        output channels.
+    leaves_in_bytes
+        The result is wider than what a STORE writes: it comes as planes of bytes.
+    """
+
+    array_operand: ClassVar[str] = ""
+    leaves_in_bytes: ClassVar[bool] = False
+
+    @abstractmethod
+    def usage(self, workload: W, choices: Choices) -> Mapping[MemoryId, Ints]:
+        """Elements that a choice takes of each memory, of all threads together."""
+
+    @abstractmethod
+    def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
+        """What a choice costs: the least is best. Cycles, or numbers in their order (`order`)."""
+
+    def valid(self, workload: W, choices: Choices) -> Bools:
+        """Which choices are no contradiction, whatever fits."""
+        return np.ones(len(choices), np.bool_)
+
+    def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
+        return self.valid(workload, choices) & within(
+            self.usage(workload, choices), machine.config
+        )
+
+    def shortlist(self, workload: W, choices: Choices, cost: MachineCost) -> Choices:
+        """Those that are worth an estimate."""
+        return choices
+
+    def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
+        """The parts of operands that the result needs; of those that are not named, all."""
+        return {}
+
+    def macs(self, found: KernelMatch) -> int:
+        """Useful multiply-accumulates."""
+        return 0
+
+    def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
+        """Another layout of the array's operand, where that is better for a tensor that comes from
+        the CPU; None where it is not."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Repacked:
+    """The array's operand in another layout, and the operator that reads it so.
+
+    Attributes
+    ----------
+    stem
+        What the packed tensor is called after its operand's name.
+    operator, attributes
+        What packs it.
+    shape
+        The packed tensor's, out of its blocks.
+    first
+        The match's first operator, of the operand in that shape.
+    """
+
+    stem: str
+    operator: str
+    attributes: Attributes
+    shape: tuple[int, ...]
+    first: Let
+
+
+def within(usage: Mapping[MemoryId, Ints], config: HardwareConfig) -> Bools:
+    """Where every memory holds what is used of it."""
+    found = [used <= config.depth(memory) for memory, used in usage.items()]
+    return np.logical_and.reduce(found)
+
+
+def order(*keys: Ints | Bools | Floats) -> Floats:
+    """Numbers that order choices by the first key, then by the second and so on."""
+    rows = np.lexsort(keys[::-1])
+    columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])
+    changes = np.r_[False, (columns[:, 1:] != columns[:, :-1]).any(axis=0)]
+    found = np.empty(len(rows), np.float64)
+    found[rows] = np.cumsum(changes)
+    return found

@@ -1,0 +1,180 @@
+"""Tiles played on three decoupled modules: load, compute and store, an estimate of their cycles.
+
+Tiles of an output along three axes are worked on by threads together, each in steps of a sum. How
+long the loads, products, passes and stores of a tile take is given; what waits for what is played
+here, tile by tile. Single cycles are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from compiler.templates.space import Floats, Ints
+
+__all__ = ["LONGEST", "TilePipeline"]
+
+LONGEST = 1500
+"""Steps that are played; of longer programs the rest is taken to go on at the same pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class TilePipeline:
+    """Many choices at once: the first dimension of each array. Durations are in cycles.
+
+    Attributes
+    ----------
+    extents
+        [n, 3]: of the output, along each axis.
+    sizes
+        [n, 3]: of a tile.
+    loops
+        [n, 3]: axes in the order of their loops, the outermost first.
+    along
+        The axis whose tiles the threads share.
+    keeps
+        How many of the outer loops something stays on chip for: 0 where nothing does.
+    steps
+        Of a sum.
+    kept
+        [n, 2, 2, 2]: loading what stays. Here and below, 1 stands for a whole tile along an axis,
+        0 for what is left at its end.
+    loads, products
+        [n, 2, 2, 2, 2]: of a step; the last index is 0 for the last step, 1 for the others.
+    passes, stores
+        [n, 2, 2, 2]: of a tile.
+    begin
+        When compute and load begin.
+    """
+
+    batches: int
+    extents: Ints
+    sizes: Ints
+    loops: Ints
+    along: Ints
+    keeps: Ints
+    threads: Ints
+    steps: Ints
+    kept: Ints
+    loads: Ints
+    products: Ints
+    passes: Ints
+    stores: Ints
+    begin: tuple[Ints, Ints]
+    overhead: int
+
+    def cycles(self) -> Floats:
+        """From launch to done, about."""
+        found = np.zeros(len(self.steps), np.float64)
+        numbers = (self.along, self.keeps, self.threads, self.steps, *self.begin)
+        _play()(
+            found,
+            np.stack(numbers, axis=1),
+            np.stack([self.extents, self.sizes, self.loops], axis=1),
+            np.stack([self.kept, self.passes, self.stores], axis=1),
+            np.stack([self.loads, self.products], axis=1),
+            self.batches,
+            self.overhead,
+        )
+        return found
+
+
+_Play: TypeAlias = Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]
+
+
+@cache
+def _play() -> _Play:
+    """The compiled loop over choices, groups of tiles, steps and threads."""
+    # Numba takes half a second to import: only who plays something waits for it.
+    from hw.jit import cached
+
+    longest = LONGEST
+
+    @cached
+    def play(
+        found: Floats,
+        numbers: Ints,
+        axes: Ints,
+        tiles: Ints,
+        parts: Ints,
+        batches: int,
+        overhead: int,
+    ) -> None:
+        at = np.zeros(3, np.int64)
+        for row in range(len(found)):
+            along, keeps = numbers[row, 0], numbers[row, 1]
+            threads, steps = numbers[row, 2], numbers[row, 3]
+            compute, load = numbers[row, 4], numbers[row, 5]
+            extents, sizes, loops = axes[row, 0], axes[row, 1], axes[row, 2]
+            counts = (extents + sizes - 1) // sizes
+            counts[along] = (counts[along] + threads - 1) // threads
+            groups = batches * counts[0] * counts[1] * counts[2]
+            most = max(4, longest // (steps * threads))
+            inputs = np.zeros(threads, np.int64)  # When a thread's last product is done.
+            results = np.zeros(threads, np.int64)  # When its last result is stored.
+            ready = np.zeros(threads, np.int64)
+            whole = np.zeros((threads, 3), np.int64)
+            volume = np.zeros(threads, np.int64)
+            store = played = half_played = half_compute = 0
+            previous = -1
+            for group in range(min(groups, most)):
+                rest = group
+                for position in range(2, -1, -1):
+                    axis = loops[position]
+                    at[axis] = rest % counts[axis]
+                    rest //= counts[axis]
+                # What stays on chip, stays for the turns of the loops inside.
+                inner = 1
+                for position in range(keeps, 3):
+                    inner *= counts[loops[position]]
+                fresh = keeps > 0 and group // inner != previous
+                previous = group // inner
+                working = 0
+                for thread in range(threads):
+                    size = 1
+                    for axis in range(3):
+                        tile = at[axis] * threads + thread if axis == along else at[axis]
+                        extent = min(sizes[axis], extents[axis] - tile * sizes[axis])
+                        whole[working, axis] = extent == sizes[axis]
+                        size *= max(0, extent)
+                    if size > 0:
+                        volume[working] = size
+                        working += 1
+                if fresh:
+                    # It is loaded for all threads, when nobody uses the last one any more.
+                    for thread in range(threads):
+                        load = max(load, inputs[thread])
+                    load += tiles[row, 0, whole[0, 0], whole[0, 1], whole[0, 2]]
+                for step in range(steps):
+                    last = 0 if step == steps - 1 else 1
+                    for thread in range(working):
+                        a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                        load = max(load, inputs[thread]) + parts[row, 0, a, b, c, last]
+                        ready[thread] = load
+                    for thread in range(working):
+                        a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                        if step == 0:
+                            compute = max(compute, results[thread]) + volume[thread]
+                        compute = max(compute, ready[thread]) + parts[row, 1, a, b, c, last]
+                        inputs[thread] = compute
+                for thread in range(working):
+                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                    compute += tiles[row, 1, a, b, c]
+                    store = max(store, compute) + tiles[row, 2, a, b, c]
+                    results[thread] = store + overhead
+                    played += volume[thread]
+                if group == most // 2 - 1:
+                    half_played, half_compute = played, compute
+            end = float(compute)
+            total = batches * extents[0] * extents[1] * extents[2]
+            if played < total:
+                # The second half of what was played shows the pace.
+                pace = (compute - half_compute) / max(1, played - half_played)
+                end += pace * (total - played)
+            found[row] = end + max(0, store - compute) + overhead
+
+    return play
