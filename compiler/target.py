@@ -94,7 +94,7 @@ class AcceleratorTarget:
                 return MemoryId.WGT
             case Scope.ACC:
                 return MemoryId.ACC
-            case Scope.LOCAL | Scope.UOP | Scope.OUT:
+            case Scope.LOCAL | Scope.UOP | Scope.OUT | Scope.IMM:
                 raise LoweringError(
                     f"a buffer cannot lie in {scope.value} of the accelerator: inp, wgt, acc and "
                     f"global are its scopes"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compiler.errors import LoweringError
@@ -31,10 +31,12 @@ __all__ = [
     "TensorInstruction",
     "alu_value",
     "base_instructions",
+    "check_immediate",
     "element_program",
     "fill",
     "gemm",
     "immediate",
+    "immediate_argument",
     "immediate_called",
     "two_operands",
 ]
@@ -58,7 +60,8 @@ class ResetStep:
 
 @dataclass(frozen=True, slots=True)
 class AluStep:
-    """`dst = op(dst, src)`, with another operand or an immediate."""
+    """`dst = op(dst, src)`: `src` is another operand, an immediate, or a parameter in the scope
+    IMM, whose number comes with each operator."""
 
     op: AluOp
     dst: str
@@ -75,7 +78,8 @@ class TensorInstruction:
     Attributes
     ----------
     function
-        What it does: loops around one statement. Parameters lie in the scope INP, WGT or ACC.
+        What it does: loops around one statement. Parameters lie in the scope INP, WGT or ACC; a
+        scalar that the instruction carries lies in IMM.
     start
         The parameter whose elements the output's hold before the steps. It may lie elsewhere than
         the output: then it is copied first. None: whatever they hold.
@@ -101,18 +105,19 @@ class TensorInstruction:
                 self._check("src of a GEMM", each.src, Scope.INP)
                 self._check("wgt of a GEMM", each.wgt, Scope.WGT)
             elif isinstance(each, AluStep) and isinstance(each.src, str):
-                self._check("an operand of the ALU", each.src, Scope.ACC)
+                self._check("an operand of the ALU", each.src, Scope.ACC, Scope.IMM)
         if self.start is not None:
             self._check("where it starts from", self.start, Scope.ACC)
 
-    def _check(self, what: str, name: str, scope: Scope) -> None:
+    def _check(self, what: str, name: str, *scopes: Scope) -> None:
         found = {each.name: each.scope for each in (*self.function.inputs, *self.function.outputs)}
         if name not in found:
             names = ", ".join(found)
             raise LoweringError(f"{self.name} has no parameter {name}; it has {names}")
-        if found[name] is not scope:
+        if found[name] not in scopes:
+            allowed = " or ".join(each.value for each in scopes)
             raise LoweringError(
-                f"{self.name}: {name}, {what}, is in {found[name].value}, not in {scope.value}"
+                f"{self.name}: {name}, {what}, is in {found[name].value}, not in {allowed}"
             )
 
     @property
@@ -152,15 +157,24 @@ def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstructio
     LoweringError
         For a number that the instruction has no room for, and for shifts outside 0..31.
     """
-    _check_immediate(config, op, value)
+    check_immediate(config, op, value)
     name = f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda a: alu_value(op, a, const(value, INT32)), "A")
     return TensorInstruction(function, "A", (AluStep(op, "C", value),))
 
 
+def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
+    """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that each operator gives."""
+    name = f"alu_{op.name.lower()}_imm"
+    given = Buffer("I", (), INT32, Scope.IMM)
+    function = element_program(config, name, lambda a: alu_value(op, a, load(given)), "A")
+    function = replace(function, inputs=(*function.inputs, given))
+    return TensorInstruction(function, "A", (AluStep(op, "C", "I"),))
+
+
 def fill(config: HardwareConfig, value: int) -> TensorInstruction:
     """`C[b, o] = value`: where sums and maxima begin. Refuses numbers as `immediate`."""
-    _check_immediate(config, AluOp.ADD, value)
+    check_immediate(config, AluOp.ADD, value)
     name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda: const(value, INT32))
     more = (AluStep(AluOp.ADD, "C", value),) if value else ()
@@ -169,7 +183,8 @@ def fill(config: HardwareConfig, value: int) -> TensorInstruction:
 
 def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
     """All of the base instruction set, but for those that are one for each number."""
-    return (gemm(config), *(two_operands(config, op) for op in AluOp))
+    by_operation = (two_operands, immediate_argument)
+    return (gemm(config), *(make(config, op) for make in by_operation for op in AluOp))
 
 
 def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
@@ -201,7 +216,8 @@ def _accumulators(name: str, config: HardwareConfig) -> Buffer:
     return Buffer(name, (config.batch, config.block_out), INT32, Scope.ACC)
 
 
-def _check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
+def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
+    """Raises `LoweringError` for a number that an instruction of `op` cannot carry."""
     low, high = (0, 31) if op is AluOp.SHR else alu_layout(config)["imm"].limits
     if not low <= value <= high:
         raise LoweringError(

@@ -24,6 +24,8 @@ class Scope(Enum):
     ACC = "acc"
     UOP = "uop"
     OUT = "out"
+    IMM = "imm"
+    """Nowhere: a number that the accelerator's instructions carry, given with each operator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import cast
 
 from compiler.errors import IRError, TensorError
-from compiler.ir.buffer import Buffer
+from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import BinaryOp, Const, Expr, Load, Operand, Operators, Var, operand
 from compiler.ir.visit import subexpressions
@@ -111,9 +111,11 @@ class Tensor(Buffer):
         return Buffer(self.name, self.shape, self.dtype, self.scope)
 
 
-def placeholder(shape: Sequence[int], dtype: DType, name: str) -> Tensor:
+def placeholder(
+    shape: Sequence[int], dtype: DType, name: str, scope: Scope = Scope.GLOBAL
+) -> Tensor:
     """A tensor that is given."""
-    return Tensor(_checked(name, "tensor"), tuple(shape), dtype)
+    return Tensor(_checked(name, "tensor"), tuple(shape), dtype, scope)
 
 
 def reduce_axis(extent: int, name: str) -> ReduceAxis:

@@ -58,7 +58,8 @@ def test_an_unknown_name_is_told_what_there_is() -> None:
     with pytest.raises(
         LoweringError,
         match=r"^tiny has no tensor instruction conv; it has gemm, alu_min, alu_max, alu_add, "
-        r"alu_shr, alu_mul, alu_<op>_imm_<n> and fill_<n>$",
+        r"alu_shr, alu_mul, alu_min_imm, alu_max_imm, alu_add_imm, alu_shr_imm, alu_mul_imm, "
+        r"alu_<op>_imm_<n> and fill_<n>$",
     ):
         TARGET.instruction("conv")
     with pytest.raises(LoweringError, match=r"has no tensor instruction double; .* fill_<n>$"):

@@ -106,15 +106,15 @@ class Kernel:
 class Compute:
     """A GEMM (`op` None), with reset or without, or an ALU instruction.
 
-    `imm` is None where the second operand comes from ACC. `outer` and `inner` are the loops around
-    the kernel.
+    `imm` is None where the second operand comes from ACC; a name is the program's buffer whose
+    number each operator gives. `outer` and `inner` are the loops around the kernel.
     """
 
     kernel: Kernel
     outer: Loop
     inner: Loop
     op: AluOp | None = None
-    imm: int | None = None
+    imm: int | str | None = None
     reset: bool = False
     origin: Origin
 

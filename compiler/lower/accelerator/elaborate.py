@@ -56,7 +56,7 @@ class Dram:
 
 
 def elaborate(
-    function: Function, target: AcceleratorTarget, dram: Dram, chip: ChipMemory
+    function: Function, target: AcceleratorTarget, dram: Dram, chip: ChipMemory, title: str = ""
 ) -> Iterator[Command]:
     """The commands of a lowered program, in its order.
 
@@ -68,19 +68,25 @@ def elaborate(
         Where buffers do not fit.
     """
     for each in (*function.inputs, *function.outputs):
-        if each.scope is not Scope.GLOBAL:
+        given = each.scope is Scope.IMM and each not in function.outputs
+        if each.scope is not Scope.GLOBAL and not given:
             raise LoweringError(
-                f"{each.name} of {function.name} lies in {each.scope.value}: inputs and outputs "
-                f"lie in global"
+                f"{each.name} of {function.name} lies in {each.scope.value}: inputs lie in global "
+                f"or imm, outputs in global"
             )
-    return _Elaborator(function, target, dram, chip).part(function.body)(_Turn({}, ()))
+    return _Elaborator(function, target, dram, chip, title).part(function.body)(_Turn({}, ()))
 
 
 class _Elaborator:
     def __init__(
-        self, function: Function, target: AcceleratorTarget, dram: Dram, chip: ChipMemory
+        self,
+        function: Function,
+        target: AcceleratorTarget,
+        dram: Dram,
+        chip: ChipMemory,
+        title: str,
     ) -> None:
-        self._operator, self._target = function.name, target
+        self._operator, self._target = title or function.name, target
         self._dram, self._chip = dram, chip
         self._bases: dict[str, int] = {}
         self._loose: set[str] = set()

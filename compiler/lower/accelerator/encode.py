@@ -110,6 +110,7 @@ def _compute(compute: Compute, resident: Resident, tokens: Tokens) -> Gemm | Alu
             wgt_factor_in=inner.wgt,
             tokens=tokens,
         )
+    assert not isinstance(compute.imm, str), "a number by now"
     return Alu(
         op=compute.op,
         use_imm=compute.imm is not None,

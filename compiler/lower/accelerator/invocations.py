@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
-from compiler.ir.buffer import Buffer
+from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Invoke
 from compiler.lower.accelerator.commands import Compute, Ints, Origin
 from compiler.lower.accelerator.elements import element, flat_address
@@ -32,8 +32,10 @@ class InvocationPlan:
     Attributes
     ----------
     operands
-        For each parameter, its buffer, the value of it that an element begins with, and values in
-        an element.
+        For each parameter on chip, its buffer, the value of it that an element begins with, and
+        values in an element.
+    immediates
+        For each parameter in IMM, its buffer.
     unrolled
         Loops that indices are not linear in.
     around
@@ -43,6 +45,7 @@ class InvocationPlan:
     nest: Nest
     instruction: TensorInstruction
     operands: dict[str, tuple[Buffer, Form, int]]
+    immediates: dict[str, str]
     unrolled: frozenset[str]
     around: tuple[str, ...]
     shape: Shape
@@ -65,26 +68,27 @@ class InvocationPlan:
             *function.inputs,
             *(each for each in function.outputs if each not in function.inputs),
         )
-        operands = {
-            parameter.name: (
-                region.buffer,
-                Form.of(flat_address(region.buffer, region.lower)),
-                parameter.size,
-            )
-            for parameter, region in zip(
-                parameters,
-                (
-                    element(function.name, parameter, region, target)
-                    for parameter, region in zip(parameters, nest.leaf.operands, strict=True)
-                ),
-                strict=True,
-            )
-        }
+        operands, immediates = dict[str, tuple[Buffer, Form, int]](), dict[str, str]()
+        for parameter, region in zip(parameters, nest.leaf.operands, strict=True):
+            buffer = region.buffer
+            if parameter.scope is Scope.IMM:
+                if buffer.scope is not Scope.IMM or buffer.size != 1:
+                    raise LoweringError(
+                        f"{function.name}: {parameter.name} is one number in imm; {buffer.name} is "
+                        f"{list(buffer.shape)} in {buffer.scope.value}"
+                    )
+                immediates[parameter.name] = buffer.name
+                continue
+            region = element(function.name, parameter, region, target)
+            at = Form.of(flat_address(buffer, region.lower))
+            operands[parameter.name] = buffer, at, parameter.size
         forms = [form for _, form, _ in operands.values()]
         unrolled = frozenset[str]().union(*(each.needs(nest.names) for each in forms))
         around = nest.around.union(*(each.names for each in forms)) - nest.names
         shape = Shape.of(target.config)
-        return InvocationPlan(nest, instruction, operands, unrolled, tuple(around), shape)
+        return InvocationPlan(
+            nest, instruction, operands, immediates, unrolled, tuple(around), shape
+        )
 
     @property
     def output(self) -> Buffer:
@@ -166,6 +170,8 @@ class InvocationPlan:
                 work = Work(reset=True)
             case GemmStep():
                 work, src, wgt = Work(), placed.places[step.src], placed.places[step.wgt]
+            case AluStep(op=op, src=str(name)) if name in self.immediates:
+                work = Work(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):
                 work, src = Work(op), placed.places[name]
             case AluStep(op=op, src=int(value)):
@@ -180,7 +186,7 @@ class InvocationPlan:
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
         if work.reset:
             axes = [each for each in axes if each.dst]
-        overlap = isinstance(step, AluStep) and isinstance(step.src, str) and self._same(step)
+        overlap = isinstance(step, AluStep) and step.src in self.operands and self._same(step)
         for command in commands_of(axes, start, work, self.shape, origin):
             apart.add(command, reads=overlap and dst != src)
             yield command

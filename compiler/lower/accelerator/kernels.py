@@ -34,7 +34,7 @@ class Work:
     """What is done in each turn: as a `Compute` says it."""
 
     op: AluOp | None = None
-    imm: int | None = None
+    imm: int | str | None = None
     reset: bool = False
 
 

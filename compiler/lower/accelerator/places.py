@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
@@ -20,16 +20,27 @@ _PAGE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A scheduled program, and which tensors its inputs and outputs are.
+    """A scheduled program, and what its inputs and outputs are.
 
     Attributes
     ----------
     tensors
         By the names of the program's buffers; those that it does not name keep theirs.
+    name
+        As origins call it; the program's name where it is empty. Operators may share a program.
+    immediates
+        The numbers of the program's inputs in IMM, by their names.
     """
 
     program: Function
     tensors: Mapping[str, str]
+    name: str = ""
+    immediates: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What people read."""
+        return self.name or self.program.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,8 @@ def _global_buffers(function: Function) -> list[Buffer]:
     """Inputs, outputs, and what is allocated in DRAM."""
     allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
     inside = [each for each in allocated if each.scope is Scope.GLOBAL]
-    return list(dict.fromkeys((*function.inputs, *function.outputs, *inside)))
+    outside = (each for each in function.inputs if each.scope is not Scope.IMM)
+    return list(dict.fromkeys((*outside, *function.outputs, *inside)))
 
 
 def _name(operator: Operator, buffer: Buffer) -> str:
@@ -67,7 +79,7 @@ def _name(operator: Operator, buffer: Buffer) -> str:
     if buffer.name in operator.tensors:
         return operator.tensors[buffer.name]
     outside = {each.name for each in (*program.inputs, *program.outputs)}
-    return buffer.name if buffer.name in outside else f"{program.name}.{buffer.name}"
+    return buffer.name if buffer.name in outside else f"{operator.title}.{buffer.name}"
 
 
 def places_of(
@@ -87,7 +99,7 @@ def places_of(
         unknown = operator.tensors.keys() - {each.name for each in buffers}
         if unknown:
             raise LoweringError(
-                f"{operator.program.name} has no buffer {', '.join(sorted(unknown))}; it has "
+                f"{operator.title} has no buffer {', '.join(sorted(unknown))}; it has "
                 f"{', '.join(each.name for each in buffers)}"
             )
         for buffer in buffers:
@@ -96,7 +108,7 @@ def places_of(
             if not _alike(known, buffer):
                 raise LoweringError(
                     f"{name} is {known.dtype}{list(known.shape)}, and "
-                    f"{buffer.dtype}{list(buffer.shape)} in {operator.program.name}"
+                    f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
     places: dict[str, Place] = {}
     end = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy.typing as npt
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
-from compiler.lower.accelerator.commands import Command, Origin
+from compiler.lower.accelerator.commands import Command, Compute, Origin
 from compiler.lower.accelerator.elaborate import Dram, elaborate
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.immediates import immediates_of
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.lower.accelerator.places import (
@@ -105,7 +106,7 @@ class Stream:
         """Each stage as text, by name."""
         found: dict[str, str] = {}
         for number, (operator, lowered) in enumerate(self.programs):
-            name = operator.program.name
+            name = operator.title
             name = f"{name} ({number})" if f"{name}: schedule" in found else name
             found[f"{name}: schedule"] = text(operator.program)
             found[f"{name}: lowered"] = text(lowered)
@@ -150,7 +151,14 @@ def compile_stream(
     for number, (operator, function) in enumerate(zip(operators, lowered, strict=True)):
         dram = Dram(addresses_of(operator, function, tensors), zeros, each_grain)
         chip = ChipMemory(target.config, from_top=bool(number % 2))
-        found = list(elaborate(function, target, dram, chip))
+        found = list(elaborate(function, target, dram, chip, operator.title))
+        numbers = immediates_of(operator, found, target.config)
+        found = [
+            replace(each, imm=numbers[each.imm])
+            if isinstance(each, Compute) and isinstance(each.imm, str)
+            else each
+            for each in found
+        ]
         commands += late_resets(drop_unused_loads(found, footprints), footprints)
     store = KernelStore()
     size = target.config.element_bytes(MemoryId.UOP)

@@ -37,13 +37,15 @@ EDGES = (-(1 << 31), -(1 << 31) + 1, -40_000, -2, -1, 0, 1, 5, 40_000, (1 << 31)
 """Values of which sums and products wrap."""
 
 
-def command(step: Step, at: dict[str, int]) -> Compute:
-    """A step on elements that lie at `at`."""
+def command(step: Step, at: dict[str, int], immediates: dict[str, int]) -> Compute:
+    """A step on elements that lie at `at`; parameters in IMM have these numbers."""
     src = wgt = 0
     op, imm = None, None
     match step:
         case GemmStep():
             src, wgt = at[step.src], at[step.wgt]
+        case AluStep(src=str(name)) if name in immediates:
+            op, imm = step.op, immediates[name]
         case AluStep(src=str(name)):
             op, src = step.op, at[name]
         case AluStep(src=int(value)):
@@ -68,12 +70,16 @@ def check(instruction: TensorInstruction, config: HardwareConfig, arrays: list[A
     result = function.outputs[0].name
     parameters = dict.fromkeys((*function.inputs, *function.outputs))
     at = {each.name: number + 3 for number, each in enumerate(parameters)}
+    immediates = dict[str, int]()
     for buffer, array in zip(function.inputs, arrays, strict=True):
-        getattr(computer, buffer.scope.value)[at[buffer.name]] = array
+        if buffer.scope is Scope.IMM:
+            immediates[buffer.name] = int(array)
+        else:
+            getattr(computer, buffer.scope.value)[at[buffer.name]] = array
     if instruction.start is not None:
         computer.acc[at[result]] = computer.acc[at[instruction.start]]
     before = computer.acc.copy()
-    computer.run(command(step, at) for step in instruction.steps)
+    computer.run(command(step, at, immediates) for step in instruction.steps)
     before[at[result]] = wanted
     np.testing.assert_array_equal(computer.acc, before, instruction.name)
 
@@ -90,6 +96,9 @@ def test_steps_do_what_the_behaviour_says(config: HardwareConfig) -> None:
                 if buffer.scope is Scope.ACC:
                     column = len(arrays) % 2
                     arrays.append(rng.choice(pairs[:, column], buffer.shape))
+                elif buffer.scope is Scope.IMM:
+                    low, high = (0, 31) if "shr" in instruction.name else (-(1 << 15), 1 << 15)
+                    arrays.append(np.array(rng.integers(low, high), np.int32))
                 else:
                     arrays.append(rng.integers(-128, 128, buffer.shape, np.int8))
             if instruction.name == "alu_shr":
@@ -108,7 +117,8 @@ def test_immediates_do_what_the_behaviour_says(op: AluOp) -> None:
 
 def test_the_base_set_is_the_instruction_sets() -> None:
     names = [each.name for each in base_instructions(TINY)]
-    assert names == ["gemm", "alu_min", "alu_max", "alu_add", "alu_shr", "alu_mul"]
+    alu = ["alu_min", "alu_max", "alu_add", "alu_shr", "alu_mul"]
+    assert names == ["gemm", *alu, *(f"{name}_imm" for name in alu)]
 
 
 @pytest.mark.parametrize("value", [-(1 << 15), -7, 0, 12, (1 << 15) - 1])

@@ -145,9 +145,10 @@ def refused(message: str, program: str, dram: Dram = DRAM) -> None:
 
 def test_refuses() -> None:
     fine = PROGRAM.format(turns="p", guard="q < 1")
-    for place, what in (("S: int8[6, 1, 4]", "S"), ("(D: int8[6, 1, 4]", "D")):
-        program = fine.replace(place, f"{place} @ inp")
-        refused(f"^{what} of f lies in inp: inputs and outputs lie in global$", program)
+    for place, scope in (("S: int8[6, 1, 4]", "inp"), ("(D: int8[6, 1, 4]", "imm")):
+        program = fine.replace(place, f"{place} @ {scope}")
+        what = f"{place.strip('(')[0]} of f lies in {scope}"
+        refused(f"^{what}: inputs lie in global or imm, outputs in global$", program)
     refused(
         "^a buffer cannot lie in local of the accelerator: inp, wgt, acc and global are",
         fine.replace("  for p in 3", "  alloc x: int32[4] @ local\n  for p in 3"),

@@ -22,7 +22,7 @@ def test_a_product_is_one_instruction() -> None:
     assert kernels == [Kernel((20 + t,), (7,), (2,)) for t in range(2)]
 
 
-def what(found: list[Compute]) -> list[tuple[AluOp | None, int | None, int, int]]:
+def what(found: list[Compute]) -> list[tuple[AluOp | None, int | str | None, int, int]]:
     return [
         (each.op, each.imm, int(each.indices("dst")[0]), each.micro_ops)
         if each.op is not None or each.reset
