@@ -9,9 +9,12 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
+from numpy.typing import NDArray
+
 from compiler.errors import GraphError, IRError, TensorError
 from compiler.graph.attributes import Attributes, declared, refusal
 from compiler.graph.extents import Dim
+from compiler.graph.traits import ChannelAffine, Linear
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
@@ -144,6 +147,12 @@ class OpSpec(Generic[A]):
         none that extents can express, it refuses.
     several
         The result is a tuple.
+    channel_affine
+        Where the result is affine in the first operand, channel by channel: from values of the
+        other operands to factors and addends.
+    linear
+        Where the result is linear in the second operand: from values of that and the third, if
+        there is one, to weights and bias. None where the bias differs within a channel.
     hints
         The fields of `attributes`, and their types.
     """
@@ -155,6 +164,8 @@ class OpSpec(Generic[A]):
     compute: Callable[[str, Sequence[Tensor], A], tuple[Tensor, ...]]
     symbolic: Callable[[Ask, A], tuple[TensorType, ...]]
     several: bool = False
+    channel_affine: Callable[[Sequence[NDArray[Any]], A], ChannelAffine] | None = None
+    linear: Callable[[Sequence[NDArray[Any]], A], Linear | None] | None = None
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

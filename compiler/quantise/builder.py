@@ -55,8 +55,8 @@ class Builder:
         args: Sequence[Atom],
         attributes: Attributes = NOTHING,
     ) -> Var:
-        """An operator's result, under the name of the value that it computes, or computes a part of,
-        and a suffix."""
+        """An operator's result, called as the value that it computes, or computes a part of, with a
+        suffix."""
         name = fresh(f"{of}{suffix}", self._taken)
         origin = self._origins[name] = self._origins.get(of, of)
         value = Call(OPERATORS[operator], tuple(args), attributes)

@@ -50,7 +50,7 @@ class FoldAffine:
         y = add(m, float32[C, 1, 1])
 
     Old model zoos write normalisation so. After a convolution or a dense layer one step is enough:
-    `FoldBatchNorm` then makes it part of the weights. Values that something else uses stay.
+    `FoldNormalisation` then makes it part of the weights. Values that something else uses stay.
     """
 
     name: str = "fold-affine"
@@ -107,14 +107,14 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
 
 def _of_norm(value: Call, types: Mapping[str, Type]) -> Affine | None:
     data, *statistics = value.args
-    assert isinstance(value.attributes, Epsilon), "verified"
-    known = [each.array.astype(np.float64) for each in statistics if isinstance(each, Constant)]
+    assert isinstance(value.callee, OpSpec), "only operators normalise"
+    assert value.callee.channel_affine is not None, "this one does"
+    known = [each.array for each in statistics if isinstance(each, Constant)]
     if not isinstance(data, Var) or len(known) != 4 or _channels(data, types) is None:
         return None
-    scale, bias, mean, variance = known
     with np.errstate(all="ignore"):
-        factor = scale / np.sqrt(variance + value.attributes.epsilon)
-        return _finite(Affine(data, factor, bias - mean * factor))
+        found = value.callee.channel_affine(known, value.attributes)
+        return _finite(Affine(data, found.factor, found.addend - found.centre * found.factor))
 
 
 def _channels(data: Var, types: Mapping[str, Type]) -> tuple[Any, ...] | None:

@@ -13,8 +13,8 @@ from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import (
     EliminateCommon,
     EliminateDead,
-    FoldBatchNorm,
     FoldConstants,
+    FoldNormalisation,
     transform,
 )
 from compiler.graph.verify import verify
@@ -88,7 +88,7 @@ def quantise_network(
         return apply_scales(function, {}, chosen_options)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run), FoldAffine(), EliminateDead()),
-        *(FoldBatchNorm(), EliminateDead()),
+        *(FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)
     found = calibrate(real, samples, run)

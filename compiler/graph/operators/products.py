@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Extent
 from compiler.graph.operators.symbolic import broadcast, carried
 from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.traits import Linear
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
@@ -107,6 +112,24 @@ def _matmul_symbolic(ask: Ask, _: Product) -> tuple[TensorType, ...]:
     return (TensorType((*stack, *a[-2:-1], *b[1:][-1:]), found.dtype),)
 
 
+def _linear(operands: Sequence[NDArray[Any]], given: Conv2d | Product) -> Linear:
+    weight, *bias = (each.astype(np.float64) for each in operands)
+    return Linear(weight, 0, bias[0] if bias else np.zeros(len(weight)), given)
+
+
+def _gemm_linear(operands: Sequence[NDArray[Any]], given: Gemm) -> Linear | None:
+    weight, *rest = (each.astype(np.float64) for each in operands)
+    axis = 0 if given.trans_b else 1
+    channels = weight.shape[axis]
+    bias = rest[0] if rest else np.zeros(channels)
+    if bias.size not in (1, channels) or bias.shape[-1:] not in ((), (1,), (channels,)):
+        # It differs from row to row.
+        return None
+    flat = np.broadcast_to(bias.reshape(-1), (channels,))
+    plain = replace(given, alpha=1.0, beta=1.0)
+    return Linear(weight * given.alpha, axis, flat * given.beta, plain)
+
+
 SPECS: tuple[AnyOp, ...] = (
     OpSpec(
         "conv2d",
@@ -115,6 +138,7 @@ SPECS: tuple[AnyOp, ...] = (
         Conv2d,
         _conv2d,
         _rows,
+        linear=_linear,
     ),
     OpSpec(
         "dense",
@@ -123,6 +147,7 @@ SPECS: tuple[AnyOp, ...] = (
         Product,
         _dense,
         _rows,
+        linear=_linear,
     ),
     OpSpec(
         "gemm",
@@ -131,6 +156,7 @@ SPECS: tuple[AnyOp, ...] = (
         Gemm,
         _gemm,
         _gemm_symbolic,
+        linear=_gemm_linear,
     ),
     OpSpec(
         "matmul",

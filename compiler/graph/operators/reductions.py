@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes
 from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.traits import ChannelAffine
 from compiler.graph.types import TensorType
 from compiler.operators import arg, norm, pool, softmax
 from compiler.operators.reduce import REDUCE, Reduce
@@ -127,6 +131,11 @@ def _batch_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
     return carried(ask, {(0, axis): axis for axis in range(rank) if axis != 1})
 
 
+def _normalised(statistics: Sequence[NDArray[Any]], given: Epsilon) -> ChannelAffine:
+    scale, bias, mean, variance = (each.astype(np.float64) for each in statistics)
+    return ChannelAffine(mean, scale / np.sqrt(variance + given.epsilon), bias)
+
+
 def _instance_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
     return carried(ask, {(0, axis): axis for axis in range(len(ask.types[0].shape[:1]))})
 
@@ -173,12 +182,15 @@ SPECS: tuple[AnyOp, ...] = (
     _spec(pool.global_average_pool, Pattern.OUT_FUSABLE, ("data",), Attributes, _global_pool),
     _spec(softmax.softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
     _spec(softmax.log_softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
-    _spec(
-        norm.batch_norm,
-        Pattern.BROADCAST,
-        (*_NORMS, "mean", "variance"),
-        Epsilon,
-        _batch_norm,
+    replace(
+        _spec(
+            norm.batch_norm,
+            Pattern.BROADCAST,
+            (*_NORMS, "mean", "variance"),
+            Epsilon,
+            _batch_norm,
+        ),
+        channel_affine=_normalised,
     ),
     _spec(norm.instance_norm, Pattern.OPAQUE, _NORMS, Epsilon, _instance_norm),
     _spec(norm.layer_norm, Pattern.OPAQUE, _NORMS, LastAxes, _last_axes, optional=1),

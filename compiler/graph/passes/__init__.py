@@ -4,8 +4,8 @@ from compiler.graph.passes.base import Pass
 from compiler.graph.passes.bind_symbols import BindSymbols
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
-from compiler.graph.passes.fold_batch_norm import FoldBatchNorm
 from compiler.graph.passes.fold_constants import FoldConstants
+from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
 from compiler.graph.passes.pipeline import cpu_passes, transform
@@ -14,8 +14,8 @@ __all__ = [
     "BindSymbols",
     "EliminateCommon",
     "EliminateDead",
-    "FoldBatchNorm",
     "FoldConstants",
+    "FoldNormalisation",
     "Fuse",
     "InferTypes",
     "Pass",

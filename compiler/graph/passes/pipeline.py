@@ -10,8 +10,8 @@ from compiler.graph.nodes import Function
 from compiler.graph.passes.base import Pass
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
-from compiler.graph.passes.fold_batch_norm import FoldBatchNorm
 from compiler.graph.passes.fold_constants import FoldConstants
+from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
 from compiler.graph.verify import verify
@@ -25,7 +25,7 @@ def cpu_passes(run: Runner) -> tuple[Pass, ...]:
         EliminateDead(),
         EliminateCommon(),
         FoldConstants(run),
-        FoldBatchNorm(),
+        FoldNormalisation(),
         EliminateDead(),
         Fuse(),
         InferTypes(),

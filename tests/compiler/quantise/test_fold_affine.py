@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.passes import EliminateDead, FoldBatchNorm, transform
+from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
 from compiler.quantise.fold_affine import FoldAffine
 from tests.support.graphs import agree
 from tests.support.networks import called, network
@@ -43,6 +43,6 @@ PARAMS = (
 def test_folds(lines: list[str], wanted: list[str]) -> None:
     text = "\n".join([f"func @f({PARAMS}):", *(f"  {each}" for each in lines), "  return y"])
     start = network(text)
-    found = transform(start, (FoldAffine(), EliminateDead(), FoldBatchNorm(), EliminateDead()))
+    found = transform(start, (FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()))
     assert called(found) == wanted
     agree(start, found, 1e-4)

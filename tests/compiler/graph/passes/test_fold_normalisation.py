@@ -11,7 +11,7 @@ from compiler.graph import Call, Constant, Function
 from compiler.graph.evaluate import evaluate
 from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
-from compiler.graph.passes import EliminateDead, FoldBatchNorm, transform
+from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
 from compiler.graph.visit import all_lets
 from tests.support.graphs import agree, graph, inputs, same_values
 
@@ -69,7 +69,7 @@ def calls(function: Function) -> list[str]:
 )
 def test_layers_take_it_in(layer: str) -> None:
     before = program(f"  a = {layer}\n  n = NORM(a, STATS, epsilon=0.01)\n  return n\n")
-    after = transform(before, [FoldBatchNorm(), EliminateDead()])
+    after = transform(before, [FoldNormalisation(), EliminateDead()])
     assert calls(after) == [layer.partition("(")[0]]
     agree(before, after, 1e-5)
 
@@ -78,7 +78,7 @@ def test_one_after_the_other() -> None:
     before = program(
         "  a = conv2d(x, {w})\n  n = NORM(a, STATS)\n  o = NORM(n, STATS)\n  return o\n"
     )
-    after = transform(before, [FoldBatchNorm(), EliminateDead()])
+    after = transform(before, [FoldNormalisation(), EliminateDead()])
     assert calls(after) == ["conv2d"]
     agree(before, after, 1e-5)
 
@@ -106,7 +106,7 @@ def test_one_after_the_other() -> None:
 )
 def test_all_else_stays(body: str) -> None:
     before = program(body)
-    assert FoldBatchNorm().apply(before) == before
+    assert FoldNormalisation().apply(before) == before
 
 
 def test_inside_a_branch() -> None:
@@ -114,7 +114,7 @@ def test_inside_a_branch() -> None:
         "  a = conv2d(x, {w})\n  r = if c:\n    n = NORM(a, STATS)\n    yield n\n  else:\n"
         "    b = conv2d(x, {w}, {b})\n    yield b\n  return r\n"
     )
-    after = transform(before, [FoldBatchNorm(), EliminateDead()])
+    after = transform(before, [FoldNormalisation(), EliminateDead()])
     assert calls(after) == ["if", "conv2d", "conv2d"]
     for truth in (True, False):
         given = inputs(before)
@@ -124,7 +124,7 @@ def test_inside_a_branch() -> None:
 
 def test_types_that_are_said_still_hold() -> None:
     typed = "a: float32[2, 3, 2, 2] = conv2d(x, {w})\n  n: float32[2, 3, 2, 2] = NORM(a, STATS)"
-    transform(program(f"  {typed}\n  return n\n"), [FoldBatchNorm(), EliminateDead()])
-    assert graph("func @g(x: int8[]):\n  return x") == FoldBatchNorm().apply(
+    transform(program(f"  {typed}\n  return n\n"), [FoldNormalisation(), EliminateDead()])
+    assert graph("func @g(x: int8[]):\n  return x") == FoldNormalisation().apply(
         graph("func @g(x: int8[]):\n  return x")
     )
