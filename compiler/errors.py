@@ -16,6 +16,7 @@ __all__ = [
     "ReplayError",
     "ScheduleError",
     "TensorError",
+    "Unsupported",
     "UnsupportedError",
 ]
 
@@ -86,6 +87,11 @@ class CapacityError(LoweringError):
 
 class BuildError(CompilerError):
     """A graph that cannot become an artifact; names values."""
+
+
+class Unsupported(CompilerError):
+    """What a target does not do, and the limit that it hits: a refusal, and no error. Whatever was
+    asked for stays with another target."""
 
 
 class QuantisationError(CompilerError):

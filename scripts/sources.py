@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from onnx import ModelProto
 
-from compiler.build.accelerator.operator import Lowering
 from compiler.build.network import (
     CompileOptions,
     Prepared,
@@ -20,8 +20,10 @@ from compiler.build.network import (
 from compiler.codegen import CpuTarget
 from compiler.frontends.onnx import Imported, read_model
 from compiler.models import BUILT_IN, built_in
-from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
-from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.cpu.target import cpu
+from compiler.targets.target import Target
+from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Provenance, Tensor
 from runtime.inputs import Pixels, read_samples
@@ -37,6 +39,7 @@ __all__ = [
     "compile_source",
     "model_file",
     "open_source",
+    "targets",
 ]
 
 
@@ -69,17 +72,22 @@ class Accelerator:
     memory: MemoryModel
     hiding: bool
 
-    def lowering(self) -> Lowering:
-        """How kernels are lowered for it."""
+    def target(self) -> Target[Any]:
+        """The machine, as the compiler sees it."""
         timing = MemoryTiming(self.memory.latency, self.memory.interval)
-        cost = MachineCost(self.config, timing)
-        return Lowering(AcceleratorTarget.of(self.config), cost, 2 if self.hiding else 1)
+        return accelerator(self.config, timing, hiding=self.hiding)
+
+
+def targets(machine: Accelerator | None) -> tuple[Target[Any], ...]:
+    """This processor, and the accelerator in front of it if there is one."""
+    host = cpu(CpuTarget.host())
+    return (host,) if machine is None else (machine.target(), host)
 
 
 def compile_source(
     model: str,
     options: ModelOptions,
-    accelerator: Accelerator | None,
+    machine: Accelerator | None,
     report: Callable[[str], None] | None,
 ) -> Artifact:
     """The artifact of a model, for this processor, and an accelerator beside it.
@@ -87,14 +95,11 @@ def compile_source(
     Raises as `open_source` and `Source.prepared`.
     """
     prepared = open_source(model, options, report).prepared(report)
-    if accelerator is None:
-        return prepared.build(CpuTarget.host(), None, report)
-    lowering = accelerator.lowering()
-    artifact = prepared.build(CpuTarget.host(), lowering, report)
+    artifact = prepared.build(targets(machine), report)
     if not artifact.streams:
         return artifact
     # For --device cpu and --check, when there is no model any more.
-    fallback = prepared.build(CpuTarget.host(), lowering, report, fallback=True)
+    fallback = prepared.build(targets(machine), report, fallback=True)
     return replace(artifact, fallback=fallback)
 
 

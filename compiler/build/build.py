@@ -1,24 +1,24 @@
-"""From a graph to an artifact for the CPU."""
+"""From a graph to an artifact."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from compiler.build.accelerator.operator import Lowering
-from compiler.build.compiled import CompiledKernels
+from compiler.build.backends import Backends
 from compiler.build.program import Network, network_of
-from compiler.build.store import Report, Store
-from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.lifetimes import lifetimes
 from compiler.graph.memory import plan_memory
 from compiler.graph.native import run_native
 from compiler.graph.nodes import Atom, Function, Tuple
-from compiler.graph.passes import BindSymbols, Pass, cpu_passes, transform
-from compiler.graph.passes.offload import StreamsOnCpu, offload_passes
+from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
 from compiler.graph.types import TupleType, Type
 from compiler.graph.verify import verify
+from compiler.targets.offload import StreamsOnHost
+from compiler.targets.parts import Parts, Report
+from compiler.targets.target import Target
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -37,7 +37,7 @@ __all__ = ["build"]
 
 def build(
     function: Function,
-    target: CpuTarget,
+    targets: Sequence[Target[Any]],
     provenance: Provenance,
     *,
     name: str | None = None,
@@ -45,30 +45,30 @@ def build(
     outputs: Sequence[str] | None = None,
     sizes: Mapping[str, int] | None = None,
     scales: Mapping[str, Scale] | None = None,
-    lowering: Lowering | None = None,
     fallback: bool = False,
-    compiled: CompiledKernels | None = None,
+    backends: Backends | None = None,
     report: Report | None = None,
 ) -> Artifact:
-    """Compile a function for a CPU, and for an accelerator beside it.
+    """Compile a function for machines that share the work.
 
     Parameters
     ----------
+    targets
+        Each takes what it can of what those before it have left; the last one, the host, has to
+        take all that is left.
     name
         What the network is called; by default as the function.
     inputs, outputs
         What its parameters and results are called, in order; by default as in the graph.
     sizes
         Numbers for its symbols.
-    lowering
-        For the accelerator: it does what it can. Without, the CPU does everything.
     fallback
-        The CPU does what the accelerator would, with tensors of the same names and layouts: for
+        The host does what the others would, with tensors of the same names and layouts: for
         comparison.
     scales
         Of quantised values, by name, for the artifact to tell.
-    compiled
-        The kernels of artifacts built before, and afterwards this one's too.
+    backends
+        With what they have compiled for other artifacts.
 
     Raises
     ------
@@ -81,25 +81,23 @@ def build(
         If a kernel cannot be compiled.
     """
     tell = report or (lambda _: None)
+    made = backends or Backends()
     tell("simplifying")
     # Before passes, which may find that a result equals another value.
     outputs = _result_names(function) if outputs is None else outputs
-    passes: list[Pass] = [BindSymbols(tuple(sorted(sizes.items())))] if sizes else []
-    if lowering is None:
-        passes += cpu_passes(run_native)
-    else:
-        passes += offload_passes(run_native, lowering.target.config, lowering.accepts)
-        passes += [StreamsOnCpu()] if fallback else []
-    function = transform(function, passes)
+    function = transform(function, _passes(targets, made, sizes, fallback))
     network = network_of(function)
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
     _same_number(function, "gives", outputs, network.results)
-    made = Store(target, network.types, tell, lowering, compiled or CompiledKernels())
-    steps = tuple(made.step(each) for each in network.invocations)
+    parts = Parts(network.types, tell)
+    by_name = {each.name: each for each in targets}
+    steps = tuple(
+        made.of(by_name[call.kernel.target]).step(call, parts) for call in network.invocations
+    )
     results = tuple(
-        Port(name, made.tensor_of(each))
+        Port(name, parts.tensor_of(each))
         for name, each in zip(outputs, network.results, strict=True)
     )
     places, arena_bytes = _places(function, network)
@@ -116,14 +114,31 @@ def build(
     manifest = Manifest(
         name=name or function.name,
         provenance=provenance,
-        tensors=(*tensors, *made.held()),
+        tensors=(*tensors, *parts.held()),
         inputs=tuple(map(Port, inputs, params)),
         results=results,
         steps=steps,
         arena_bytes=arena_bytes,
     )
-    config = lowering.target.config if lowering is not None and made.streams else None
-    return Artifact(manifest, config, made.kernels, made.constants, made.streams)
+    return Artifact(manifest, parts.config, parts.kernels, parts.constants, parts.streams)
+
+
+def _passes(
+    targets: Sequence[Target[Any]],
+    backends: Backends,
+    sizes: Mapping[str, int] | None,
+    fallback: bool,
+) -> Iterator[Pass]:
+    """Those of no target first, then each target's."""
+    if sizes:
+        yield BindSymbols(tuple(sorted(sizes.items())))
+    yield from simplifying_passes(run_native)
+    *others, host = targets
+    for target in others:
+        yield from backends.of(target).passes()
+        if fallback:
+            yield StreamsOnHost()
+    yield from backends.of(host).passes()
 
 
 def _result_names(function: Function) -> list[str]:

@@ -10,11 +10,9 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.build.accelerator.operator import Lowering
+from compiler.build.backends import Backends
 from compiler.build.build import build
-from compiler.build.compiled import CompiledKernels
 from compiler.build.real import RealNetwork
-from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.nodes import Function
@@ -24,6 +22,7 @@ from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.runner import NativeRunner
+from compiler.targets.target import Target
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
@@ -76,12 +75,11 @@ class Prepared:
     scales: Mapping[str, Scale]
     provenance: Provenance
     real: RealNetwork | None = None
-    _compiled: CompiledKernels = field(default_factory=CompiledKernels, repr=False, compare=False)
+    _backends: Backends = field(default_factory=Backends, repr=False, compare=False)
 
     def build(
         self,
-        target: CpuTarget,
-        lowering: Lowering | None = None,
+        targets: Sequence[Target[Any]],
         report: Callable[[str], None] | None = None,
         *,
         fallback: bool = False,
@@ -90,15 +88,14 @@ class Prepared:
         compiled once."""
         return build(
             self.function,
-            target,
+            targets,
             self.provenance,
             name=self.provenance.model,
             inputs=self.inputs,
             outputs=self.outputs,
             scales=self.scales,
-            lowering=lowering,
             fallback=fallback,
-            compiled=self._compiled,
+            backends=self._backends,
             report=report,
         )
 
@@ -107,25 +104,19 @@ def compile_network(
     model: ModelProto,
     provenance: Provenance,
     options: CompileOptions,
-    target: CpuTarget,
-    lowering: Lowering | None = None,
+    targets: Sequence[Target[Any]],
     report: Callable[[str], None] | None = None,
 ) -> Artifact:
     """Import, quantise and build; `provenance` gets the tools and the options.
 
     A batch that the model leaves open is 1.
 
-    Parameters
-    ----------
-    lowering
-        For the accelerator: it does what it can. Without, the CPU does everything.
-
     Raises
     ------
     CompilerError
         What the model has that is not supported, or cannot be quantised or compiled.
     """
-    return prepare_network(model, provenance, options, report).build(target, lowering, report)
+    return prepare_network(model, provenance, options, report).build(targets, report)
 
 
 def import_network(model: ModelProto) -> Imported:

@@ -20,30 +20,11 @@ from compiler.graph.nodes import (
     TupleGet,
 )
 from compiler.graph.types import TensorType, TupleType, Type
+from compiler.targets.parts import Invocation, Operand
 
-__all__ = ["Invocation", "Network", "Operand", "network_of"]
+__all__ = ["Network", "network_of"]
 
-Operand: TypeAlias = str | Constant
-"""A tensor by name, or its value."""
 _Value: TypeAlias = "Operand | tuple[_Value, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """A call of a kernel, or of a stream.
-
-    Attributes
-    ----------
-    name
-        What the graph calls its result.
-    outputs
-        A tensor for each that the kernel gives: called so too, or `name.0`, `name.1` and so on.
-    """
-
-    name: str
-    kernel: Function
-    operands: tuple[Operand, ...]
-    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +86,7 @@ class _Walk:
                 value = self._made(let.name, type_)
                 operands = tuple(each for arg in args for each in _flat(self._atom(arg)))
                 outputs = tuple(each for each in _flat(value) if isinstance(each, str))
-                self.invocations.append(Invocation(let.name, kernel, operands, outputs))
+                self.invocations.append(Invocation(let.name, kernel, operands, outputs, let.reason))
                 return value
             case Call(callee=callee):
                 self._fail(f"{let.name} calls {callee.name}, which is no kernel and no stream")

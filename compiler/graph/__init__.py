@@ -3,8 +3,8 @@
 The whole of the language, as it is printed (`printer`) and parsed (`parser`):
 
     module    = function {function}                         each after those that it calls
-    function  = kind "@" name "(" params ")" ["->" type] ":" body
-    kind      = "func" | "kernel" | "offload" | "stream"
+    function  = kind ["[" target "]"] "@" name "(" params ")" ["->" type] ":" body
+    kind      = "func" | "kernel" | "stream"
     param     = name ":" type
     body      = {let} ("return" | "yield") atom             indented; "return" ends a function,
                                                             "yield" an inner body
@@ -32,8 +32,8 @@ is defined once in a function, and known from its line to the end of its body.
 
 Nothing has effects. Functions are called by name, each after its definition: there is no recursion
 and no function that is a value, so that loops would be a value of their own, as `if` is. A `kernel`
-holds operators on tensors only: it is what one piece of code computes; `offload` is a kernel for
-the accelerator, and a `stream` calls such kernels only.
+holds operators on tensors only: it is what one piece of code computes, on the host or on the target
+that is named; a `stream` calls kernels of its target only.
 
 Which operators there are is no part of the language: a call holds an `OpSpec`, and `operators` has
 a registry of them.

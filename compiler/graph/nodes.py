@@ -92,12 +92,15 @@ class Let:
         The value of the user's network that this value computes, or computes a part of; None where
         the value is the user's own. Equality, digests and the text leave it out: two values are the
         same wherever they come from.
+    reason
+        Why no other target than the host takes the value, where one was asked; left out likewise.
     """
 
     name: str
     value: Value
     type: Type | None = None
     origin: str | None = field(default=None, repr=False, compare=False)
+    reason: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def source(self) -> str:
@@ -128,10 +131,8 @@ class FunctionKind(Enum):
     """A part of a program."""
     KERNEL = "kernel"
     """Operators that one piece of code computes: no function is called, nothing is decided."""
-    OFFLOAD = "offload"
-    """A kernel for the accelerator, between tensors in its layout."""
     STREAM = "stream"
-    """Calls of such kernels only: one instruction stream."""
+    """Calls of kernels of one target only, which it runs as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,8 @@ class Function:
         in the program however often they are called.
     findings
         What `infer` and `verify` keep.
+    target
+        The name of the target that a kernel or stream is for; empty for the host.
     """
 
     name: str
@@ -182,12 +185,13 @@ class Function:
     body: Body
     result: Type | None = None
     kind: FunctionKind = FunctionKind.FUNC
+    target: str = ""
     digest: str = field(init=False)
     findings: Findings = field(init=False, default_factory=Findings)
 
     def __post_init__(self) -> None:
         try:
-            content = repr((self.name, self.params, self.body, self.result, self.kind))
+            content = repr((self.name, self.params, self.body, self.result, self.kind, self.target))
         except RecursionError as error:
             raise GraphError(f"function {self.name} is nested too deeply") from error
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

@@ -94,13 +94,17 @@ class _Parser:
         if token.kind is not TokenKind.NAME or token.text not in kinds:
             cursor.fail(f"one of {', '.join(kinds)}")
         cursor.advance()
+        target = ""
+        if cursor.accept("["):
+            target = self._name("the target's name")
+            cursor.expect("]")
         cursor.expect("@")
         name = self._name("the function's name")
         params = cursor.listed("(", ")", self._param)
         result = self._type() if cursor.accept("->") else None
         body = self._body("return")
         try:
-            return Function(name, params, body, result, kinds[token.text])
+            return Function(name, params, body, result, kinds[token.text], target)
         except GraphError as error:
             raise token.error(str(error)) from None
 

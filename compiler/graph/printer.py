@@ -48,7 +48,8 @@ def text(program: Function | Module) -> str:
 def _function(function: Function) -> Iterator[str]:
     params = ", ".join(f"{each.name}: {each.type}" for each in function.params)
     result = "" if function.result is None else f" -> {function.result}"
-    yield f"{function.kind.value} @{function.name}({params}){result}:"
+    target = f"[{function.target}]" if function.target else ""
+    yield f"{function.kind.value}{target} @{function.name}({params}){result}:"
     yield from _body(function.body, "return")
 
 

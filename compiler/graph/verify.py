@@ -72,7 +72,7 @@ def _names(called: Iterable[Function]) -> None:
 
 def _function(function: Function) -> None:
     match function.kind:
-        case FunctionKind.KERNEL | FunctionKind.OFFLOAD:
+        case FunctionKind.KERNEL:
             _kernel(function)
         case FunctionKind.STREAM:
             _stream(function)
@@ -91,14 +91,18 @@ def _function(function: Function) -> None:
 
 
 def _stream(stream: Function) -> None:
-    """Kernels for the accelerator only."""
+    """Kernels of its target only."""
     for let in stream.body.lets:
         match let.value:
-            case Call(callee=Function(kind=FunctionKind.OFFLOAD)) | Tuple():
+            case Call(callee=Function(kind=FunctionKind.KERNEL, target=target)) if (
+                target == stream.target
+            ):
+                pass
+            case Tuple():
                 pass
             case _:
                 raise GraphError(
-                    f"stream {stream.name}: {let.name} is no call of a kernel for the accelerator"
+                    f"stream {stream.name}: {let.name} is no call of a kernel for {stream.target}"
                 )
 
 

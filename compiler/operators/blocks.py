@@ -12,17 +12,20 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-
-
 from compiler.operators.checks import refuse, show
 from compiler.operators.window import Window, windows
 from compiler.te import Tensor, compute
 
 __all__ = [
     "DATA_AXES",
-    "blocks",
     "PLANES",
-    "byte_planes", "join_planes", "pack_data", "pack_windows", "unpack_data"]
+    "blocks",
+    "byte_planes",
+    "join_planes",
+    "pack_data",
+    "pack_windows",
+    "unpack_data",
+]
 
 PLANES = 4
 """Bytes of an accumulator."""

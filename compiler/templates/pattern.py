@@ -93,13 +93,20 @@ class Match:
         return self.lets[-1].name
 
     @property
+    def computed(self) -> tuple[str, ...]:
+        """The operands that are no constants, in the pattern's order."""
+        return tuple(name for name, bound in self.operands.items() if isinstance(bound, Var))
+
+    @property
     def operators(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(_call(let).callee.name for let in self.lets)
 
     def attributes(self, operator: str) -> Attributes:
         """Those of the first operator of that name."""
-        return next(_call(each).attributes for each in self.lets if _call(each).callee.name == operator)
+        return next(
+            _call(each).attributes for each in self.lets if _call(each).callee.name == operator
+        )
 
     def constant(self, operand: str) -> Constant:
         """An operand that the pattern declares as constant."""

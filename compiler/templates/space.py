@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.te.knobs import Choice, Setting
 
-__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors"]
+__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "ranked"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -104,3 +104,13 @@ class Space:
 def factors(extent: int) -> tuple[int, ...]:
     """Sizes of tiles of an axis: for each number of tiles the least that will do."""
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
+
+
+def ranked(*keys: Ints | Bools | Floats) -> Floats:
+    """Numbers that order choices by the first key, then by the second and so on."""
+    rows = np.lexsort(keys[::-1])
+    columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])
+    changes = np.r_[False, (columns[:, 1:] != columns[:, :-1]).any(axis=0)]
+    found = np.empty(len(rows), np.float64)
+    found[rows] = np.cumsum(changes)
+    return found

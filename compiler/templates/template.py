@@ -14,7 +14,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Function
 from compiler.graph.types import TensorType
 from compiler.te import Schedule
-from compiler.te.knobs import Choice, OpenTrace
+from compiler.te.knobs import Choice
 from compiler.templates.pattern import Apply, Match
 from compiler.templates.space import Bools, Choices, Space
 
@@ -60,14 +60,18 @@ class KernelMatch:
         assert isinstance(self.call.callee, Function), "a kernel"
         return self.call.callee
 
-    def shape(self, operand: str) -> tuple[int, ...]:
+    def type_of(self, operand: str) -> TensorType:
         """Of an operand as the kernel takes it, packed where it is."""
         bound = self.match.operands[operand]
         if isinstance(bound, Constant):
-            return bound.array.shape
+            return bound.type
         (found,) = (each.type for each in self.kernel.params if each.name == bound.name)
         assert isinstance(found, TensorType), "verified"
-        return found.static_shape(operand)
+        return found
+
+    def shape(self, operand: str) -> tuple[int, ...]:
+        """Of such an operand."""
+        return self.type_of(operand).static_shape(operand)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
@@ -115,26 +119,15 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         """
 
     @abstractmethod
-    def arguments(self, found: KernelMatch, machine: M) -> Arguments:
-        """What this layer gives to the workload's program."""
-
-    @abstractmethod
-    def start(self, workload: W, machine: M) -> Schedule:
-        """The tensor expressions in the machine's layouts, before any primitive."""
-
-    @abstractmethod
     def space(self, workload: W, machine: M) -> Space:
         """The knobs, and what they may be set to."""
-
-    @abstractmethod
-    def sketch(self, workload: W, machine: M) -> OpenTrace:
-        """The primitives, with the knobs open."""
 
     @abstractmethod
     def fits(self, workload: W, choices: Choices, machine: M) -> Bools:
         """Which choices can be scheduled, and what they keep on chip placed: exactly those that
         lowering accepts, without lowering any."""
 
+    @abstractmethod
     def schedule(self, workload: W, choice: Choice, machine: M) -> Schedule:
         """The schedule with these settings.
 
@@ -143,8 +136,7 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         ScheduleError
             A setting that no primitive takes: `fits` says so before.
         """
-        return self.start(workload, machine).replay(self.sketch(workload, machine), choice)
 
-    def multiplications(self, workload: W) -> int:
-        """Useful multiply-accumulates, padding of blocks included; 0 of an operator without."""
-        return 0
+    def lacking(self, workload: W, choices: Choices, machine: M) -> str:
+        """Why none of the choices fits."""
+        return f"no choice for {self.name} fits"

@@ -107,6 +107,8 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
         Of the graph, that the code computes.
     macs
         Useful multiply-accumulates: of the operators, without what rounding up to tiles adds.
+    reason
+        Why no accelerator does it, where one was asked.
     """
 
     name: str
@@ -115,6 +117,7 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
     outputs: tuple[str, ...]
     operators: tuple[str, ...]
     macs: int
+    reason: str = ""
 
 
 class StreamCall(Struct, frozen=True, tag="stream", forbid_unknown_fields=True):

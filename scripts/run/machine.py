@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from compiler.build.network import Prepared
-from compiler.codegen import CpuTarget
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Tensor, is_artifact, read_artifact
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
@@ -19,7 +18,7 @@ from runtime.executor import Executor, Progress, Run
 from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
-from scripts.sources import Accelerator, ModelOptions, Source, open_source
+from scripts.sources import Accelerator, ModelOptions, Source, open_source, targets
 from sim.engines import make_engine
 from sim.timing import MemoryModel
 
@@ -54,7 +53,7 @@ class Network:
         assert self.prepared is not None, "an artifact cannot be compiled once more"
         assert self.accelerator is not None, "something is on it"
         plain = replace(self.accelerator, hiding=False)
-        return self.prepared.build(CpuTarget.host(), plain.lowering(), report)
+        return self.prepared.build(targets(plain), report)
 
     def on_cpu(self, report: Report | None) -> Artifact:
         """The same network, the CPU doing what the accelerator does: there is something that it
@@ -64,8 +63,7 @@ class Network:
                 raise CommandError(f"--check: the artifact of {self.model} has no code for the CPU")
             return self.artifact.fallback
         assert self.accelerator is not None, "something is on it"
-        lowering = self.accelerator.lowering()
-        return self.prepared.build(CpuTarget.host(), lowering, report, fallback=True)
+        return self.prepared.build(targets(self.accelerator), report, fallback=True)
 
     def sqnr(self, batches: Sequence[Arrays], runs: Sequence[Run]) -> dict[str, float] | None:
         """Of runs on these batches, against the network before it was quantised here; None where
@@ -103,8 +101,7 @@ class Opened:
             fallback = self.what.fallback
             return Network(fallback if accelerator is None and fallback else self.what)
         prepared = self.what.prepared(report)
-        lowering = None if accelerator is None else accelerator.lowering()
-        artifact = prepared.build(CpuTarget.host(), lowering, report)
+        artifact = prepared.build(targets(accelerator), report)
         return Network(artifact, prepared, accelerator)
 
 

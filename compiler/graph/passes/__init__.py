@@ -8,7 +8,7 @@ from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
-from compiler.graph.passes.pipeline import cpu_passes, transform
+from compiler.graph.passes.pipeline import simplifying_passes, transform
 
 __all__ = [
     "BindSymbols",
@@ -19,6 +19,6 @@ __all__ = [
     "Fuse",
     "InferTypes",
     "Pass",
-    "cpu_passes",
+    "simplifying_passes",
     "transform",
 ]

@@ -27,18 +27,18 @@ class KernelPool:
         Of the program's values.
     taken
         Names that functions have already.
-    kind
-        Of the kernels.
+    target
+        Of the kernels; empty for the host.
     """
 
     def __init__(
         self,
         types: Mapping[str, Type],
         taken: Iterable[str],
-        kind: FunctionKind = FunctionKind.KERNEL,
+        target: str = "",
     ) -> None:
         self._types = types
-        self._kind = kind
+        self._target = target
         self._taken = set(taken)
         self._kernels: dict[str, Function] = {}
         """By the digest that they would have without a name."""
@@ -51,7 +51,8 @@ class KernelPool:
         if kernel is None:
             kernel = replace(nameless, name=fresh(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
-        return replace(last, value=Call(kernel, args))
+        reason = next((let.reason for let in reversed(lets) if let.reason), None)
+        return replace(last, value=Call(kernel, args), reason=reason)
 
     def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
         """Values called by their operators, everything from outside a parameter."""
@@ -81,7 +82,8 @@ class KernelPool:
             tuple(params.values()),
             Body(tuple(renamed), result),
             self._types[lets[-1].name],
-            self._kind,
+            FunctionKind.KERNEL,
+            self._target,
         )
         return kernel, tuple(params)
 

@@ -12,23 +12,19 @@ from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
-from compiler.graph.passes.fuse import Fuse
-from compiler.graph.passes.infer_types import InferTypes
 from compiler.graph.verify import verify
 
-__all__ = ["cpu_passes", "transform"]
+__all__ = ["simplifying_passes", "transform"]
 
 
-def cpu_passes(run: Runner) -> tuple[Pass, ...]:
-    """What the CPU wants done; `run` computes constants."""
+def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
+    """What is done before any target is asked; `run` computes constants."""
     return (
         EliminateDead(),
         EliminateCommon(),
         FoldConstants(run),
         FoldNormalisation(),
         EliminateDead(),
-        Fuse(),
-        InferTypes(),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler import te
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Let, Var
+from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.blocks import PackWindows
 from compiler.graph.operators.products import Conv2d
 from compiler.intrinsics.accelerator import fill, gemm
@@ -94,9 +94,7 @@ class Conv2dWorkload:
         """Along y and x."""
         image = placeholder(self.data[:4], INT8, "data")
         kernel = self.weight[2:4]
-        return windows(
-            "conv2d", "out", image, kernel, self.strides, self.padding, self.dilation
-        )
+        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
 
     @property
     def extents(self) -> dict[str, int]:
@@ -165,9 +163,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packed = pack_weight(weight, machine.config)
         return Arguments({"weight": packed, **numbers.tensors}, numbers.immediates)
 
-    def _product(
-        self, match: Match, machine: AcceleratorTarget
-    ) -> tuple[Conv2d, np.ndarray, int]:
+    def _product(self, match: Match, machine: AcceleratorTarget) -> tuple[Conv2d, np.ndarray, int]:
         """The attributes, the weight in groups of whole blocks, and how many groups."""
         given = match.attributes("conv2d")
         assert isinstance(given, Conv2d), "verified"
@@ -342,9 +338,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     # What it costs --------------------------------------------------------------------------------
 
-    def shortlist(
-        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
-    ) -> Choices:
+    def shortlist(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Choices:
         """The best by a quick guess."""
         guess = self._guess(workload, choices, cost)
         sizes = choices["oc"] * choices["y"] * choices["x"]
@@ -385,9 +379,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         total: Floats = workload.data[0] * np.maximum(loads + still, work) + first + passes
         return np.where(self._kernels_stay(workload, choices, cost), total, np.inf)
 
-    def _kernels_stay(
-        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
-    ) -> Bools:
+    def _kernels_stay(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Bools:
         """Whether all micro-ops stay on chip: of the products, all iterations but those of the two
         longest loops, for each thread."""
         axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]

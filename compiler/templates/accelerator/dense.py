@@ -13,9 +13,9 @@ from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantis
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
 from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
-from compiler.templates.accelerator.template import AcceleratorTemplate, order
+from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.pattern import Apply, Operand
-from compiler.templates.space import Choices, Floats, Ints, Space
+from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.memories import MemoryId
 
@@ -104,7 +104,7 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""
         products = workload.products
-        return order(
+        return ranked(
             *shared(choices, products.extents),
             unusual(choices, workload.epilogue, products.outputs, cost.config),
             *products.keys(choices, cost.config),

@@ -16,8 +16,8 @@ from compiler.te.knobs import OpenTrace
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
 from compiler.templates.accelerator.sharing import shared
-from compiler.templates.accelerator.template import AcceleratorTemplate, order
-from compiler.templates.space import Choices, Floats, Ints, Space
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
 from hw.memories import MemoryId
@@ -49,7 +49,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return Products.macs(found)
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes, lowest first."""
+        """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes."""
         data, weight, sums = workload.sums()
         n, outputs, batch, lanes = sums.shape
         amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
@@ -72,9 +72,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         steps = steps.cache_read("amounts", ("out_moved",), Scope.ACC, "amounts_acc")
         steps = workload.summed(steps, ("weight", Scope.WGT), ("data", Scope.INP))
         shift = two_operands(machine.config, AluOp.SHR).function
-        return workload.tensorized(
-            steps.tensorize("out_moved", "b", shift), machine.config
-        ).trace
+        return workload.tensorized(steps.tensorize("out_moved", "b", shift), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
         tile = choices["threads"] * choices["n"] * choices["oc"]
@@ -82,6 +80,4 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""
-        return order(
-            *shared(choices, workload.extents), *workload.keys(choices, cost.config)
-        )
+        return ranked(*shared(choices, workload.extents), *workload.keys(choices, cost.config))

@@ -33,9 +33,9 @@ from compiler.templates.accelerator.sharing import (
     shared,
     unusual,
 )
-from compiler.templates.accelerator.template import AcceleratorTemplate, order
+from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.pattern import Apply, Operand
-from compiler.templates.space import Choices, Floats, Ints, Space, factors
+from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
 from hw.memories import MemoryId
@@ -126,9 +126,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
 
     def space(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Space:
         sizes = {axis: factors(extent) for axis, extent in workload.extents.items()}
-        return Space(
-            {"threads": (2, 1), "along": ("oc",), **sizes, **residency(workload.epilogue)}
-        )
+        return Space({"threads": (2, 1), "along": ("oc",), **sizes, **residency(workload.epilogue)})
 
     def sketch(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue
@@ -167,7 +165,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         steps = 1
         for axis, extent in workload.extents.items():
             steps = steps * -(-extent // choices[axis])
-        return order(
+        return ranked(
             *shared(choices, {"oc": workload.data[1]}),
             unusual(choices, workload.epilogue, workload.data[1], cost.config),
             steps,

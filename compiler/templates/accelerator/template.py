@@ -13,14 +13,16 @@ import numpy as np
 from compiler.graph.attributes import Attributes
 from compiler.graph.nodes import Let
 from compiler.target import AcceleratorTarget
+from compiler.te import Schedule
+from compiler.te.knobs import Choice, OpenTrace
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from compiler.templates.template import KernelMatch, ScheduleTemplate
+from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["AcceleratorTemplate", "Repacked", "Shapes", "order", "within"]
+__all__ = ["AcceleratorTemplate", "Repacked", "Shapes", "within"]
 
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
@@ -43,21 +45,47 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     leaves_in_bytes: ClassVar[bool] = False
 
     @abstractmethod
+    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+        """What this layer gives to the workload's program."""
+
+    @abstractmethod
+    def start(self, workload: W, machine: AcceleratorTarget) -> Schedule:
+        """The tensor expressions in blocks, before any primitive; the output is called `out`."""
+
+    @abstractmethod
+    def sketch(self, workload: W, machine: AcceleratorTarget) -> OpenTrace:
+        """The primitives, with the knobs open."""
+
+    def schedule(self, workload: W, choice: Choice, machine: AcceleratorTarget) -> Schedule:
+        return self.start(workload, machine).replay(self.sketch(workload, machine), choice)
+
+    @abstractmethod
     def usage(self, workload: W, choices: Choices) -> Mapping[MemoryId, Ints]:
         """Elements that a choice takes of each memory, of all threads together."""
 
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
-        """What a choice costs: the least is best. Cycles, or numbers in their order (`order`)."""
+        """What a choice costs: the least is best. Cycles, or numbers in their order (`ranked`)."""
 
     def valid(self, workload: W, choices: Choices) -> Bools:
         """Which choices are no contradiction, whatever fits."""
         return np.ones(len(choices), np.bool_)
 
     def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
-        return self.valid(workload, choices) & within(
-            self.usage(workload, choices), machine.config
-        )
+        return self.valid(workload, choices) & within(self.usage(workload, choices), machine.config)
+
+    def lacking(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> str:
+        config = machine.config
+        valid = choices.where(self.valid(workload, choices))
+        usage = self.usage(workload, valid)
+        excess = sum(np.maximum(0, used - config.depth(each)) for each, used in usage.items())
+        least = int(np.argmin(excess))
+        limits = [
+            f"{memory.name} has {config.depth(memory):,} elements and they take {used[least]:,}"
+            for memory, used in usage.items()
+            if used[least] > config.depth(memory)
+        ]
+        return f"{config.name} is too small for the smallest tiles: {'; '.join(limits)}"
 
     def shortlist(self, workload: W, choices: Choices, cost: MachineCost) -> Choices:
         """Those that are worth an estimate."""
@@ -104,13 +132,3 @@ def within(usage: Mapping[MemoryId, Ints], config: HardwareConfig) -> Bools:
     """Where every memory holds what is used of it."""
     found = [used <= config.depth(memory) for memory, used in usage.items()]
     return np.logical_and.reduce(found)
-
-
-def order(*keys: Ints | Bools | Floats) -> Floats:
-    """Numbers that order choices by the first key, then by the second and so on."""
-    rows = np.lexsort(keys[::-1])
-    columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])
-    changes = np.r_[False, (columns[:, 1:] != columns[:, :-1]).any(axis=0)]
-    found = np.empty(len(rows), np.float64)
-    found[rows] = np.cumsum(changes)
-    return found

@@ -11,8 +11,8 @@ from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
-from compiler.templates.accelerator.template import AcceleratorTemplate, order
-from compiler.templates.space import Choices, Floats, Ints, Space, factors
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from hw.memories import MemoryId
 
 __all__ = ["TiledOnAlu", "TiledWorkload"]
@@ -97,7 +97,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         tiles = 1
         for axis, extent in extents.items():
             tiles = tiles * -(-extent // choices[axis])
-        return order(
+        return ranked(
             *shared(choices, extents),
             unusual(choices, workload.epilogue, extents["oc"], cost.config),
             traffic,

@@ -1,1 +1,0 @@
-"""Kernels for the accelerator: from a graph's operators to instruction streams."""

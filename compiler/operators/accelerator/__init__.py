@@ -1,1 +1,0 @@
-"""Operators in the accelerator's layouts, and their schedules."""

@@ -1,0 +1,221 @@
+"""Streams of the graph as steps of artifacts: kernels planned, scheduled and joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from compiler.graph.infer import infer
+from compiler.graph.memory import Tenant, plan_memory
+from compiler.graph.nodes import Call, Tuple, Var
+from compiler.graph.passes.base import Pass
+from compiler.graph.types import TensorType
+from compiler.lower.accelerator import Operator, Stream, compile_stream
+from compiler.lower.accelerator.commands import Origin
+from compiler.lower.accelerator.places import grain
+from compiler.target import AcceleratorTarget
+from compiler.targets.offload import offload_passes
+from compiler.targets.parts import Invocation, Parts
+from compiler.targets.planner import Plan, Planner
+from compiler.targets.target import Backend, Target
+from compiler.templates.template import Arguments
+from runtime.artifact import Step, StreamCall
+from runtime.artifact.stream import Layer, Resident, StreamCode
+
+__all__ = ["Offloaded", "StreamBackend"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offloaded:
+    """A call of a kernel in a stream, and how the accelerator does it.
+
+    Attributes
+    ----------
+    name, type
+        Of its result.
+    source
+        What reports call it.
+    """
+
+    name: str
+    type: TensorType
+    source: str
+    plan: Plan
+    arguments: Arguments
+
+    @property
+    def tensors(self) -> dict[str, str]:
+        """The computed operands, by the program's inputs."""
+        return self.plan.found.tensors
+
+    @property
+    def named(self) -> dict[str, str]:
+        """What all tensors of the program are called in a stream."""
+        given = {each: f"{self.name}.{each}" for each in self.arguments.tensors}
+        return given | self.tensors | {"out": self.name}
+
+
+class StreamBackend(Backend):
+    """Compiles streams for the accelerator.
+
+    Attributes
+    ----------
+    planner
+        Plans of kernels, and schedules of workloads.
+    """
+
+    def __init__(self, target: Target[AcceleratorTarget]) -> None:
+        self.target = target
+        self.planner = Planner(target)
+
+    def passes(self) -> tuple[Pass, ...]:
+        return offload_passes(self.target, self.planner.plan)
+
+    def step(self, call: Invocation, parts: Parts) -> Step:
+        stream = call.kernel
+        parts.tell(f"compiling {stream.name}")
+        types = infer(stream)
+        calls, results = [], [stream.body.result]
+        for let in stream.body.lets:
+            type_ = types[let.name]
+            if isinstance(let.value, Tuple):
+                results = [*let.value.items]
+                continue
+            assert isinstance(let.value, Call), "verified: streams call kernels"
+            assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
+            plan = self.planner.plan(let.value)
+            arguments = plan.template.arguments(plan.found, self.target.machine)
+            calls.append(Offloaded(let.name, type_, let.source, plan, arguments))
+        names = [each.name for each in results if isinstance(each, Var)]
+        code = self.code(stream.name, calls, names)
+        parts.streams[stream.name] = code
+        parts.config = self.target.machine.config
+        given = {
+            param.name: operand
+            for param, operand in zip(stream.params, call.operands, strict=True)
+            if isinstance(operand, str)
+        }
+        return StreamCall(
+            name=call.name,
+            stream=stream.name,
+            inputs=tuple(given[each.name] for each in code.inputs),
+            outputs=call.outputs,
+            operators=tuple(each for layer in code.layers for each in layer.operators),
+            macs=sum(layer.macs for layer in code.layers),
+        )
+
+    def code(self, name: str, calls: Sequence[Offloaded], results: Sequence[str]) -> StreamCode:
+        """The calls as one stream: without a barrier between them, in memory that they share.
+
+        Parameters
+        ----------
+        calls
+            Each after those whose results it takes.
+        results
+            Of these, what others want.
+        """
+        operators = [
+            Operator(
+                self.planner.schedule(each.plan).program,
+                each.named,
+                each.name,
+                each.arguments.immediates,
+            )
+            for each in calls
+        ]
+        placed = self._placed(calls, results)
+        stream = compile_stream(operators, self.target.machine, placed)
+        values = {
+            each.named[tensor]: value
+            for each in calls
+            for tensor, value in each.arguments.tensors.items()
+        }
+        types = {each.name: each.type for each in calls}
+        inputs = {
+            tensor: each.plan.found.type_of(operand)
+            for each in calls
+            for operand, tensor in each.tensors.items()
+            if tensor not in types
+        }
+        numbers = {each.name: number for number, each in enumerate(calls)}
+        origins = stream.origins
+        return StreamCode(
+            name=name,
+            program=stream.program.data,
+            image=stream.image(values),
+            inputs=tuple(_resident(stream, each, type_) for each, type_ in inputs.items()),
+            outputs=tuple(_resident(stream, each, types[each]) for each in results),
+            layers=tuple(_layer(stream, each) for each in calls),
+            layer_of=np.array(
+                [-1 if each is None else numbers[each.operator] for each in origins], np.int32
+            ),
+            contents=_contents(stream, {*inputs, *results}),
+            places=tuple(map(_place, origins)),
+        )
+
+    def _placed(self, calls: Sequence[Offloaded], results: Sequence[str]) -> dict[str, int]:
+        """Addresses of what calls give each other: what is not needed any more makes room."""
+        last = {each.name: number for number, each in enumerate(calls)}
+        for number, each in enumerate(calls):
+            last |= {tensor: number for tensor in each.tensors.values() if tensor in last}
+        last |= dict.fromkeys(results, len(calls))
+        tenants = [
+            Tenant(each.name, _bytes(each.type), number, last[each.name])
+            for number, each in enumerate(calls)
+        ]
+        plan = plan_memory(tenants, grain(self.target.machine.config))
+        return {each.name: at for each, at in zip(tenants, plan.offsets, strict=True)}
+
+
+def _bytes(type_: TensorType) -> int:
+    return int(np.prod(type_.static_shape("a packed tensor"), dtype=np.int64))
+
+
+def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
+    """A tensor's place; its shape is the graph's."""
+    place = stream.tensors[name]
+    return Resident(name, place.address, type_.static_shape(name), place.buffer.dtype.numpy.name)
+
+
+def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
+    """What lies in memory beside inputs and results."""
+    tensors = [
+        Resident(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
+        for name, at in stream.tensors.items()
+        if name not in known
+    ]
+    constants = [
+        Resident("micro-ops", address, (len(data),), "int8")
+        for address, data in stream.constants.items()
+        if any(data)
+    ]
+    return (*tensors, *constants)
+
+
+def _layer(stream: Stream, offloaded: Offloaded) -> Layer:
+    template: Any = offloaded.plan.template
+    found = offloaded.plan.found
+    operators, macs = found.match.operators, template.macs(found)
+    return Layer(offloaded.source, operators, macs, _least(stream, offloaded))
+
+
+def _least(stream: Stream, offloaded: Offloaded) -> int:
+    """The bytes of `Layer.least_bytes`."""
+    template: Any = offloaded.plan.template
+    parts = template.needed(offloaded.plan.found)
+    least: dict[str, Fraction] = {}
+    for own, tensor in offloaded.named.items():
+        part = parts.get(own, Fraction(1)) * stream.tensors[tensor].size
+        # A value that is two operands is read once, as far as one of them needs it.
+        least[tensor] = max(part, least.get(tensor, Fraction(0)))
+    return int(sum(least.values()))
+
+
+def _place(origin: Origin | None) -> str:
+    if origin is None:
+        return ""
+    return " ".join((origin.stage, *(f"{name}={value}" for name, value in origin.turns)))

@@ -1,0 +1,124 @@
+"""Runs of kernels for a target as one stream each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.graph.infer import infer
+from compiler.graph.names import fresh
+from compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    FunctionKind,
+    Let,
+    Param,
+    Tuple,
+    TupleGet,
+    Var,
+)
+from compiler.graph.visit import all_lets, atoms, bodies, functions, names_in
+
+__all__ = ["FormStreams"]
+
+
+@dataclass(frozen=True, slots=True)
+class FormStreams:
+    """Puts kernels of a target that can follow each other into one stream.
+
+    ::
+
+        a = @f(x)                     stream[target] @stream(x: ...):
+        c = @host_kernel(w)             a = @f(x)
+        b = @g(a)             ->        b = @g(a)
+                                        return b
+
+                                      c = @host_kernel(w)
+                                      b = @stream(x)
+
+    Values are put into another order, as few streams as a greedy walk finds: what the host can do
+    is done, then what the target can do, and so on.
+    """
+
+    target: str
+    name: str = "form-streams"
+
+    def apply(self, function: Function) -> Function:
+        """The function with streams."""
+        types = infer(function)
+        taken = {each.name for each in functions(function)}
+        names = set(types) | {let.name for let in all_lets(function.body)}
+        result = function.body.result
+        runs = _runs(function.body.lets, self.target)
+        lets: list[Let] = []
+        for number, (offloaded, run) in enumerate(runs):
+            if not offloaded:
+                lets += run
+                continue
+            later = [let for _, other in runs[number + 1 :] for let in other]
+            wanted = {each for let in later for each in _needs(let)}
+            wanted |= {result.name} if isinstance(result, Var) else set()
+            outputs = [let.name for let in run if let.name in wanted]
+            inputs = _inputs(run)
+            params = tuple(Param(each, types[each]) for each in inputs)
+            name = fresh("stream", taken)
+            body, results = _body(run, outputs, names)
+            stream = Function(name, params, body, kind=FunctionKind.STREAM, target=self.target)
+            call = Call(stream, tuple(Var(each) for each in inputs))
+            if results is None:
+                lets.append(Let(outputs[0], call))
+                continue
+            lets.append(Let(results, call))
+            lets += [Let(each, TupleGet(Var(results), at)) for at, each in enumerate(outputs)]
+        return replace(function, body=Body(tuple(lets), result))
+
+
+def _body(run: Sequence[Let], outputs: Sequence[str], names: set[str]) -> tuple[Body, str | None]:
+    """What a stream does, and a name for its results, if there are several."""
+    if len(outputs) == 1:
+        return Body(tuple(run), Var(outputs[0])), None
+    whole = fresh("results", names)
+    items: tuple[Atom, ...] = tuple(Var(each) for each in outputs)
+    return Body((*run, Let(whole, Tuple(items))), Var(whole)), whole
+
+
+def _offloaded(let: Let, target: str) -> bool:
+    match let.value:
+        case Call(callee=Function(kind=FunctionKind.KERNEL) as kernel):
+            return kernel.target == target
+        case _:
+            return False
+
+
+def _needs(let: Let) -> set[str]:
+    inner = {each for body in bodies(let.value) for each in names_in(body)}
+    return inner | {each.name for each in atoms(let.value) if isinstance(each, Var)}
+
+
+def _inputs(run: Sequence[Let]) -> list[str]:
+    own = {let.name for let in run}
+    used = [each.name for let in run for each in atoms(let.value) if isinstance(each, Var)]
+    return [each for each in dict.fromkeys(used) if each not in own]
+
+
+def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
+    """Values in an order that is legal, the host's and the target's by turns."""
+    waiting = list(lets)
+    made = {let.name for let in lets}
+    runs: list[tuple[bool, list[Let]]] = []
+    offloaded = False
+    while waiting:
+        run: list[Let] = []
+        left: list[Let] = []
+        # In the order of the text, so that one walk finds all that this turn can do.
+        for let in waiting:
+            ready = _offloaded(let, target) == offloaded and not _needs(let) & made
+            (run if ready else left).append(let)
+            if ready:
+                made.discard(let.name)
+        if run:
+            runs.append((offloaded, run))
+        waiting, offloaded = left, not offloaded
+    return runs

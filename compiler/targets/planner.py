@@ -1,0 +1,188 @@
+"""Plans for kernels: the template that does one, its workload, and the choice for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import Unsupported
+from compiler.graph.constant import Constant
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Body, Call, Function
+from compiler.graph.types import Type
+from compiler.targets.target import Target
+from compiler.te import Schedule
+from compiler.te.knobs import Choice, Setting
+from compiler.templates.pattern import Match, Matcher, operators_of
+from compiler.templates.template import KernelMatch, ScheduleTemplate
+
+__all__ = ["Candidate", "Plan", "Planner", "best_choice", "candidates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Operators of a graph that a template may do."""
+
+    template: ScheduleTemplate[Any, Any]
+    match: Match
+
+
+def candidates(
+    target: Target[Any], body: Body, types: Mapping[str, Type]
+) -> tuple[tuple[Candidate, ...], dict[str, str]]:
+    """What the templates of a target match, no operator twice; and for each other operator why
+    none does."""
+    matcher = Matcher(body, types)
+    roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Any]]] = {}
+    inner: dict[str, list[str]] = {}
+    for template in target.templates:
+        for pattern in template.patterns:
+            roots.setdefault(pattern.operator, []).append((template, pattern))
+            for operator in list(operators_of(pattern))[1:]:
+                inner.setdefault(operator, []).append(pattern.operator)
+    found: dict[str, Candidate] = {}
+    taken: set[str] = set()
+    reasons: dict[str, str] = {}
+    # Backwards: the longer match of two that share an operator ends later.
+    for let in reversed(body.lets):
+        if let.name in taken or not isinstance(let.value, Call):
+            continue
+        operator = let.value.callee.name
+        refusals = []
+        for template, pattern in roots.get(operator, ()):
+            try:
+                match = matcher.at(pattern, let.name)
+            except Unsupported as refusal:
+                refusals.append(str(refusal))
+                continue
+            found[let.name] = Candidate(template, match)
+            taken |= {each.name for each in match.lets}
+            break
+        else:
+            if refusals:
+                reasons[let.name] = "; ".join(dict.fromkeys(refusals))
+            elif operator in inner:
+                users = " or ".join(dict.fromkeys(inner[operator]))
+                reasons[let.name] = f"{operator} is done together with {users} only"
+            else:
+                reasons[let.name] = f"{target.name} has no schedule template for {operator}"
+    return tuple(found[let.name] for let in body.lets if let.name in found), reasons
+
+
+def best_choice(
+    target: Target[Any],
+    template: ScheduleTemplate[Any, Any],
+    workload: Any,
+    fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
+) -> dict[str, Setting]:
+    """The choice that the target's cost model finds best.
+
+    Parameters
+    ----------
+    fixed
+        Knobs that are held at some settings, beside the target's own.
+
+    Raises
+    ------
+    Unsupported
+        Nothing fits: says what is lacking.
+    """
+    space = template.space(workload, target.machine)
+    held = {name: each for name, each in target.settings if name in space.knobs}
+    choices = space.choices({**held, **fixed})
+    fitting = choices.where(template.fits(workload, choices, target.machine))
+    if not len(fitting):
+        raise Unsupported(template.lacking(workload, choices, target.machine))
+    worthwhile = target.cost.candidates(template, workload, fitting)
+    costs = target.cost.costs(template, workload, worthwhile)
+    return worthwhile.choice(int(np.argmin(costs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a target does a kernel."""
+
+    template: ScheduleTemplate[Any, Any]
+    found: KernelMatch
+    workload: Any
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans kernels of one target. Workloads that are equal have one choice and one schedule."""
+
+    target: Target[Any]
+    _plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False)
+    _choices: dict[Any, Choice | Unsupported] = field(default_factory=dict, repr=False)
+    _schedules: dict[Any, Schedule] = field(default_factory=dict, repr=False)
+
+    def plan(self, call: Call) -> Plan:
+        """The plan for a call of a kernel.
+
+        Raises
+        ------
+        Unsupported
+            No template takes it, or the machine lacks something: says what.
+        """
+        kernel = call.callee
+        assert isinstance(kernel, Function), "a kernel"
+        key = (kernel.digest, *(each.digest for each in call.args if isinstance(each, Constant)))
+        if key not in self._plans:
+            self._plans[key] = self._planned(kernel, call)
+        plan = self._plans[key]
+        return Plan(plan.template, KernelMatch(call, plan.found.match), plan.workload, plan.choice)
+
+    def schedule(self, plan: Plan) -> Schedule:
+        """The schedule of a plan's workload, made once."""
+        key = plan.template, plan.workload
+        if key not in self._schedules:
+            self._schedules[key] = plan.template.schedule(
+                plan.workload, plan.choice, self.target.machine
+            )
+        return self._schedules[key]
+
+    def _planned(self, kernel: Function, call: Call) -> Plan:
+        refusals = []
+        for template, found in self._matches(kernel, call, refusals):
+            workload = template.workload(found, self.target.machine)
+            return Plan(template, found, workload, self._choice(template, workload))
+        raise Unsupported(f"kernel {kernel.name}: {'; '.join(dict.fromkeys(refusals))}")
+
+    def _matches(
+        self, kernel: Function, call: Call, refusals: list[str]
+    ) -> Iterator[tuple[ScheduleTemplate[Any, Any], KernelMatch]]:
+        """Templates whose pattern is all that the kernel computes."""
+        layouts = self.target.layouts.operators
+        known = {
+            param.name: arg
+            for param, arg in zip(kernel.params, call.args, strict=True)
+            if isinstance(arg, Constant)
+        }
+        matcher = Matcher(kernel.body, infer(kernel), layouts, known)
+        core = [let for let in kernel.body.lets if let.value.callee.name not in layouts]
+        for template in self.target.templates:
+            for pattern in template.patterns:
+                try:
+                    match = matcher.at(pattern, core[-1].name)
+                except Unsupported as refusal:
+                    refusals.append(str(refusal))
+                    continue
+                if len(match.lets) == len(core):
+                    yield template, KernelMatch(call, match)
+
+    def _choice(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
+        key = template, workload
+        if key not in self._choices:
+            try:
+                self._choices[key] = best_choice(self.target, template, workload)
+            except Unsupported as refusal:
+                self._choices[key] = refusal
+        found = self._choices[key]
+        if isinstance(found, Unsupported):
+            raise found
+        return found

@@ -1,0 +1,389 @@
+"""Convolution with weights in the order in which a processor multiplies them.
+
+    packed[cb, ci, ky, kx, l]       the weight of output channel cb * channels + l
+    sum[n, cb, y, x, l]             the same channels side by side, for the lanes of vectors
+    conv[n, co, y, x]               = sum[n, co // channels, y, x, co % channels] (+ bias[co])
+
+Where the processor has a dot product of `depth` bytes, so many input channels lie side by side as
+well, last in `packed` and in the padded image. Everything is rounded up to whole tiles, with zeros
+for weights that do not exist, so that the loops that matter need no conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler import te
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.opspec import keywords
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import DType
+from compiler.ir.expr import Expr
+from compiler.ir.ops import index
+from compiler.ir.stmt import Function
+from compiler.operators.conv2d import conv2d
+from compiler.operators.cpu.simd import Simd
+from compiler.te import Tensor, compute, placeholder, reduce_axis
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Reduction
+from compiler.templates.cpu.carry import carry_sums, inline_all_but
+from compiler.templates.cpu.layer import LayerWorkload, PackedLayer
+from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.pattern import Apply, Operand
+
+__all__ = ["Conv2dOnCpu", "PackedConv2d", "packed_conv2d", "schedule_packed_conv2d"]
+
+_ZERO = index(0)
+_DATA, _WEIGHT = Operand("data", ranks=(4,)), Operand("weight", constant=True)
+
+
+class Conv2dOnCpu(PackedLayer):
+    """A convolution whose weights are known: packed once, convolved ever after."""
+
+    name = "conv2d"
+    patterns = (
+        Apply("conv2d", (_DATA, _WEIGHT)),
+        Apply("conv2d", (_DATA, _WEIGHT, Operand("bias"))),
+    )
+
+    def packed(
+        self, name: str, operands: Sequence[Tensor], given: Conv2d, simd: Simd, tile: Tile | None
+    ) -> PackedConv2d | None:
+        data, weight, *bias = operands
+        return packed_conv2d(
+            data,
+            weight,
+            bias=bias[0] if bias else None,
+            name=name,
+            simd=simd,
+            tile=tile,
+            **keywords(given),
+        )
+
+    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        _, channels, rows, columns = workload.result.static_shape("out")
+        given = workload.call.attributes
+        assert isinstance(given, Conv2d), "verified"
+        return channels // given.groups, rows, columns
+
+    def scheduled(self, layer: PackedConv2d, output: Tensor) -> Schedule:
+        return schedule_packed_conv2d(layer, output)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedConv2d:
+    """A convolution in two programs: weights are packed once, images convolved ever after.
+
+    Attributes
+    ----------
+    data, weight
+        As `conv2d` takes them.
+    packing
+        The packed weights, computed from `weight`: the first program's output.
+    packed
+        The same, given: with `data` the second program's input.
+    padded
+        The image with its border, or `data` where it serves as it is.
+    sums, output
+        What is computed from both; `output` is what `conv2d` gives.
+    tile
+        Sums that are carried in registers.
+    dot
+        The dot product that computes them, if one does.
+    """
+
+    data: Tensor
+    weight: Tensor
+    packing: Tensor
+    packed: Tensor
+    padded: Tensor
+    sums: Tensor
+    output: Tensor
+    tile: Tile
+    dot: Function | None
+
+
+def packed_conv2d(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    simd: Simd,
+    bias: Tensor | None = None,
+    strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    out_dtype: DType | None = None,
+    name: str = "conv",
+    tile: Tile | None = None,
+) -> PackedConv2d | None:
+    """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
+
+    None where packing does not help: nothing to compute, or groups that do not fill the vectors of
+    a tile, as in a depthwise convolution.
+
+    Parameters
+    ----------
+    tile
+        Instead of what `best_tile` says. With groups, its channels must divide a group's; with a
+        dot product they are a multiple of its lanes.
+
+    Raises
+    ------
+    TensorError
+        As `conv2d`.
+    """
+    plain = conv2d(
+        data,
+        weight,
+        bias=bias,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        out_dtype=out_dtype,
+        name=name,
+    )
+    _, outputs, rows, columns = plain.shape
+    if 0 in plain.shape:
+        return None
+    dot = simd.dot(data.dtype, weight.dtype, plain.dtype)
+    if tile is None:
+        tile = best_tile(outputs // groups, rows, columns, plain.dtype, simd)
+    if groups > 1 and outputs // groups % tile.channels:
+        return None
+    _, inputs, *kernel = weight.shape
+    depth = dot.inputs[1].size if dot else 1
+    axes = tuple(
+        _Axis.of(
+            data.shape[2 + number],
+            kernel[number],
+            strides[number],
+            dilation[number],
+            padding[number],
+            -(-plain.shape[2 + number] // step) * step,
+            copied=dot is not None,
+        )
+        for number, step in enumerate((tile.rows, tile.columns))
+    )
+    shape = _Shape(groups, inputs, -(-inputs // depth), outputs, tile.channels, axes)
+    padded = data
+    if dot is not None or not all(each.direct for each in axes):
+        padded = _padded(data, shape, depth if dot else None, f"{name}_pad")
+    packing = _packing(weight, shape, depth if dot else None, f"{name}_weight")
+    packed = placeholder(packing.shape, packing.dtype, packing.name)
+    sums = _sums(padded, packed, shape, depth if dot else None, plain.dtype, f"{name}_sum")
+
+    def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Expr:
+        value = sums[n, co // tile.channels, y, x, co % tile.channels]
+        return value if bias is None else value + bias[co]
+
+    output = compute(plain.shape, element, name)
+    return PackedConv2d(data, weight, packing, packed, padded, sums, output, tile, dot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """An axis of the image, as it is convolved.
+
+    Attributes
+    ----------
+    extent
+        Elements of the image.
+    before
+        Elements of padding.
+    count
+        Windows, up to a whole tile.
+    step
+        Elements of the padded image from one window to the next.
+    pitch
+        Elements of the image from one of the padded image to the next: where windows are single
+        elements, the copy leaves out what lies between them.
+    """
+
+    extent: int
+    kernel: int
+    dilation: int
+    before: int
+    count: int
+    step: int
+    pitch: int
+
+    @classmethod
+    def of(
+        cls,
+        extent: int,
+        kernel: int,
+        stride: int,
+        dilation: int,
+        before: int,
+        count: int,
+        copied: bool,
+    ) -> _Axis:
+        thin = copied and kernel == 1
+        step, pitch = (1, stride) if thin else (stride, 1)
+        return cls(extent, kernel, dilation, before, count, step, pitch)
+
+    @property
+    def size(self) -> int:
+        """Elements of the padded image."""
+        return (self.count - 1) * self.step + (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def direct(self) -> bool:
+        """Whether the image serves as it is."""
+        return self.pitch == 1 and self.before == 0 and self.size <= self.extent
+
+    def conditions(self, i: Expr) -> list[Expr]:
+        """When element `i` of the padded image is one of the image."""
+        found = [index(self.before) <= i * self.pitch] if self.before else []
+        if (self.size - 1) * self.pitch - self.before >= self.extent:
+            found.append(i * self.pitch < self.extent + self.before)
+        return found
+
+    def position(self, i: Expr) -> Expr:
+        """Where in the image element `i` of the padded image is."""
+        return i * self.pitch - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Extents: `inputs` channels a group in `steps` steps, `outputs` in blocks of `channels`."""
+
+    groups: int
+    inputs: int
+    steps: int
+    outputs: int
+    channels: int
+    axes: tuple[_Axis, ...]
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.outputs // self.channels)
+
+
+def _padded(data: Tensor, shape: _Shape, depth: int | None, name: str) -> Tensor:
+    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products."""
+    y_axis, x_axis = shape.axes
+
+    def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
+        channel, conditions = ci, []
+        if depth is not None:
+            own = ci % shape.steps * depth + k
+            channel = ci // shape.steps * shape.inputs + own
+            if shape.inputs % depth:
+                conditions.append(own < shape.inputs)
+        conditions += y_axis.conditions(y) + x_axis.conditions(x)
+        value = data[n, channel, y_axis.position(y), x_axis.position(x)]
+        return te.select(te.all_of(*conditions), value, 0) if conditions else value
+
+    extents = (data.shape[0], shape.groups * shape.steps, y_axis.size, x_axis.size)
+    if depth is None:
+        return compute(extents, element, name, ["n", "ci", "y", "x"])
+    return compute((*extents, depth), element, name, ["n", "ci", "y", "x", "k"])
+
+
+def _packing(weight: Tensor, shape: _Shape, depth: int | None, name: str) -> Tensor:
+    """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, or with `k` at the end."""
+
+    def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
+        channel = cb * shape.channels + at
+        inner = ci if depth is None else ci * depth + k
+        conditions = []
+        if shape.outputs % shape.channels:
+            conditions.append(channel < shape.outputs)
+        if depth is not None and shape.inputs % depth:
+            conditions.append(inner < shape.inputs)
+        value = weight[channel, inner, ky, kx]
+        return te.select(te.all_of(*conditions), value, 0) if conditions else value
+
+    extents = (shape.blocks, shape.steps, *weight.shape[2:], shape.channels)
+    if depth is None:
+        return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l"])
+    return compute((*extents, depth), element, name, ["cb", "ci", "ky", "kx", "l", "k"])
+
+
+def _sums(
+    padded: Tensor, packed: Tensor, shape: _Shape, depth: int | None, dtype: DType, name: str
+) -> Tensor:
+    """The sums, in blocks of output channels."""
+    y_axis, x_axis = shape.axes
+    ci = reduce_axis(shape.steps, "ci")
+    ky, kx = reduce_axis(y_axis.kernel, "ky"), reduce_axis(x_axis.kernel, "kx")
+    inner = () if depth is None else (reduce_axis(depth, "k"),)
+
+    def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
+        channel: Expr = ci
+        if shape.groups > 1:
+            each = shape.outputs // shape.groups // shape.channels
+            channel = cb // each * shape.steps + ci
+        row = y * y_axis.step + ky * y_axis.dilation
+        column = x * x_axis.step + kx * x_axis.dilation
+        product = te.cast(padded[(n, channel, row, column, *inner)], dtype) * te.cast(
+            packed[(cb, ci, ky, kx, at, *inner)], dtype
+        )
+        return te.sum(product, (ci, ky, kx, *inner))
+
+    extents = (padded.shape[0], shape.blocks, y_axis.count, x_axis.count, shape.channels)
+    return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
+
+
+def schedule_packed_conv2d(conv: PackedConv2d, output: Tensor | None = None) -> Schedule:
+    """A convolution's second program: inputs `data` and packed weights, then what `output` reads.
+
+    Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
+    registers through all terms; what follows them is computed on the tile, still with channels as
+    lanes; the tile is then written out, which turns it around.
+
+    Parameters
+    ----------
+    output
+        What is computed element by element from `conv.output`; by default that itself.
+
+    Raises
+    ------
+    ScheduleError
+        `output` joins terms, or reads neighbours.
+    """
+    out = conv.output if output is None else output
+    assert out.source is not None
+    n, co, y, x = (each.name for each in out.source.axes)
+    sums, tile = conv.sums.name, f"{out.name}_tile"
+    schedule = inline_all_but(
+        Schedule.of(out, inputs=[conv.data, conv.packed]), (conv.padded, conv.sums), out
+    )
+    schedule = (
+        schedule.cache_write(out.name, Scope.LOCAL, tile)
+        .split(out.name, co, conv.tile.channels, ("block", "l"))
+        .split(out.name, y, conv.tile.rows, ("row", "ty"))
+        .split(out.name, x, conv.tile.columns, ("column", "tx"))
+        .reorder(out.name, n, "block", "row", "column", "l", "ty", "tx")
+        .compute_at(tile, out.name, "column")
+        # Whole vectors even of channels fewer than a tile's.
+        .split(tile, co, conv.tile.channels, ("block", "l"))
+        .compute_at(sums, out.name, "column")
+    )
+    schedule = (
+        schedule.reorder(tile, y, x, "l")
+        .vectorize(tile, "l")
+        .unroll(tile, y)
+        .unroll(tile, x)
+        .set_layout(tile, ("0", "2", "3", "1"))
+    )
+    schedule = carry_sums(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
+    schedule = (
+        schedule.unroll(out.name, "ty")
+        .unroll(out.name, "tx")
+        .fuse(out.name, n, "block", "blocks")
+        .fuse(out.name, "blocks", "row", "task")
+        .parallel(out.name, "task")
+    )
+    return schedule if conv.padded is conv.data else _pad(schedule, conv)
+
+
+def _pad(schedule: Schedule, conv: PackedConv2d) -> Schedule:
+    """The image's border: rows at a time, planes spread over threads."""
+    pad = conv.padded.name
+    schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
+    return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")

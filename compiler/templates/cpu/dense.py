@@ -1,0 +1,210 @@
+"""Dense layers with weights in the order in which a processor multiplies them.
+
+    packed[jb, k, l]        the weight of output jb * channels + l
+    sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
+    dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
+
+As in `packed_conv2d`, dot products take several inputs side by side, last in `packed`, and all is
+rounded up to whole tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler import te
+from compiler.graph.operators.products import Product
+from compiler.graph.opspec import keywords
+from compiler.ir.dtypes import DType
+from compiler.ir.expr import Expr
+from compiler.ir.ops import index
+from compiler.ir.stmt import Function
+from compiler.operators.cpu.simd import Simd
+from compiler.operators.dense import dense
+from compiler.te import Tensor, compute, placeholder, reduce_axis
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Reduction
+from compiler.templates.cpu.carry import carry_sums, inline_all_but
+from compiler.templates.cpu.layer import LayerWorkload, PackedLayer
+from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.pattern import Apply, Operand
+
+__all__ = ["DenseOnCpu", "PackedDense", "packed_dense", "schedule_packed_dense"]
+
+_ZERO = index(0)
+_DATA, _WEIGHT = Operand("data", ranks=(2,)), Operand("weight", constant=True)
+
+
+class DenseOnCpu(PackedLayer):
+    """A dense layer whose weights are known: packed once, multiplied ever after."""
+
+    name = "dense"
+    patterns = (
+        Apply("dense", (_DATA, _WEIGHT)),
+        Apply("dense", (_DATA, _WEIGHT, Operand("bias"))),
+    )
+
+    def packed(
+        self, name: str, operands: Sequence[Tensor], given: Product, simd: Simd, tile: Tile | None
+    ) -> PackedDense | None:
+        data, weight, *bias = operands
+        return packed_dense(
+            data,
+            weight,
+            bias=bias[0] if bias else None,
+            name=name,
+            simd=simd,
+            tile=tile,
+            **keywords(given),
+        )
+
+    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        rows, channels = workload.result.static_shape("out")
+        return channels, 1, rows
+
+    def scheduled(self, layer: PackedDense, output: Tensor) -> Schedule:
+        return schedule_packed_dense(layer, output)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDense:
+    """A dense layer in two programs; the attributes are those of `PackedConv2d`.
+
+    The tile's columns are rows of `data`.
+    """
+
+    data: Tensor
+    weight: Tensor
+    packing: Tensor
+    packed: Tensor
+    padded: Tensor
+    sums: Tensor
+    output: Tensor
+    tile: Tile
+    dot: Function | None
+
+
+def packed_dense(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    simd: Simd,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+    name: str = "dense",
+    tile: Tile | None = None,
+) -> PackedDense | None:
+    """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
+
+    None where there is nothing to compute.
+
+    Parameters
+    ----------
+    tile
+        Instead of what `best_tile` says; with a dot product, its channels are a multiple of its
+        lanes.
+
+    Raises
+    ------
+    TensorError
+        As `dense`.
+    """
+    plain = dense(data, weight, bias=bias, out_dtype=out_dtype, name=name)
+    if 0 in plain.shape:
+        return None
+    rows, outputs = plain.shape
+    inputs = data.shape[1]
+    dot = simd.dot(data.dtype, weight.dtype, plain.dtype)
+    tile = tile or best_tile(outputs, 1, rows, plain.dtype, simd)
+    depth = dot.inputs[1].size if dot else 1
+    steps, whole = -(-inputs // depth), -(-rows // tile.columns) * tile.columns
+    padded = data
+    if steps * depth > inputs or whole > rows:
+        padded = _padded(data, (whole, steps * depth), f"{name}_pad")
+    blocks = -(-outputs // tile.channels)
+    extents = (blocks, steps, tile.channels) + ((depth,) if dot else ())
+    packing = _packing(weight, extents, f"{name}_weight")
+    packed = placeholder(packing.shape, packing.dtype, packing.name)
+    sums = _sums(padded, packed, whole, plain.dtype, f"{name}_sum")
+
+    def element(i: Expr, j: Expr) -> Expr:
+        value = sums[j // tile.channels, i, j % tile.channels]
+        return value if bias is None else value + bias[j]
+
+    output = compute(plain.shape, element, name)
+    return PackedDense(data, weight, packing, packed, padded, sums, output, tile, dot)
+
+
+def _padded(data: Tensor, extents: tuple[int, int], name: str) -> Tensor:
+    """The data with zeros up to whole tiles and dot products."""
+
+    def element(i: Expr, k: Expr) -> Expr:
+        there = te.all_of(i < data.shape[0], k < data.shape[1])
+        return te.select(there, data[i, k], 0)
+
+    return compute(extents, element, name)
+
+
+def _packing(weight: Tensor, extents: tuple[int, ...], name: str) -> Tensor:
+    """The weights in blocks of outputs: `[jb, k, l]`, or `[jb, kb, l, k]` for dot products."""
+    channels, depth = extents[2], extents[3] if len(extents) > 3 else 1
+
+    def element(jb: Expr, kb: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
+        row, column = jb * channels + at, kb * depth + k
+        there = te.all_of(row < weight.shape[0], column < weight.shape[1])
+        return te.select(there, weight[row, column], 0)
+
+    return compute(extents, element, name, ["jb", "kb", "l", "k"][: len(extents)])
+
+
+def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) -> Tensor:
+    """The sums, in blocks of outputs."""
+    blocks, steps, channels, *rest = packed.shape
+    kb = reduce_axis(steps, "kb")
+    inner = tuple(reduce_axis(depth, "k") for depth in rest)
+
+    def element(jb: Expr, i: Expr, at: Expr) -> Reduction:
+        column = kb * rest[0] + inner[0] if inner else kb
+        product = te.cast(padded[i, column], dtype) * te.cast(packed[(jb, kb, at, *inner)], dtype)
+        return te.sum(product, (kb, *inner))
+
+    return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
+
+
+def schedule_packed_dense(layer: PackedDense, output: Tensor | None = None) -> Schedule:
+    """A dense layer's second program: inputs `data` and packed weights, then what `output` reads.
+
+    Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
+    terms; what follows them is computed on these registers and written out.
+
+    Parameters
+    ----------
+    output
+        What is computed element by element from `layer.output`; by default that itself.
+
+    Raises
+    ------
+    ScheduleError
+        `output` joins terms, or reads neighbours.
+    """
+    out = layer.output if output is None else output
+    assert out.source is not None
+    i, j = (each.name for each in out.source.axes)
+    sums = layer.sums.name
+    schedule = inline_all_but(
+        Schedule.of(out, inputs=[layer.data, layer.packed]), (layer.padded, layer.sums), out
+    )
+    schedule = (
+        schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
+        .split(out.name, i, layer.tile.columns, ("row", "i"))
+        .reorder(out.name, "block", "row", "i", "l")
+        .compute_at(sums, out.name, "row")
+        .unroll(out.name, "i")
+        .vectorize(out.name, "l")
+    )
+    schedule = carry_sums(schedule, sums, ("kb",), ("i",), layer.dot)
+    schedule = schedule.parallel(out.name, "block")
+    if layer.padded is layer.data:
+        return schedule
+    return schedule.vectorize(layer.padded.name, "k").parallel(layer.padded.name, "i")

@@ -1,0 +1,199 @@
+"""Layers with packed weights on the CPU: what their templates share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from compiler.codegen import CpuTarget
+from compiler.errors import Unsupported
+from compiler.graph.expressions import tensors
+from compiler.graph.nodes import Call, Function, Let, Var
+from compiler.graph.opspec import AnyOp, OpSpec, Pattern
+from compiler.graph.types import TensorType
+from compiler.graph.visit import atoms, use_counts
+from compiler.ir.stmt import Function as Program
+from compiler.operators.cpu.simd import Simd
+from compiler.te import Tensor, placeholder
+from compiler.te.build import program_of
+from compiler.te.knobs import Choice
+from compiler.te.schedule import Schedule
+from compiler.templates.cpu.tiles import Tile, TileSpace
+from compiler.templates.space import Bools, Choices, Floats, Space
+from compiler.templates.template import KernelMatch, ScheduleTemplate
+
+__all__ = ["LayerWorkload", "Packed", "PackedLayer", "placeholders"]
+
+
+class Packed(Protocol):
+    """A layer in two programs."""
+
+    @property
+    def packing(self) -> Tensor:
+        """The packed weights, computed from the weight: the first program's output."""
+
+    @property
+    def output(self) -> Tensor:
+        """What the operator gives."""
+
+    @property
+    def tile(self) -> Tile:
+        """Sums that are carried in registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWorkload:
+    """A kernel with a layer in it.
+
+    Attributes
+    ----------
+    line
+        Which of its values is the layer's.
+    weight
+        Which of its parameters is the layer's weight, and nothing else.
+    """
+
+    kernel: Function
+    line: int
+    weight: int
+
+    @property
+    def call(self) -> Call:
+        """The layer."""
+        found = self.kernel.body.lets[self.line].value
+        assert isinstance(found, Call), "matched"
+        return found
+
+    @property
+    def result(self) -> TensorType:
+        """What the layer gives."""
+        type_ = self.kernel.body.lets[self.line].type
+        assert isinstance(type_, TensorType), "kernels know the types of their values"
+        return type_
+
+
+def placeholders(kernel: Function) -> list[Tensor]:
+    """A tensor for each parameter."""
+    found = []
+    for param in kernel.params:
+        assert isinstance(param.type, TensorType), "verified: kernels take tensors"
+        found.append(placeholder(param.type.static_shape(param.name), param.type.dtype, param.name))
+    return found
+
+
+@dataclass
+class _Recorder:
+    """Computes a layer with packed weights, and keeps what it made of it."""
+
+    template: PackedLayer
+    simd: Simd
+    tile: Tile | None
+    made: Any = field(default=None)
+
+    def compute(self, name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
+        self.made = self.template.packed(name, operands, given, self.simd, self.tile)
+        if self.made is None:
+            raise Unsupported(f"packed weights do not help {name}")
+        return (self.made.output,)
+
+
+class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
+    """A convolution or dense layer whose weights are brought into the order of multiplication.
+
+    Knobs are the sizes of a tile of sums that is carried in registers. They decide the layout of
+    the packed weights as well.
+    """
+
+    @abstractmethod
+    def packed(
+        self, name: str, operands: Sequence[Tensor], given: Any, simd: Simd, tile: Tile | None
+    ) -> Packed | None:
+        """The layer with packed weights; None where they do not help."""
+
+    @abstractmethod
+    def scheduled(self, layer: Any, output: Tensor) -> Schedule:
+        """The second program: inputs `data` and packed weights, then what `output` reads."""
+
+    def workload(self, found: KernelMatch, machine: CpuTarget) -> LayerWorkload:
+        kernel, layer = found.kernel, found.match.lets[-1]
+        assert isinstance(layer.value, Call), "matched"
+        weight, names = layer.value.args[1], [param.name for param in kernel.params]
+        if not isinstance(weight, Var) or weight.name not in names:
+            raise Unsupported("the weight is a constant of one element")
+        if use_counts(kernel.body)[weight.name] != 1:
+            raise Unsupported("the weight is used elsewhere too")
+        _element_by_element(kernel, layer)
+        workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
+        self.layer(workload, None, machine)
+        return workload
+
+    @abstractmethod
+    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        """Channels, rows and columns of which tiles are made."""
+
+    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
+        return self._tiles(workload, machine).knobs
+
+    def fits(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Bools:
+        return self._tiles(workload, machine).fits(choices)
+
+    def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
+        """What tiles cost."""
+        return self._tiles(workload, machine).costs(choices)
+
+    def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
+        simd = Simd.of(machine.features)
+        return TileSpace.of(self.tiled(workload), workload.result.dtype, simd)
+
+    def layer(
+        self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
+    ) -> tuple[Any, Tensor]:
+        """The layer, and the kernel's output computed from it.
+
+        Raises
+        ------
+        Unsupported
+            Packed weights do not help.
+        """
+        kernel = workload.kernel
+        call = workload.call
+        assert isinstance(call.callee, OpSpec), "matched"
+        recorder = _Recorder(self, Simd.of(machine.features), tile)
+        spec: AnyOp = replace(call.callee, compute=recorder.compute)
+        lets = list(kernel.body.lets)
+        lets[workload.line] = replace(lets[workload.line], value=replace(call, callee=spec))
+        changed = replace(kernel, body=replace(kernel.body, lets=tuple(lets)))
+        (output,) = tensors(changed, placeholders(kernel))
+        return recorder.made, output
+
+    def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:
+        sizes = (int(choice[name]) for name in ("channels", "rows", "columns"))
+        return self.scheduled(*self.layer(workload, Tile(*sizes), machine))
+
+    def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
+        """What packs the weight: the first program."""
+        sizes = (int(choice[name]) for name in ("channels", "rows", "columns"))
+        layer, _ = self.layer(workload, Tile(*sizes), machine)
+        return program_of([layer.packing], name=layer.packing.name)
+
+
+def _element_by_element(kernel: Function, layer: Let) -> None:
+    """Refuses what reads a layer's result other than element by element, in its shape."""
+    made = {layer.name}
+    for let in kernel.body.lets:
+        if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:
+            match let.value:
+                case Call(callee=OpSpec(pattern=pattern)) if (
+                    pattern <= Pattern.BROADCAST and _shape(let) == _shape(layer)
+                ):
+                    made.add(let.name)
+                case Call(callee=callee):
+                    raise Unsupported(f"{callee.name} does not follow it element by element")
+                case _:
+                    raise Unsupported("the kernel gives several values")
+
+
+def _shape(let: Let) -> object:
+    return let.type.shape if isinstance(let.type, TensorType) else None
