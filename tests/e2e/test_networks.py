@@ -16,12 +16,9 @@ from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
 from sim.timing import parse_memory
+from tests.support.digest_cases import LIGHT_MODELS
 from tests.support.onnx_models import light_model
 
-LIGHT_MODELS = (
-    *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet"),
-    *("squeezenet", "vgg19", "zfnet512"),
-)
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 MODELS = Path(__file__).parents[2] / "compiler" / "models"
 

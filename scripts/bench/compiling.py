@@ -1,0 +1,199 @@
+"""How long compiling takes: `python -m scripts.bench.compiling [--against DIR]`.
+
+Measured are `tandem run resnet18 --engine functional` and `tandem compile resnet18` as whole
+processes, and candidate schedules of convolutions of C8's size on `pynq`: from a tiling to a stream
+whose tokens are proved to suffice. With `--against` another checkout, which has this module too,
+takes turns with this one; their ratios, and the candidate, are compared with targets.
+
+What counts is the processor's time, that of all threads, in which waiting for other programs has no
+part; of several rounds the best.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import TypeVar
+
+import msgspec
+
+from compiler.operators.accelerator.machine_cost import MemoryTiming
+from hw.config_files import load_config
+from scripts.bench.figures import Figure, print_figures
+from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
+from scripts.utilization.build import HIDING, Convolution
+from scripts.utilization.case import make_case
+from scripts.utilization.layers import Layer, parse_layer
+from sim.timing import parse_memory
+
+__all__ = ["Candidate", "Command", "candidates", "figures", "main"]
+
+MOST_MICROSECONDS = 30.0
+"""For an instruction of a candidate, beside what a candidate may take at any length."""
+CANDIDATE_SECONDS = 20e-3
+CHANNELS = (256, 240, 272, 224, 288)
+"""Input channels of the candidates' convolutions: all differ, so that none is known already."""
+ROUNDS = 2
+HERE = Path(__file__).parents[2]
+
+_Measured = TypeVar("_Measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of `tandem`.
+
+    Attributes
+    ----------
+    arguments
+        It runs in a folder where it may write.
+    most
+        Of another checkout's time: the target.
+    """
+
+    arguments: tuple[str, ...]
+    most: float
+
+    @property
+    def name(self) -> str:
+        """As people write it, without options."""
+        return " ".join(("tandem", *self.arguments[:2]))
+
+
+COMMANDS = (
+    Command(("run", "resnet18", "--engine", "functional"), 0.47),
+    Command(("compile", "resnet18", "-o", "resnet18.tandem"), 0.52),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a candidate schedule took, and how many instructions it became."""
+
+    seconds: float
+    instructions: int
+
+    @property
+    def microseconds(self) -> float:
+        """For an instruction."""
+        return self.seconds * 1e6 / self.instructions
+
+    @property
+    def further_microseconds(self) -> float:
+        """For an instruction, without what a candidate may take at any length."""
+        return (self.seconds - CANDIDATE_SECONDS) * 1e6 / self.instructions
+
+
+def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Candidate]:
+    """Of convolutions that are like a layer but for their input channels.
+
+    Another one comes first and is not told: it takes what a process does only once.
+    """
+    config, memory = load_config(DEFAULT_CONFIG), parse_memory(DEFAULT_MEMORY)
+    timing = MemoryTiming(memory.latency, memory.interval)
+    for number, inputs in enumerate((config.block_in, *channels)):
+        case = make_case(replace(layer, inputs=inputs), seed=0)
+        convolution = Convolution.of(case, config, timing)
+        begun = process_time()
+        built = convolution.build(HIDING)
+        taken = process_time() - begun
+        if number:
+            yield Candidate(taken, len(built.stream.program))
+
+
+def figures(tree: Path, against: Path | None, rounds: int = ROUNDS) -> Iterator[Figure]:
+    """Of a checkout, and beside each figure that of another one."""
+    trees = (tree,) if against is None else (tree, against)
+    for command in COMMANDS:
+        taken = _in_turns(partial(_seconds, command), trees, rounds)
+        now, *before = (min(seconds) for seconds in taken)
+        yield Figure(command.name, now, "s")
+        for then in before:
+            yield Figure(f"{command.name}, before", then, "s")
+            yield Figure(command.name, now / then, "of the time before", command.most, at_most=True)
+    for number, found in enumerate(_in_turns(_candidates, trees, rounds)):
+        quickest = min(found, key=lambda told: sum(each.seconds for each in told))
+        has_target = against is not None and not number
+        yield from _of_candidates(quickest, has_target, ", before" if number else "")
+
+
+def _of_candidates(found: Sequence[Candidate], has_target: bool, when: str) -> Iterator[Figure]:
+    name = f"candidate{when}"
+    yield Figure(name, median(each.seconds for each in found) * 1e3, "ms")
+    yield Figure(name, median(each.instructions for each in found), "instructions")
+    yield Figure(name, median(each.microseconds for each in found), "us an instruction")
+    yield Figure(
+        f"{name}, beyond {CANDIDATE_SECONDS * 1e3:.0f} ms",
+        median(each.further_microseconds for each in found),
+        "us an instruction",
+        MOST_MICROSECONDS if has_target else None,
+        at_most=True,
+    )
+
+
+def _in_turns(
+    measure: Callable[[Path], _Measured], trees: Sequence[Path], rounds: int
+) -> list[list[_Measured]]:
+    """For each checkout what its rounds gave; each round takes all checkouts in turn."""
+    results = [[measure(tree) for tree in trees] for _ in range(rounds)]
+    return [list(of_one_tree) for of_one_tree in zip(*results, strict=True)]
+
+
+def _seconds(command: Command, tree: Path) -> float:
+    before = _time_of_children()
+    _python(tree, "scripts.cli", *command.arguments)
+    return _time_of_children() - before
+
+
+def _time_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _candidates(tree: Path) -> list[Candidate]:
+    """In a process of the checkout's own, which has its own version of this module."""
+    return msgspec.json.decode(
+        _python(tree, "scripts.bench.compiling", "--candidates"), type=list[Candidate]
+    )
+
+
+def _python(tree: Path, module: str, *arguments: str) -> bytes:
+    """What a module of a checkout prints, run in an empty folder."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    return done.stdout
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; 1 where a target is missed, which only a comparison has."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.bench.compiling")
+    parser.add_argument("--against", metavar="DIR", type=Path, help="another checkout")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--candidates", action="store_true", help="only these, as JSON")
+    asked = parser.parse_args(arguments)
+    if asked.candidates:
+        print(msgspec.json.encode([*candidates(parse_layer("C8"))]).decode())
+        return 0
+    against = None if asked.against is None else asked.against.resolve()
+    return print_figures(figures(HERE, against, asked.rounds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

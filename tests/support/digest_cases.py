@@ -1,0 +1,202 @@
+"""What the compiler makes of layers and networks, as digests: the cases, by name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from compiler.errors import CompilerError
+from compiler.operators.accelerator.machine_cost import MemoryTiming
+from hw.config_files import load_config
+from runtime.artifact import Artifact, KernelCall
+from runtime.inputs import Pixels, random_inputs
+from runtime.inputs.network import inputs_of
+from scripts.model_options import Quantise
+from scripts.run.machine import Machine, Network, open_model
+from scripts.sources import Accelerator, ModelOptions
+from scripts.utilization.build import HIDING, Convolution
+from scripts.utilization.case import make_case
+from scripts.utilization.layers import FIRST, RESNET18, Layer
+from sim.engine import Launch
+from sim.engines import make_engine
+from sim.memory import place
+from sim.timing import parse_memory
+from tests.support.offloaded import both
+from tests.support.onnx_models import light_model
+from tests.support.random_offloads import Offloading
+
+__all__ = ["LIGHT_MODELS", "Case", "Digests", "all_cases"]
+
+Digests: TypeAlias = Mapping[str, str]
+"""From what was looked at, as `program`, to its digest."""
+
+LIGHT_MODELS = (
+    *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet"),
+    *("squeezenet", "vgg19", "zfnet512"),
+)
+"""Networks of the onnx package that come without weights."""
+RANDOM_NETWORKS = 200
+MACHINES = ("pynq", "ultra96", "small8")
+_HIDING = {"hiding": HIDING, "plain": 1}
+_MEMORY = "fast"
+_DIGITS_OF_SHA256 = 16
+_CPU = Machine("functional", parse_memory(_MEMORY), threads=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Something to compile and run. The first part of its name is its group."""
+
+    name: str
+    digests: Callable[[], Digests]
+
+
+def all_cases() -> Iterator[Case]:
+    """The cases of all groups; the quick groups come first."""
+    yield from _layer_cases()
+    yield from _network_cases()
+    yield from _cpu_cases()
+    for name in LIGHT_MODELS:
+        yield Case(f"light/{name}", partial(_light, name))
+    for seed in range(RANDOM_NETWORKS):
+        yield Case(f"random/{seed}", partial(_random, seed))
+
+
+def _layer_cases() -> Iterator[Case]:
+    for config in MACHINES:
+        for layer in (FIRST, *RESNET18):
+            for way, threads in _HIDING.items():
+                name = f"layers/{config}/{layer.name}/{way}"
+                yield Case(name, partial(_layer, config, layer, threads))
+
+
+def _network_cases() -> Iterator[Case]:
+    for model in ("digits", "resnet18", "resnet34", "resnet50"):
+        yield Case(f"networks/{model}", partial(_network, model))
+    yield Case("networks/digits/plain", partial(_network, "digits", hiding=False))
+    yield Case("networks/digits/small8", partial(_network, "digits", config="small8"))
+    yield Case("networks/digits/edge", partial(_network, "digits", memory="edge"))
+    for model in ("digits", "resnet18"):
+        yield Case(f"networks/{model}/pow2", partial(_network, model, quantise=Quantise.POW2))
+
+
+def _cpu_cases() -> Iterator[Case]:
+    for model in ("digits", "resnet18"):
+        yield Case(f"cpu/{model}/float32", partial(_cpu, model, Quantise.NONE))
+        yield Case(f"cpu/{model}/fallback", partial(_cpu, model, Quantise.MULTIPLIER))
+
+
+def _layer(config: str, layer: Layer, threads: int) -> Digests:
+    """Of a convolution by itself; of one that is refused, the name of the error's type."""
+    hardware, memory = load_config(config), parse_memory(_MEMORY)
+    timing = MemoryTiming(memory.latency, memory.interval)
+    try:
+        built = Convolution.of(make_case(layer, 0), hardware, timing).build(threads)
+    except CompilerError as error:
+        return {"refused": type(error).__name__}
+    program, image = built.stream.program, built.image()
+    contents, address = place(image, program)
+    engine = make_engine("functional", hardware, memory)
+    try:
+        engine.launch(program, contents, Launch(address=address))
+    finally:
+        engine.close()
+    return {
+        "program": _digest(program.data),
+        "image": _digest(image),
+        "output": _digest(built.result(contents)),
+    }
+
+
+def _network(
+    model: str,
+    config: str = "pynq",
+    memory: str = _MEMORY,
+    quantise: Quantise = Quantise.MULTIPLIER,
+    hiding: bool = True,
+) -> Digests:
+    return _of_artifact(_compiled(model, config, memory, quantise, hiding).artifact)
+
+
+def _light(name: str) -> Digests:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.onnx"
+        onnx.save(light_model(name), path)
+        return _network(str(path))
+
+
+def _random(seed: int) -> Digests:
+    offloading = Offloading.of(seed)
+    cpu, accelerated = both(offloading.quantised, offloading.config, offloading.threads)
+    return {**_of_artifact(accelerated), "output on the CPU": _outputs(cpu)}
+
+
+def _cpu(model: str, quantise: Quantise) -> Digests:
+    """Of the kernels of a network that runs on the CPU alone; of one of integers, they are those
+    that stand for the accelerator."""
+    if quantise is Quantise.NONE:
+        options = ModelOptions(quantise, None, Pixels.IMAGENET, 0)
+        artifact = open_model(model, options, None).network(None, None).artifact
+    else:
+        artifact = _compiled(model, "pynq", _MEMORY, quantise, hiding=True).on_cpu(None)
+    kernels = sorted(code.to_bytes() for code in artifact.kernels.values())
+    return {"machine code": _digest(*kernels), **_of_artifact(artifact)}
+
+
+def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: bool) -> Network:
+    options = ModelOptions(quantise, None, Pixels.IMAGENET, 0)
+    accelerator = Accelerator(load_config(config), parse_memory(memory), hiding)
+    return open_model(model, options, None).network(accelerator, None)
+
+
+def _of_artifact(artifact: Artifact) -> Digests:
+    """Of what is on which device, of the streams, and of what the network answers."""
+    steps = [
+        ("cpu" if isinstance(step, KernelCall) else "accelerator", step.operators, step.macs)
+        for step in artifact.manifest.steps
+    ]
+    streams = [code for _, code in sorted(artifact.streams.items())]
+    layers = [[*code.layers, *code.inputs, *code.outputs] for code in streams]
+    found = {"steps": _digest(msgspec.json.encode(steps)), "output": _outputs(artifact)}
+    if streams:
+        found |= {
+            "program": _digest(*(code.program for code in streams)),
+            "image": _digest(*(code.image for code in streams)),
+            "layer of each instruction": _digest(*(code.layer_of for code in streams)),
+            "layers": _digest(msgspec.json.encode(layers)),
+            "places": _digest(msgspec.json.encode([code.places for code in streams])),
+        }
+    return found
+
+
+def _outputs(artifact: Artifact) -> str:
+    """For noise, which is the same whenever the inputs are."""
+    (run,) = _CPU.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
+    return _digest(*(array for _, array in sorted(run.outputs.items())))
+
+
+def _digest(*parts: bytes | NDArray[Any]) -> str:
+    """The first digits of SHA-256 of all parts, each with its size, or its shape and type."""
+    whole = sha256()
+    for part in parts:
+        if isinstance(part, bytes):
+            whole.update(f"bytes {len(part)}\n".encode())
+            whole.update(part)
+        else:
+            whole.update(f"{part.dtype} {_shape(part.shape)}\n".encode())
+            whole.update(np.ascontiguousarray(part).tobytes())
+    return whole.hexdigest()[:_DIGITS_OF_SHA256]
+
+
+def _shape(extents: Sequence[int]) -> str:
+    return "x".join(map(str, extents))

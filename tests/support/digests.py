@@ -1,0 +1,105 @@
+"""Whether a change of the compiler changes a result: digests of programs, images and outputs.
+
+    python -m tests.support.digests record FILE [--only PREFIX]...
+    python -m tests.support.digests compare FILE [--only PREFIX]...
+
+`record` writes the digests of the tree in which it runs, case by case, and goes on where it was
+interrupted. `compare` computes them again, says which differ, and exits with 1 if any does. A
+prefix is a group (`layers`, `networks`, `cpu`, `light`, `random`), or more of a case's name, as
+`layers/pynq/C8`. The file holds for the processor on which it was recorded: machine code depends on
+it, and so do real numbers, and the scales that are found with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from hw.files import write_atomically
+from tests.support.digest_cases import Case, Digests, all_cases
+
+__all__ = ["as_text", "compare", "differences", "main", "record", "selected"]
+
+
+def selected(prefixes: Sequence[str]) -> Iterator[Case]:
+    """The cases whose names begin with one of these parts; without any, all cases."""
+    for case in all_cases():
+        if not prefixes or any(f"{case.name}/".startswith(f"{each}/") for each in prefixes):
+            yield case
+
+
+def as_text(known: Mapping[str, Digests]) -> str:
+    """As it is kept in a file, a line a digest."""
+    return msgspec.json.format(msgspec.json.encode(known), indent=1).decode() + "\n"
+
+
+def differences(before: Digests, now: Digests) -> list[str]:
+    """What differs, and what only one side has."""
+    return [what for what in {**before, **now} if before.get(what) != now.get(what)]
+
+
+def record(path: Path, prefixes: Sequence[str]) -> int:
+    """Add the digests of the selected cases that the file does not have."""
+    known = {**_read(path)} if path.exists() else {}
+    for case in selected(prefixes):
+        if case.name in known:
+            continue
+        begun = perf_counter()
+        known[case.name] = case.digests()
+        write_atomically(path, as_text(known).encode())
+        _tell(case.name, "recorded", begun)
+    return 0
+
+
+def compare(path: Path, prefixes: Sequence[str]) -> int:
+    """Print what differs from the file; 1 if anything does."""
+    known, wrong, count = _read(path), 0, 0
+    for case in selected(prefixes):
+        begun = perf_counter()
+        verdict = _verdict(case, known)
+        _tell(case.name, verdict or "equal", begun)
+        wrong += bool(verdict)
+        count += 1
+    print(f"{count - wrong} of {count} cases equal")
+    return 1 if wrong or not count else 0
+
+
+def _verdict(case: Case, known: Mapping[str, Digests]) -> str:
+    """What is wrong with a case; empty where nothing is."""
+    if case.name not in known:
+        return "NOT RECORDED"
+    try:
+        different = differences(known[case.name], case.digests())
+    except Exception as error:  # one case must not keep the others from being compared
+        traceback.print_exc()
+        return f"FAILED: {type(error).__name__}: {error}"
+    return f"DIFFERENT: {', '.join(different)}" if different else ""
+
+
+def _read(path: Path) -> Mapping[str, Digests]:
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
+
+
+def _tell(name: str, verdict: str, begun: float) -> None:
+    print(f"{name:32} {verdict} ({perf_counter() - begun:.1f} s)", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.support.digests")
+    parser.add_argument("action", choices=("record", "compare"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--only", metavar="PREFIX", action="append", default=[])
+    asked = parser.parse_args(arguments)
+    action = record if asked.action == "record" else compare
+    return action(asked.file, asked.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
