@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INSTRUCTION_BYTES",
     "UOP_BYTES",
+    "WORD_BITS",
     "AluOp",
     "Field",
     "Opcode",
@@ -33,6 +34,7 @@ __all__ = [
 INSTRUCTION_BYTES = 16
 UOP_BYTES = 4
 WORD_BITS = 64
+"""Bits of the words that fields are packed into, of which no field straddles two."""
 
 
 class Opcode(IntEnum):

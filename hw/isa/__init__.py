@@ -3,7 +3,7 @@
 from hw.encoding import AluOp, Opcode
 from hw.isa.assembler import Assembler, Loop, pack_uops
 from hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
-from hw.isa.columns import Columns
+from hw.isa.columns import Columns, pack_uop_columns
 from hw.isa.disasm import disassemble
 from hw.isa.instructions import (
     Alu,
@@ -49,6 +49,7 @@ __all__ = [
     "encode",
     "encode_uop",
     "module_of",
+    "pack_uop_columns",
     "pack_uops",
     "validate",
     "work_of",

@@ -1,8 +1,8 @@
-"""A whole program decoded at once, one NumPy array a field."""
+"""A whole program decoded or encoded at once, one NumPy array a field."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -11,19 +11,22 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.encoding import (
     INSTRUCTION_BYTES,
+    WORD_BITS,
     Field,
     Opcode,
-    WordLayout,
     alu_layout,
     gemm_layout,
     memory_layout,
+    uop_layout,
 )
+from hw.errors import EncodingError
+from hw.isa.field_writer import TOKENS, misfit
 from hw.memories import MemoryId, Module
 
-__all__ = ["Columns", "Ints", "decode_columns", "route"]
+__all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "route"]
 
 Ints = npt.NDArray[np.int64]
-_WORD_BITS = 64
+_Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +68,71 @@ class Columns:
     imm: Ints
 
 
-_HEADER = frozenset({"opcode", "pop_prev", "pop_next", "push_prev", "push_next"})
+_NAMES = tuple(field.name for field in fields(Columns))
+_WORDS = INSTRUCTION_BYTES * 8 // WORD_BITS
+"""Words of 64 bits in an instruction."""
 
 
 def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
     """Decode the instructions in `data`, a multiple of 16 bytes. Legality is not looked at."""
-    words = np.frombuffer(data, dtype="<u8").reshape(-1, INSTRUCTION_BYTES * 8 // _WORD_BITS)
-    halves = [np.ascontiguousarray(words[:, column]) for column in range(words.shape[1])]
-    opcode = (halves[0] & np.uint64(7)).astype(np.int64)
-    kinds = (
-        (memory_layout(config), (Opcode.LOAD, Opcode.STORE)),
-        (gemm_layout(config), (Opcode.GEMM,)),
-        (alu_layout(config), (Opcode.ALU,)),
-    )
-    columns: dict[str, Ints] = {"opcode": opcode}
-    for name in _HEADER - {"opcode"}:
-        columns[name] = _extract(halves, kinds[0][0][name])
-    for layout, opcodes in kinds:
-        rows = _rows(opcode, opcodes)
-        _decode_kind(columns, halves, layout, rows)
-    return Columns(**{field.name: columns[field.name] for field in fields(Columns)})
+    table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
+    words = [np.ascontiguousarray(column) for column in table.T]
+    columns = {name: np.zeros(len(table), dtype=np.int64) for name in _NAMES}
+    opcode = _extract(words, memory_layout(config)["opcode"])
+    for kind in _kinds(config, opcode):
+        chosen = [word[kind.rows] for word in words]
+        for field in kind.fields:
+            columns[field.name][kind.rows] = _extract(chosen, field)
+    return Columns(**columns)
+
+
+def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
+    """The instructions that `columns` describe, 16 bytes each: the inverse of `decode_columns`.
+
+    Raises
+    ------
+    EncodingError
+        A value that its field has no room for, or one other than 0 where the instruction's kind has
+        no such field: names the earliest such instruction, the field and what is allowed. Columns
+        that are not int64 arrays of one length.
+    """
+    values = {name: getattr(columns, name) for name in _NAMES}
+    _check_arrays(values)
+    count = len(columns.opcode)
+    words = np.zeros((count, _WORDS), dtype="<u8")
+    misfits: list[tuple[int, int, Field]] = []
+    for kind in _kinds(config, columns.opcode):
+        chosen = {name: values[name][kind.rows] for name in kind.names}
+        positions = np.arange(count)[kind.rows]
+        misfits += [
+            (int(positions[at]), _NAMES.index(field.name), field)
+            for at, field in _misfits((*kind.fields, *kind.absent), chosen)
+        ]
+        words[kind.rows] |= _packed(kind.fields, chosen, len(positions), _WORDS)
+    if misfits:
+        position, _, field = min(misfits, key=lambda found: found[:2])
+        opcode = int(columns.opcode[position])
+        name = f"{Opcode(opcode).name} " if opcode in set(Opcode) else ""
+        error = misfit(f"{name}{field.name}", int(values[field.name][position]), field.limits)
+        raise EncodingError(f"instruction {position}: {error}")
+    return words.tobytes()
+
+
+def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) -> bytes:
+    """Micro-ops as they lie in DRAM, 4 bytes each, from the indices of all of them.
+
+    Raises
+    ------
+    EncodingError
+        An index that its field has no room for: names the earliest such micro-op. Indices that are
+        not int64 arrays of one length.
+    """
+    layout, values = uop_layout(config), {"dst": dst, "src": src, "wgt": wgt}
+    _check_arrays(values)
+    for at, field in sorted(_misfits(layout.fields, values), key=lambda found: found[0])[:1]:
+        error = misfit(f"micro-op {field.name}", int(values[field.name][at]), field.limits)
+        raise EncodingError(f"micro-op {at}: {error}")
+    return _packed(layout.fields, values, len(dst), 1).astype("<u4").tobytes()
 
 
 def route(columns: Columns) -> npt.NDArray[np.int8]:
@@ -98,32 +146,77 @@ def route(columns: Columns) -> npt.NDArray[np.int8]:
     return modules
 
 
-def _rows(opcode: Ints, opcodes: Iterable[Opcode]) -> Ints:
-    mask = np.zeros(len(opcode), dtype=bool)
-    for kind in opcodes:
-        mask |= opcode == kind
-    return np.flatnonzero(mask)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Instructions that share a layout, and the fields that only they have."""
+
+    rows: Ints | slice
+    fields: tuple[Field, ...]
+    absent: tuple[Field, ...] = ()
+    """A field of no bits for each column in which these instructions hold 0."""
+
+    @property
+    def names(self) -> Iterator[str]:
+        return (field.name for field in (*self.fields, *self.absent))
 
 
-def _decode_kind(
-    columns: dict[str, Ints],
-    halves: list[npt.NDArray[np.uint64]],
-    layout: WordLayout,
-    rows: Ints,
-) -> None:
-    """Fill in the fields of `layout` for the instructions `rows`, which are all of its kind."""
-    chosen = [half[rows] for half in halves]
-    for field in layout:
-        if field.name not in _HEADER:
-            column = columns.setdefault(field.name, np.zeros(len(halves[0]), dtype=np.int64))
-            column[rows] = _extract(chosen, field)
+def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
+    """All instructions with what all of them have, then those of each layout with the rest."""
+    memory = memory_layout(config)
+    header = tuple(memory[name] for name in ("opcode", *TOKENS))
+    yield _Kind(slice(None), header)
+    layouts = (
+        (memory.fields, (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),
+        (gemm_layout(config).fields, opcode == Opcode.GEMM),
+        (alu_layout(config).fields, opcode == Opcode.ALU),
+        (header, (opcode == Opcode.FINISH) | (opcode < 0) | (opcode > max(Opcode))),
+    )
+    for layout, chosen in layouts:
+        present = {field.name for field in layout}
+        absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
+        yield _Kind(np.flatnonzero(chosen), layout[len(header) :], absent)
 
 
-def _extract(halves: list[npt.NDArray[np.uint64]], field: Field) -> Ints:
-    half, shift = divmod(field.lsb, _WORD_BITS)
+def _check_arrays(values: Mapping[str, Ints]) -> None:
+    lengths = {name: len(column) for name, column in values.items() if column.ndim == 1}
+    for name, column in values.items():
+        if column.dtype != np.int64 or name not in lengths:
+            raise EncodingError(
+                f"column {name} is an array of {column.dtype} with {column.ndim} dimensions: "
+                f"it must be a flat array of int64"
+            )
+    first, *others = lengths
+    for name in others:
+        if lengths[name] != lengths[first]:
+            raise EncodingError(
+                f"column {name} has {lengths[name]} entries, and {first} has {lengths[first]}: "
+                f"columns must have the same length"
+            )
+
+
+def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tuple[int, Field]]:
+    """For each field with values that do not fit, where the first of them is."""
+    for field in fields:
+        column, (low, high) = values[field.name], field.limits
+        if column.size and not low <= column.min() <= column.max() <= high:
+            yield int(np.argmax((column < low) | (column > high))), field
+
+
+def _extract(words: Sequence[_Words], field: Field) -> Ints:
+    word, shift = divmod(field.lsb, WORD_BITS)
     mask = np.uint64((1 << field.width) - 1)
-    values = (halves[half] >> np.uint64(shift) & mask).astype(np.int64)
+    values = (words[word] >> np.uint64(shift) & mask).astype(np.int64)
     if field.signed:
         sign = 1 << (field.width - 1)
         values = (values ^ sign) - sign
     return values
+
+
+def _packed(fields: Sequence[Field], values: Mapping[str, Ints], count: int, size: int) -> _Words:
+    """`count` rows of `size` words that hold `values`, all of which fit: `_extract` reads them."""
+    words = np.zeros((size, count), dtype=np.uint64)
+    for field in fields:
+        word, shift = divmod(field.lsb, WORD_BITS)
+        mask = np.uint64((1 << field.width) - 1)
+        words[word] |= (values[field.name].astype(np.uint64) & mask) << np.uint64(shift)
+    return words.T

@@ -9,7 +9,7 @@ from typing import NoReturn
 from hw.encoding import Field
 from hw.errors import EncodingError
 
-__all__ = ["TOKENS", "Writer"]
+__all__ = ["TOKENS", "Writer", "misfit"]
 
 TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
@@ -48,10 +48,14 @@ class Writer:
         except TypeError:
             self._refuse(value, "a whole number")
         if not self.low <= number <= self.high:
-            raise EncodingError(
-                f"{self.word} {self.name} is {number}: it must lie in {self.low}..{self.high}"
-            )
+            raise misfit(f"{self.word} {self.name}", number, (self.low, self.high))
         return (number & self.mask) << self.lsb
 
     def _refuse(self, value: object, wanted: str) -> NoReturn:
         raise EncodingError(f"{self.word} {self.name} is {value!r}: it must be {wanted}") from None
+
+
+def misfit(what: str, value: int, limits: tuple[int, int]) -> EncodingError:
+    """The error about a value that does not fit its field; `limits` are those of the `Field`."""
+    low, high = limits
+    return EncodingError(f"{what} is {value}: it must lie in {low}..{high}")

@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import EncodingError
 from hw.isa.codec import Codec
-from hw.isa.columns import Columns, decode_columns, route
+from hw.isa.columns import Columns, decode_columns, encode_columns, route
 from hw.isa.instructions import Instruction
 
 __all__ = ["Program"]
@@ -59,6 +59,12 @@ class Program:
             except EncodingError as error:
                 raise EncodingError(f"instruction {position}: {error}") from None
         return cls(config, b"".join(words))
+
+    @classmethod
+    def from_columns(cls, config: HardwareConfig, columns: Columns) -> Program:
+        """Encode the fields of all instructions at once, without making one; `EncodingError` names
+        the instruction that does not fit."""
+        return cls(config, encode_columns(config, columns))
 
     def __len__(self) -> int:
         """Number of instructions."""
