@@ -10,7 +10,7 @@ from hw.faults import Fault
 from hw.memories import Module, TokenQueue
 
 if TYPE_CHECKING:
-    from hw.isa.hazards.report import Race
+    from hw.hazards.report import Race
 
 __all__ = [
     "AssemblyError",

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from hw.config_files import load_config
+from hw.hazards import HazardReport, check_hazards
 from hw.isa import Program, disassemble
-from hw.isa.hazards import HazardReport, check_hazards
 from scripts.options import (
     DEFAULT_CONFIG,
     ConfigOption,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
@@ -17,7 +18,7 @@ from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import check_tokens
 from hw.memories import MemoryId
 
-__all__ = ["DramRanges", "dram_ranges", "validate"]
+__all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
 
 
 def validate(program: Program) -> None:
@@ -34,19 +35,23 @@ def validate(program: Program) -> None:
     DeadlockError
         The program can never finish; names what each module waits for.
     """
-    columns = program.columns()
-    _check_instructions(program, columns)
+    validate_columns(program.config, program.columns())
+
+
+def validate_columns(config: HardwareConfig, columns: Columns) -> None:
+    """`validate` for a program that is decoded already."""
+    _check_instructions(config, columns)
     if not np.any(columns.opcode == Opcode.FINISH):
         raise ProgramError(Fault.NO_FINISH, None, "it has no FINISH, which must end it")
-    check_tokens(program.config, columns)
+    check_tokens(config, columns)
 
 
-def _check_instructions(program: Program, columns: Columns) -> None:
-    broken = broken_rules(facts_of(program.config, columns))
+def _check_instructions(config: HardwareConfig, columns: Columns) -> None:
+    broken = broken_rules(facts_of(config, columns))
     firsts = [(int(np.argmax(mask)), fault) for fault, mask in broken.items() if mask.any()]
     if firsts:
         position, fault = min(firsts)
-        message = complain(program.config, columns, position, fault)
+        message = complain(config, columns, position, fault)
         raise ProgramError(fault, position, message)
 
 

@@ -9,8 +9,8 @@ from time import perf_counter
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
+from hw.hazards import check_hazards
 from hw.isa import Assembler, Module, Program, disassemble, pack_uops, validate
-from hw.isa.hazards import check_hazards
 from scripts.bench.figures import Figure, print_figures
 from scripts.matmul import matmul_program
 

@@ -1,6 +1,6 @@
 """Races by brute force: every pair of instructions, every element, every chain of tokens.
 
-Slow and obvious, to compare `hw.isa.hazards` with. It shares none of its code.
+Slow and obvious, to compare `hw.hazards` with. It shares none of its code.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
-from hw.isa.hazards import check_hazards
+from hw.hazards import check_hazards
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.fill import fill_on_chip

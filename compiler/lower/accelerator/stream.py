@@ -33,9 +33,9 @@ from compiler.lower.accelerator.tokens import Slot, place_tokens
 from compiler.lower.pipeline import lower
 from compiler.target import AcceleratorTarget
 from hw.errors import HardwareError
+from hw.hazards import check_hazards
 from hw.isa import Program
 from hw.isa.disasm import disassemble
-from hw.isa.hazards import check_hazards
 from hw.memories import MemoryId
 
 __all__ = ["Operator", "Place", "Stream", "compile_stream"]

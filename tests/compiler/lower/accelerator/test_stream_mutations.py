@@ -12,8 +12,8 @@ import pytest
 
 from hw.config_files import load_config
 from hw.errors import HardwareError
+from hw.hazards import check_hazards
 from hw.isa import Program, TokenQueue, module_of
-from hw.isa.hazards import check_hazards
 from tests.support.random_convolutions import RandomConvolution
 from tests.support.streams import stream_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hw.errors import HazardError
+from hw.hazards import check_hazards
 from hw.isa import Assembler, Loop, MemoryId, Module, Program, TokenQueue
-from hw.isa.hazards import check_hazards
 from tests.support.hazard_steps import (
     PLACE,
     TINY,

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hw.hazards.report import Race
 from hw.isa.disasm import disassemble
-from hw.isa.hazards.accesses import Conflict
-from hw.isa.hazards.report import Race
 from hw.isa.program import Program
 from hw.memories import MemoryId, Module, TokenQueue
 
-__all__ = ["race_of"]
+__all__ = ["Conflict", "race_of"]
 
 
-def race_of(program: Program, modules: list[int], conflict: Conflict, address: int) -> Race:
-    """The race that `conflict` is; `address` is that of its place."""
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """`earlier` and `later` (in the order of execution) touch `address` of `memory` unordered: an
+    element, or a physical byte where `memory` is None."""
+
+    earlier: int
+    later: int
+    memory: MemoryId | None
+    address: int
+    later_writes: bool
+
+
+def race_of(program: Program, modules: Sequence[int], conflict: Conflict) -> Race:
+    """The race that `conflict` is; `modules` tells who executes each instruction."""
     first, second = sorted((conflict.earlier, conflict.later))
     first_writes = conflict.later_writes == (conflict.later == first)
     queues = _path(Module(modules[first]), Module(modules[second]))
-    where = _where(conflict.memory, address)
+    where = _where(conflict.memory, conflict.address)
     does = ("writes" if first_writes else "reads", "reads" if first_writes else "writes")
     explanation = (
         f"instruction {first} ({_text(program, first)}) {does[0]} {where} and "
@@ -27,7 +41,7 @@ def race_of(program: Program, modules: list[int], conflict: Conflict, address: i
         first=first,
         second=second,
         memory=conflict.memory,
-        address=address,
+        address=conflict.address,
         first_writes=first_writes,
         second_writes=not first_writes,
         queues=queues,

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hw.config import HardwareConfig
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
-from hw.isa.hazards.dram import Rectangles, rectangles_of
-from hw.isa.hazards.explain import race_of
-from hw.isa.hazards.order import order_of
-from hw.isa.hazards.report import Doubt, Gap, HazardReport, Overwrite, Race
-from hw.isa.hazards.walk import Walk
+from hw.hazards.dram import Rectangles, rectangles_of
+from hw.hazards.explain import race_of
+from hw.hazards.report import Doubt, Gap, HazardReport, Overwrite
+from hw.isa.columns import Columns, Ints, route
 from hw.isa.program import Program
-from hw.isa.validate import validate
-from hw.memories import MemoryId, Module
+from hw.isa.validate import validate_columns
+from hw.memories import MemoryId
 
 __all__ = ["RACES_KEPT", "check_hazards"]
 
@@ -56,10 +56,9 @@ def check_hazards(
     EncodingError
         A base register that cannot be, or an image that is no flat array of bytes.
     """
-    token_fault = _token_fault(program)
     columns = program.columns()
-    modules = program.modules()
-    order = order_of(columns, modules)
+    token_fault = _token_fault(program.config, columns)
+    modules = route(columns)
     rectangles = rectangles_of(program.config, columns, bases)
     data = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
     if data is not None and (data.ndim != 1 or data.dtype != np.uint8):
@@ -67,27 +66,25 @@ def check_hazards(
             f"the image is an array of {data.dtype} with {data.ndim} dimensions: "
             f"it must be a flat array of uint8"
         )
-    walk = Walk(program.config, columns, order, rectangles, bases, data)
-    kept: list[Race] = []
-    count = 0
-    names = modules.tolist()
-    for position in order.sequence:
-        for conflict in walk.step(position, Module(names[position])):
-            count += 1
-            if len(kept) < RACES_KEPT:
-                kept.append(race_of(program, names, conflict, walk.address(conflict)))
-    walk.doubts[Doubt.BEYOND_ADDRESSES] += _beyond(rectangles, program.config.address_bits)
-    never = np.setdiff1d(np.arange(len(program)), order.sequence).tolist()
-    walk.doubts[Doubt.NEVER_STARTS] += never
+    # Here: Numba, which compiles the search, takes half a second to import.
+    from hw.hazards.search import search
+
+    found = search(program.config, columns, modules, rectangles, bases, data, RACES_KEPT)
+    owners = modules.tolist()
+    doubts = {
+        **found.doubts,
+        Doubt.BEYOND_ADDRESSES: _beyond(rectangles, program.config.address_bits),
+        Doubt.NEVER_STARTS: found.never,
+    }
     return HazardReport(
         token_fault=token_fault,
-        races=tuple(kept),
-        race_count=count,
+        races=tuple(race_of(program, owners, conflict) for conflict in found.conflicts),
+        race_count=found.count,
         overwrites=_overwrites(rectangles, program_bytes),
         gaps=tuple(
-            Gap(doubt, tuple(sorted(positions)))
-            for doubt, positions in sorted(walk.doubts.items())
-            if positions
+            Gap(doubt, tuple(positions.tolist()))
+            for doubt, positions in sorted(doubts.items())
+            if len(positions)
         ),
     )
 
@@ -95,10 +92,10 @@ def check_hazards(
 _TOKEN_FAULTS = (Fault.TOKEN_OVERFLOW, Fault.TOKENS_LEFT, Fault.DEADLOCK)
 
 
-def _token_fault(program: Program) -> ProgramError | None:
+def _token_fault(config: HardwareConfig, columns: Columns) -> ProgramError | None:
     """What is wrong with the tokens of a program that is legal otherwise."""
     try:
-        validate(program)
+        validate_columns(config, columns)
     except ProgramError as error:
         if error.fault not in _TOKEN_FAULTS:
             raise
@@ -106,10 +103,10 @@ def _token_fault(program: Program) -> ProgramError | None:
     return None
 
 
-def _beyond(rectangles: Rectangles, address_bits: int) -> list[int]:
+def _beyond(rectangles: Rectangles, address_bits: int) -> Ints:
     """Instructions with addresses that the machine does not have: it cuts off their high bits."""
     largest = min(1 << address_bits, np.iinfo(np.int64).max)
-    return [int(position) for position in np.flatnonzero(rectangles.end > largest)]
+    return np.flatnonzero(rectangles.end > largest)
 
 
 def _overwrites(rectangles: Rectangles, program_bytes: range | None) -> tuple[Overwrite, ...]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.errors import DeadlockError
 from hw.faults import Fault
+from hw.hazards import Doubt, HazardReport, check_hazards
 from hw.isa import (
     AluOp,
     Assembler,
@@ -29,7 +30,6 @@ from hw.isa import (
     module_of,
     pack_uops,
 )
-from hw.isa.hazards import Doubt, HazardReport, check_hazards
 from scripts.matmul import matmul_program
 from tests.support.dependences import DRAM
 from tests.support.orders import Clash, Run, clashes_of, run_of

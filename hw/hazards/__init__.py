@@ -2,7 +2,7 @@
 
 >>> from hw.config import HardwareConfig
 >>> from hw.isa import Assembler, MemoryId
->>> from hw.isa.hazards import check_hazards
+>>> from hw.hazards import check_hazards
 >>> asm = Assembler(HardwareConfig())
 >>> _ = asm.load(MemoryId.ACC, sram=0, dram=0, columns=4)
 >>> _ = asm.store(sram=3, dram=0x100, columns=1)    # waits for nobody
@@ -15,7 +15,7 @@
 only a report without one proves anything (`report.proved`).
 """
 
-from hw.isa.hazards.check import check_hazards
-from hw.isa.hazards.report import Doubt, Gap, HazardReport, Overwrite, Race
+from hw.hazards.check import check_hazards
+from hw.hazards.report import Doubt, Gap, HazardReport, Overwrite, Race
 
 __all__ = ["Doubt", "Gap", "HazardReport", "Overwrite", "Race", "check_hazards"]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import hw.isa.hazards
+import hw.hazards
 from hw.errors import DeadlockError, EncodingError, HazardError, ProgramError
 from hw.faults import Fault
+from hw.hazards import Doubt, Gap, HazardReport, Overwrite, check_hazards
+from hw.hazards.check import RACES_KEPT
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
-from hw.isa.hazards import Doubt, Gap, HazardReport, Overwrite, check_hazards
-from hw.isa.hazards.check import RACES_KEPT
 from tests.support.hazard_steps import (
     TINY,
     alu,
@@ -285,5 +285,5 @@ def test_bytes_are_an_image() -> None:
 
 
 def test_the_example() -> None:
-    results = doctest.testmod(hw.isa.hazards, raise_on_error=False)
+    results = doctest.testmod(hw.hazards, raise_on_error=False)
     assert (results.failed, results.attempted > 0) == (0, True)

@@ -1,0 +1,86 @@
+"""Which bytes of DRAM each instruction touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode
+from hw.errors import EncodingError
+from hw.isa.columns import Columns, Ints
+from hw.memories import MemoryId
+
+__all__ = ["Rectangles", "rectangles_of"]
+
+_END_OF_BASES = 1 << 62
+"""Below this, the addresses that a base register leads to fit an int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangles:
+    """What each instruction touches of DRAM: `rows` pieces of `length` bytes, `stride` bytes apart,
+    the first at byte `first`. Arrays by instruction; `rows` is 0 where nothing is touched. Rows
+    that touch or overlap are one."""
+
+    first: Ints
+    stride: Ints
+    rows: Ints
+    length: Ints
+    stores: npt.NDArray[np.bool_]
+
+    @property
+    def end(self) -> Ints:
+        """One past the last byte; `first` where nothing is touched."""
+        last = self.first + (self.rows - 1) * self.stride + self.length
+        return np.where(self.rows > 0, last, self.first)
+
+    def row_starts(self, chosen: Ints) -> Ints:
+        """The first byte of every row of the instructions `chosen`, one after the other."""
+        rows = self.rows[chosen]
+        begin = np.repeat(np.cumsum(rows) - rows, rows)
+        number = np.arange(len(begin)) - begin
+        starts: Ints = np.repeat(self.first[chosen], rows) + number * np.repeat(
+            self.stride[chosen], rows
+        )
+        return starts
+
+
+def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]) -> Rectangles:
+    """The DRAM side of a program of legal instructions; `bases` are bytes, by `MemoryId`.
+
+    Raises
+    ------
+    EncodingError
+        A base register that the machine cannot hold, or one of 2^62 or more.
+    """
+    _check_bases(config, bases)
+    sizes = [config.element_bytes(memory) for memory in MemoryId]
+    size = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]
+    base = np.array([*bases, 0, 0], dtype=np.int64)[columns.memory_type]
+    stores = columns.opcode == Opcode.STORE
+    moves = (stores | (columns.opcode == Opcode.LOAD)) & (columns.x_size > 0)
+    stride, length = columns.x_stride * size, columns.x_size * size
+    dense = stride <= length
+    return Rectangles(
+        first=np.where(moves, base + columns.dram_base * size, 0),
+        stride=np.where(moves & ~dense, stride, 0),
+        rows=np.where(moves, np.where(dense, 1, columns.y_size), 0),
+        length=np.where(dense, (columns.y_size - 1) * stride + length, length),
+        stores=moves & stores,
+    )
+
+
+def _check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
+    if len(bases) != len(MemoryId):
+        raise EncodingError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
+    for memory, base in zip(MemoryId, bases, strict=True):
+        size = config.element_bytes(memory)
+        if not 0 <= base < _END_OF_BASES or base % size:
+            raise EncodingError(
+                f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
+                f"(an element's bytes) in 0..2^62-1"
+            )

@@ -1,0 +1,126 @@
+"""Which elements GEMM and ALU name: the fields of their micro-ops, moved by two loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode, uop_layout
+from hw.hazards.places import PlaceSets, group_rows
+from hw.isa.columns import Columns, Ints
+from hw.jit import cached
+from hw.memories import MemoryId
+
+__all__ = ["OPERANDS", "Operand", "Reach", "reach_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A field of micro-ops, and the memory that it points into."""
+
+    field: str
+    memory: MemoryId
+
+
+OPERANDS = (
+    Operand("dst", MemoryId.ACC),
+    Operand("src", MemoryId.INP),
+    Operand("wgt", MemoryId.WGT),
+    Operand("src", MemoryId.ACC),
+)
+"""What compute uses: GEMM the first three, or with `reset` the first; ALU the first and, without an
+immediate, the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The elements that instructions name.
+
+    Attributes
+    ----------
+    which
+        By instruction and operand of `OPERANDS`, the number of a set; -1 for one that is not used.
+    sets
+        Elements. A set is empty where one of them would lie beyond the memory.
+    """
+
+    which: Ints
+    sets: PlaceSets
+
+
+def reach_of(
+    config: HardwareConfig,
+    columns: Columns,
+    users: Ints,
+    kernels: list[npt.NDArray[np.uint32]],
+    kernel: Ints,
+) -> Reach:
+    """What the instructions `users` name, each with the micro-ops `kernels[kernel]`.
+
+    Their loops alone must stay inside every memory (`Fault.SRAM_INDEX`).
+    """
+    gemm = columns.opcode[users] == Opcode.GEMM
+    multiplies = gemm & (columns.reset_reg[users] == 0)
+    tensors = ~gemm & (columns.use_imm[users] == 0)
+    used = np.stack([np.ones(len(users), dtype=np.bool_), multiplies, multiplies, tensors], axis=1)
+    row, operand = np.nonzero(used)
+    factors = np.empty((len(row), 2), dtype=np.int64)
+    for number, each in enumerate(OPERANDS):
+        chosen = operand == number
+        for loop, name in enumerate(("out", "in")):
+            column = getattr(columns, f"{each.field}_factor_{name}")
+            factors[chosen, loop] = column[users[row[chosen]]]
+    counts = [columns.iter_out[users][row], columns.iter_in[users][row]]
+    table = np.stack([operand, kernel[row], *counts, *factors.T], axis=1)
+    firsts, groups = group_rows(table)
+    layout = uop_layout(config)
+    found = []
+    for number, used_kernel, out, inside, step_out, step_in in table[firsts].tolist():
+        field, memory = layout[OPERANDS[number].field], OPERANDS[number].memory
+        indices = kernels[used_kernel].astype(np.int64) >> field.lsb & ((1 << field.width) - 1)
+        found.append(reach(indices, out, inside, step_out, step_in, config.depth(memory)))
+    which = np.full(used.shape, -1, dtype=np.int64)
+    which[row, operand] = groups
+    begin, end = np.concatenate([np.empty((0, 2), dtype=np.int64), *found]).T
+    lengths = np.array([len(runs) for runs in found], dtype=np.int64)
+    return Reach(which, PlaceSets.of(lengths, begin, end))
+
+
+@cached
+def reach(
+    indices: Ints, count_out: int, count_in: int, factor_out: int, factor_in: int, depth: int
+) -> Ints:
+    """The elements of a memory of `depth` that `indices` name in two loops.
+
+    Returns a row of first element and end for each run of neighbours, in ascending order; none at
+    all where an element lies beyond the memory.
+    """
+    end = indices.max() + (count_out - 1) * factor_out + (count_in - 1) * factor_in + 1
+    if end > depth:
+        return np.empty((0, 2), dtype=np.int64)
+    reached = np.zeros(end, dtype=np.bool_)
+    for index in indices:
+        reached[index] = True
+    # An element is reached in a loop of `count` iterations if one that is reached without the loop
+    # lies less than `count` steps below it. `steps` counts from the nearest such element.
+    steps = np.empty(end, dtype=np.int64)
+    for count, step in ((count_in, factor_in), (count_out, factor_out)):
+        if step > 0:
+            for element in range(end):
+                if reached[element]:
+                    steps[element] = 0
+                else:
+                    steps[element] = count if element < step else steps[element - step] + 1
+                    reached[element] = steps[element] < count
+    runs = np.empty((end // 2 + 1, 2), dtype=np.int64)
+    found = 0
+    for element in range(end):
+        if reached[element]:
+            if element == 0 or not reached[element - 1]:
+                runs[found, 0] = element
+                found += 1
+            runs[found - 1, 1] = element + 1
+    return runs[:found].copy()

@@ -1,0 +1,125 @@
+"""Happens-before: which instructions are complete when another starts, whatever the timing.
+
+Two things order instructions. Each module starts its own in program order and completes them in
+that order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the
+k-th push, which is given at its instruction's end. A module may start an instruction before the one
+in front of it has ended (GEMM after GEMM, STORE after STORE); between modules that changes nothing:
+a chain of tokens enters a module at the start of one instruction and leaves it at the end of the
+same or a later one, and starts are in order, and ends are. So an instruction x of one module is
+complete when y of another starts exactly if a chain leads from x to y; and, per module, those that
+are complete are a prefix. Three counts say all: y's *clock*.
+
+Dispatch is no order: which instruction is fetched, or finds room in its queue, first does not say
+which ends first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.isa.columns import Columns, Ints
+from hw.isa.tokens import POPS, PUSHES
+from hw.jit import cached
+from hw.memories import Module, TokenQueue
+
+__all__ = ["Order", "order_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order that tokens make.
+
+    Attributes
+    ----------
+    sequence
+        Indices of the instructions in an order in which they can run one by one: of those that
+        could start, always the earliest in the program. What can never start is missing.
+    positions
+        Indices of the instructions, those of LOAD first and those of STORE last.
+    begins
+        By module, where its instructions begin in `positions`; and their number.
+    clocks
+        By instruction and module, how many of the module's instructions are complete for certain
+        when the instruction starts. All zero where it never starts. Of the instruction's own
+        module, all that come before it count, though they may still run.
+    """
+
+    sequence: Ints
+    positions: Ints
+    begins: Ints
+    clocks: Ints
+
+
+def order_of(columns: Columns, modules: npt.NDArray[np.int8]) -> Order:
+    """The order of a program of legal instructions; `modules` tells who executes each."""
+    owners = modules.astype(np.int64)
+    counts = np.bincount(owners, minlength=len(Module))
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    positions = np.concatenate([np.flatnonzero(modules == module) for module in Module])
+    clocks = np.zeros((len(modules), len(Module)), dtype=np.int64)
+    pops = _queues(_POPPED, owners, columns.pop_prev, columns.pop_next)
+    pushes = _queues(_PUSHED, owners, columns.push_prev, columns.push_next)
+    sequence = run_tokens(positions, begins, pops, pushes, len(TokenQueue), clocks)
+    return Order(sequence, positions, begins, clocks)
+
+
+def _queues(named: Ints, owners: Ints, prev: Ints, following: Ints) -> Ints:
+    """By instruction, the two queues that its flags name: -1 for a flag that is not set."""
+    flags = np.stack([prev, following], axis=1)
+    return np.where(flags != 0, named[owners], _NO_QUEUE)
+
+
+_NO_QUEUE = -1
+_POPPED, _PUSHED = (
+    np.array([[_NO_QUEUE if queue is None else queue for queue in ends[each]] for each in Module])
+    for ends in (POPS, PUSHES)
+)
+"""By module, the queues that its flags name."""
+
+
+@cached
+def run_tokens(
+    positions: Ints, begins: Ints, pops: Ints, pushes: Ints, queues: int, clocks: Ints
+) -> Ints:
+    """Run the instructions one by one until nothing can start; see `Order`.
+
+    Fills in `clocks` and returns the sequence.
+    """
+    modules = len(begins) - 1
+    sequence = np.empty(len(positions), dtype=np.int64)
+    now = np.zeros((modules, modules), dtype=np.int64)  # the clock that each module started last
+    tokens = np.empty((queues, len(positions), modules), dtype=np.int64)  # complete at each push
+    pushed, popped = np.zeros(queues, dtype=np.int64), np.zeros(queues, dtype=np.int64)
+    started = np.zeros(modules, dtype=np.int64)
+    steps = 0
+    while True:
+        chosen, position = -1, len(positions)
+        for module in range(modules):
+            head = begins[module] + started[module]
+            if head < begins[module + 1] and positions[head] < position:
+                first, second = pops[positions[head], 0], pops[positions[head], 1]
+                if (first < 0 or popped[first] < pushed[first]) and (
+                    second < 0 or popped[second] < pushed[second]
+                ):
+                    chosen, position = module, positions[head]
+        if chosen < 0:
+            return sequence[:steps].copy()
+        for queue in pops[position]:
+            if queue >= 0:
+                for module in range(modules):
+                    token = tokens[queue, popped[queue], module]
+                    now[chosen, module] = max(now[chosen, module], token)
+                popped[queue] += 1
+        now[chosen, chosen] = started[chosen]
+        clocks[position] = now[chosen]
+        started[chosen] += 1
+        for queue in pushes[position]:
+            if queue >= 0:
+                tokens[queue, pushed[queue]] = now[chosen]
+                tokens[queue, pushed[queue], chosen] = started[chosen]
+                pushed[queue] += 1
+        sequence[steps] = position
+        steps += 1

@@ -1,0 +1,85 @@
+"""Sets of places, each as runs of neighbours, and rows that are equal.
+
+A place is an element of an on-chip memory or a piece of DRAM. Programs touch the same sets again
+and again: rows of numbers that describe a set are grouped, and each set is found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.isa.columns import Ints
+from hw.jit import cached
+
+__all__ = ["PlaceSets", "group_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceSets:
+    """Set `k` holds the places `begin[r]` up to `end[r]` of its runs r, from `start[k]` up to
+    `start[k + 1]`. Runs ascend, do not overlap and are not empty."""
+
+    start: Ints
+    begin: Ints
+    end: Ints
+
+    @staticmethod
+    def of(counts: Ints, begin: Ints, end: Ints) -> PlaceSets:
+        """Sets of `counts` runs each."""
+        return PlaceSets(np.concatenate([[0], np.cumsum(counts)]), begin, end)
+
+    @staticmethod
+    def joined(parts: Sequence[PlaceSets]) -> PlaceSets:
+        """The sets of all `parts`, numbered through."""
+        counts = np.concatenate([np.diff(part.start) for part in parts])
+        begin = np.concatenate([part.begin for part in parts])
+        return PlaceSets.of(counts, begin, np.concatenate([part.end for part in parts]))
+
+    def __len__(self) -> int:
+        """Number of sets."""
+        return len(self.start) - 1
+
+    def runs(self, number: int) -> Iterator[tuple[int, int]]:
+        """First place and end of each run of set `number`."""
+        own = slice(self.start[number], self.start[number + 1])
+        return zip(self.begin[own].tolist(), self.end[own].tolist(), strict=True)
+
+
+@cached
+def group_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """The first row of each group of equal `rows`, and the group that each row belongs to.
+
+    Groups are numbered in the order in which they first appear.
+    """
+    count, width = rows.shape
+    mask = 1
+    while mask <= 2 * count:
+        mask = 2 * mask + 1
+    slots = np.full(mask + 1, -1, dtype=np.int64)  # a hash table of groups, probed linearly
+    groups = np.empty(count, dtype=np.int64)
+    firsts = np.empty(count, dtype=np.int64)
+    found = 0
+    for row in range(count):
+        code = 0
+        for column in range(width):
+            value = rows[row, column]
+            code = ((code ^ value ^ (value >> 31)) & 0x7FFFFFFF) * 0x5BD1E995
+            code ^= code >> 31
+        slot = code & mask
+        while slots[slot] >= 0:
+            first = firsts[slots[slot]]
+            column = 0
+            while column < width and rows[row, column] == rows[first, column]:
+                column += 1
+            if column == width:
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = found
+            firsts[found] = row
+            found += 1
+        groups[row] = slots[slot]
+    return firsts[:found].copy(), groups

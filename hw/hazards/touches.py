@@ -1,0 +1,172 @@
+"""What each instruction touches, of on-chip memories and of DRAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.encoding import Opcode
+from hw.hazards.micro_ops import MicroOpSource, kernels_of
+from hw.hazards.operands import reach_of
+from hw.hazards.pieces import DramPieces
+from hw.hazards.places import PlaceSets
+from hw.hazards.report import Doubt
+from hw.isa.columns import Columns, Ints
+from hw.isa.rules import sram_elements
+from hw.memories import MemoryId, Module
+
+__all__ = ["ACCESSES", "Access", "Touches", "touches_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A kind of access: a module that writes or reads a memory (None: DRAM)."""
+
+    memory: MemoryId | None
+    module: Module
+    writes: bool
+
+
+_PAIRS = (
+    (MemoryId.INP, Module.LOAD, Module.COMPUTE),
+    (MemoryId.WGT, Module.LOAD, Module.COMPUTE),
+    (MemoryId.ACC, Module.COMPUTE, Module.STORE),
+    (None, Module.STORE, Module.LOAD),
+    (None, Module.STORE, Module.COMPUTE),
+)
+"""The accesses of a memory that can conflict: its one writer with one of its readers."""
+
+ACCESSES = tuple(
+    dict.fromkeys(
+        access
+        for memory, writer, reader in _PAIRS
+        for access in (Access(memory, writer, True), Access(memory, reader, False))
+    )
+)
+"""Every kind of access that can conflict. Each has a table of last accesses."""
+
+
+_SLOTS = 3
+"""An instruction has three accesses at most."""
+
+
+def _kind(memory: MemoryId | None, module: Module, writes: bool) -> int:
+    return ACCESSES.index(Access(memory, module, writes))
+
+
+_NONE = -1
+_INP, _WGT, _ACC = (
+    _kind(MemoryId.INP, Module.LOAD, True),
+    _kind(MemoryId.WGT, Module.LOAD, True),
+    _kind(MemoryId.ACC, Module.COMPUTE, True),
+)
+_READ_BY_LOAD, _READ_BY_COMPUTE = (
+    _kind(None, module, False) for module in (Module.LOAD, Module.COMPUTE)
+)
+_MOVES = np.array(
+    [
+        [_READ_BY_COMPUTE, _NONE],
+        [_READ_BY_LOAD, _WGT],
+        [_READ_BY_LOAD, _INP],
+        [_READ_BY_COMPUTE, _ACC],
+        [_kind(None, Module.STORE, True), _kind(MemoryId.ACC, Module.STORE, False)],
+        [_READ_BY_COMPUTE, _ACC],
+    ]
+)
+"""By `MemoryId`, how a LOAD or (OUT) STORE accesses DRAM and it. Nobody else touches UOP."""
+_COMPUTES = np.array(
+    [
+        _ACC,
+        _kind(MemoryId.INP, Module.COMPUTE, False),
+        _kind(MemoryId.WGT, Module.COMPUTE, False),
+    ]
+)
+"""How compute accesses the first of `OPERANDS`. It alone writes ACC, so that its reads of ACC, the
+last, meet no other module's writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """The accesses of every instruction, a row each, in the order in which they are compared.
+
+    Attributes
+    ----------
+    kinds
+        Indices of `ACCESSES`.
+    which
+        Numbers of sets of places in `sets`; -1 for no access.
+    doubts
+        The instructions of which the on-chip accesses are not known, by the reason.
+    """
+
+    kinds: Ints
+    which: Ints
+    sets: PlaceSets
+    doubts: dict[Doubt, Ints]
+
+
+def touches_of(
+    config: HardwareConfig,
+    columns: Columns,
+    sequence: Ints,
+    pieces: DramPieces,
+    uop_base: int,
+    image: npt.NDArray[np.uint8] | None,
+) -> Touches:
+    """What the instructions `sequence` of a legal program touch, which start in this order.
+
+    `uop_base` is the base register of micro-ops, in bytes, and `image` memory at launch.
+    """
+    count = len(columns.opcode)
+    kinds, which = (np.full((count, _SLOTS), -1, dtype=np.int64) for _ in range(2))
+    started = np.zeros(count, dtype=np.bool_)
+    started[sequence] = True
+    moves = np.flatnonzero(started & (columns.x_size > 0))
+    memory = columns.memory_type[moves]
+    kinds[moves, :2] = _MOVES[memory]
+    which[moves, 0] = pieces.which[moves]
+    which[moves, 1] = len(pieces.sets) + np.arange(len(moves))
+    first = columns.sram_base[moves]
+    ones = np.ones(len(moves), dtype=np.int64)
+    chip = PlaceSets.of(ones, first, first + sram_elements(columns)[moves])
+
+    loads = moves[memory == MemoryId.UOP]
+    stored = _loads_of_stored(columns, sequence, pieces, loads)
+    source = MicroOpSource(columns, uop_base, image, stored)
+    computes = (columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)
+    users = np.flatnonzero(started & computes)
+    kernels, kernel = kernels_of(config, source, loads, users)
+    doubts = {doubt: users[kernel == -doubt] for doubt in Doubt}
+    users, kernel = users[kernel >= 0], kernel[kernel >= 0]
+    reached = reach_of(config, columns, users, kernels, kernel)
+    empty = np.append(np.diff(reached.sets.start) == 0, False)  # the last for what is not used
+    beyond = empty[reached.which].any(axis=1)
+    doubts[Doubt.BEYOND_MEMORY] = users[beyond]
+    inside = reached.which[~beyond, :_SLOTS]
+    kinds[users[~beyond]] = _COMPUTES
+    which[users[~beyond]] = np.where(inside < 0, -1, len(pieces.sets) + len(chip) + inside)
+    which[kinds < 0] = -1
+    return Touches(kinds, which, PlaceSets.joined([pieces.sets, chip, reached.sets]), doubts)
+
+
+def _loads_of_stored(
+    columns: Columns, sequence: Ints, pieces: DramPieces, loads: Ints
+) -> frozenset[int]:
+    """Those of `loads` that read a byte that a STORE before them in `sequence` writes."""
+    if (pieces.which[loads] < 0).all():
+        return frozenset()
+    loading = np.zeros(len(columns.opcode), dtype=np.bool_)
+    loading[loads] = True
+    storing = (columns.opcode == Opcode.STORE) & (pieces.which >= 0)
+    written = np.zeros(len(pieces.cuts), dtype=np.bool_)
+    found = set()
+    for position in sequence[(loading | storing)[sequence]].tolist():
+        for begin, end in pieces.sets.runs(int(pieces.which[position])):
+            if storing[position]:
+                written[begin:end] = True
+            elif written[begin:end].any():
+                found.add(position)
+    return frozenset(found)
