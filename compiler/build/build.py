@@ -13,7 +13,7 @@ from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.lifetimes import lifetimes
 from compiler.graph.memory import plan_memory
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, cpu_passes, transform
 from compiler.graph.passes.offload import StreamsOnCpu, offload_passes
@@ -85,10 +85,11 @@ def build(
     # Before passes, which may find that a result equals another value.
     outputs = _result_names(function) if outputs is None else outputs
     passes: list[Pass] = [BindSymbols(tuple(sorted(sizes.items())))] if sizes else []
+    run = NativeRunner(reassociate=False)
     if lowering is None:
-        passes += cpu_passes(run_native)
+        passes += cpu_passes(run)
     else:
-        passes += offload_passes(run_native, lowering.target.config, lowering.accepts)
+        passes += offload_passes(run, lowering.target.config, lowering.accepts)
         passes += [StreamsOnCpu()] if fallback else []
     function = transform(function, passes)
     network = network_of(function)
