@@ -11,7 +11,7 @@ from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.lifetimes import lifetimes
 from compiler.graph.memory import plan_memory
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
 from compiler.graph.types import TupleType, Type
@@ -132,7 +132,7 @@ def _passes(
     """Those of no target first, then each target's."""
     if sizes:
         yield BindSymbols(tuple(sorted(sizes.items())))
-    yield from simplifying_passes(run_native)
+    yield from simplifying_passes(NativeRunner(reassociate=False))
     *others, host = targets
     for target in others:
         yield from backends.of(target).passes()

@@ -15,13 +15,13 @@ from compiler.build.build import build
 from compiler.build.real import RealNetwork
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function
 from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.runner import NativeRunner
 from compiler.targets.target import Target
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
@@ -158,7 +158,7 @@ def prepare_network(
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
         tell("calibrating")
-        runner = NativeRunner()
+        runner = NativeRunner(CpuTarget.host().threads)
         quantised = _quantised(imported, options, options.quantise, runner)
         if not has_scales(function):
             real = RealNetwork(quantised.real, imported.inputs, imported.outputs, runner)

@@ -5,7 +5,9 @@ How one operator or kernel runs is not said here: `Runner` says it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
 from numpy.typing import NDArray
@@ -26,32 +28,63 @@ from compiler.graph.nodes import (
     TupleGet,
     Value,
 )
-from compiler.graph.types import TensorType, TupleType, Type
+from compiler.graph.types import TensorType, TupleType, Type, symbols_of
 from compiler.graph.verify import verify
 from compiler.ir import interpreter
 from compiler.ir.dtypes import dtype_of
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 
-__all__ = ["Array", "Given", "Runner", "evaluate", "interpret", "run_call"]
+__all__ = ["Array", "Computation", "Given", "Interpreter", "Runner", "evaluate", "run_call"]
 
 Array: TypeAlias = NDArray[Any]
 Given: TypeAlias = Array | tuple["Given", ...]
 """An array, or a tuple of such."""
 
-Runner: TypeAlias = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Array]], Sequence[Array]]
-"""Arrays for outputs, from outputs, inputs and an array for each input."""
+_Expressions: TypeAlias = tuple[Sequence[Tensor], Sequence[Tensor]]
+"""Outputs and inputs."""
 
 
-def interpret(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], arrays: Sequence[Array]
-) -> Sequence[Array]:
-    """The loop language's interpreter as a `Runner`: slow, and right."""
-    return interpreter.run(program_of(outputs, inputs), arrays)
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """An operator, or a kernel, of operands of static types.
+
+    Attributes
+    ----------
+    key
+        Two of one key compute the same.
+    tensors
+        Makes the tensor expressions of its outputs and inputs.
+    """
+
+    key: Hashable
+    tensors: Callable[[], _Expressions]
 
 
-def evaluate(function: Function, given: Sequence[Given], run: Runner = interpret) -> Given:
-    """The function's result.
+class Runner(ABC):
+    """Runs computations."""
+
+    @abstractmethod
+    def prepare(self, computations: Iterable[Computation]) -> None:
+        """Is told of computations that it will probably run: it may compile them together."""
+
+    @abstractmethod
+    def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
+        """An array for each output, from one for each input."""
+
+
+class Interpreter(Runner):
+    """The loop language's interpreter: slow, and right."""
+
+    def prepare(self, computations: Iterable[Computation]) -> None:
+        """Does nothing: programs are read as they are run."""
+
+    def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
+        return interpreter.run(program_of(*computation.tensors()), arrays)
+
+
+def evaluate(function: Function, given: Sequence[Given], run: Runner | None = None) -> Given:
+    """The function's result; the interpreter runs what it computes, unless another does.
 
     Raises
     ------
@@ -65,6 +98,8 @@ def evaluate(function: Function, given: Sequence[Given], run: Runner = interpret
         raise GraphError(
             f"function {function.name} takes {TupleType(wanted)}, and is given {TupleType(types)}"
         )
+    run = run or Interpreter()
+    run.prepare(_known(function))
     return _function(function, given, run)
 
 
@@ -74,18 +109,55 @@ def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given
     if isinstance(callee, Function):
         return _function(callee, args, run)
     arrays = [each for each in args if not isinstance(each, tuple)]
-    inputs = [
-        placeholder(each.shape, dtype_of(each.dtype.name), f"operand_{number}")
-        for number, each in enumerate(arrays)
-    ]
-    found = tuple(run(callee.compute("result", inputs, call.attributes), inputs, arrays))
+    types = tuple(map(_tensor, arrays))
+
+    def expressions() -> _Expressions:
+        inputs = [
+            placeholder(each.static_shape("an operand"), each.dtype, f"operand_{number}")
+            for number, each in enumerate(types)
+        ]
+        return callee.compute("result", inputs, call.attributes), inputs
+
+    # Not the attributes themselves: 0.0 and -0.0 are equal, and give different results.
+    found = tuple(run(Computation((callee, repr(call.attributes), types), expressions), arrays))
     return found if callee.several else found[0]
 
 
 def _type(given: Given) -> Type:
     if isinstance(given, tuple):
         return TupleType(tuple(map(_type, given)))
-    return TensorType(given.shape, dtype_of(given.dtype.name))
+    return _tensor(given)
+
+
+def _tensor(array: Array) -> TensorType:
+    return TensorType(array.shape, dtype_of(array.dtype.name))
+
+
+def _known(function: Function) -> Iterator[Computation]:
+    """The kernels that the function always calls, of types that are known beforehand."""
+    for let in function.body.lets:
+        match let.value:
+            case Call(callee=Function(kind=FunctionKind.KERNEL) as kernel):
+                types = [each.type for each in kernel.params]
+                static = [
+                    each for each in types if isinstance(each, TensorType) and not symbols_of(each)
+                ]
+                if len(static) == len(types):
+                    yield _computation(kernel, static)
+            case _:
+                pass
+
+
+def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
+    def expressions() -> _Expressions:
+        inputs = [
+            placeholder(type_.static_shape(param.name), type_.dtype, param.name)
+            for param, type_ in zip(kernel.params, types, strict=True)
+        ]
+        return tensors(kernel, inputs), inputs
+
+    # Kernels of different programs may have different names.
+    return Computation((replace(kernel, name="kernel").digest, tuple(types)), expressions)
 
 
 def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
@@ -93,11 +165,7 @@ def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
         known = dict(zip((each.name for each in function.params), given, strict=True))
         return _body(function.body, known, run)
     arrays = [each for each in given if not isinstance(each, tuple)]
-    inputs = [
-        placeholder(array.shape, dtype_of(array.dtype.name), param.name)
-        for param, array in zip(function.params, arrays, strict=True)
-    ]
-    found = run(tensors(function, inputs), inputs, arrays)
+    found = run(_computation(function, tuple(map(_tensor, arrays))), arrays)
     return _like(signature(function).result, iter(found))
 
 

@@ -17,6 +17,7 @@ from compiler.graph.nodes import (
     Function,
     If,
     Let,
+    OperatorTypes,
     Tuple,
     TupleGet,
     Types,
@@ -68,7 +69,8 @@ def _types(function: Function) -> Types:
     for each in functions(function):
         found = each.findings.types
         if found is None:
-            found = each.findings.types = _Inference(results).function(each)
+            calls = function.findings.calls
+            found = each.findings.types = _Inference(results, calls).function(each)
         results[each.digest] = found.result
     assert found is not None, "there is at least the function itself"
     return found
@@ -77,9 +79,10 @@ def _types(function: Function) -> Types:
 class _Inference:
     """The walk over one function."""
 
-    def __init__(self, results: Mapping[str, Type]) -> None:
-        """`results`: those of functions that it calls, by digest."""
+    def __init__(self, results: Mapping[str, Type], calls: OperatorTypes) -> None:
+        """`results`: those of functions that it calls, by digest; `calls`: as in `Findings`."""
         self._results = results
+        self._calls = calls
         self._types: dict[str, Type] = {}
         self._name = ""
 
@@ -122,10 +125,14 @@ class _Inference:
                 types = [self._atom(let.name, each, scope) for each in args]
                 if isinstance(callee, Function):
                     return self._called(let.name, callee, types, attributes)
-                try:
-                    return callee.result(let.name, types, attributes)
-                except GraphError as error:
-                    self._fail(str(error))
+                # Not the attributes themselves: True equals 1, and only one of them is legal.
+                key = callee, repr(attributes), tuple(types)
+                if key not in self._calls:
+                    try:
+                        self._calls[key] = callee.result(let.name, types, attributes)
+                    except GraphError as error:
+                        self._fail(str(error))
+                return self._calls[key]
             case Tuple(items=items):
                 return TupleType(tuple(self._atom(let.name, each, scope) for each in items))
             case TupleGet(operand=operand, index=index):

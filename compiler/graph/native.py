@@ -1,25 +1,52 @@
-"""Native code as a `Runner`: each operator compiled for this machine, when it is needed."""
+"""Native code as a `Runner`, compiled once for each kernel for as long as the runner lives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from compiler.codegen import CpuTarget, compile_function
-from compiler.graph.evaluate import Array
+from compiler.codegen import CpuTarget, ThreadPool, compile_function
+from compiler.graph.evaluate import Array, Computation, Runner
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
-from compiler.te import Tensor
+from runtime.native import NativeFunction
 
-__all__ = ["run_native"]
+__all__ = ["NativeRunner"]
 
 
-def run_native(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], arrays: Sequence[Array]
-) -> Sequence[Array]:
-    """As `evaluate.interpret`, in milliseconds of compilation and then at full speed.
+class NativeRunner(Runner):
+    """Runs computations as native code of this machine.
 
-    Floats are added in the order that the operators say.
+    Parameters
+    ----------
+    threads
+        That compile and run.
+    reassociate
+        Floats are added in an order that is quick, instead of the order that operators say. Results
+        do not depend on `threads` in either.
     """
-    target = CpuTarget.host(threads=1)
-    schedule = cpu_schedule(*outputs, simd=Simd.of(target.features), inputs=inputs)
-    return compile_function(schedule.program, target)(*arrays)
+
+    def __init__(self, threads: int = 1, *, reassociate: bool = True) -> None:
+        self._target = CpuTarget.host(threads=threads)
+        self._reassociate = reassociate
+        self._pool = ThreadPool(threads)
+        self._compiled: dict[Hashable, NativeFunction] = {}
+
+    def prepare(self, computations: Iterable[Computation]) -> None:
+        """Compiles those that are new, several at a time."""
+        new = {each.key: each for each in computations if each.key not in self._compiled}
+        if new:
+            # LLVM works without Python's global lock.
+            with ThreadPoolExecutor(self._target.threads) as executor:
+                found = executor.map(self._function, new.values())
+                self._compiled.update(zip(new, found, strict=True))
+
+    def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
+        self.prepare([computation])
+        return self._compiled[computation.key](*arrays)
+
+    def _function(self, computation: Computation) -> NativeFunction:
+        outputs, inputs = computation.tensors()
+        simd = Simd.of(self._target.features)
+        schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, reassociate=self._reassociate)
+        return compile_function(schedule.program, self._target, self._pool)

@@ -24,6 +24,7 @@ __all__ = [
     "If",
     "Let",
     "Module",
+    "OperatorTypes",
     "Param",
     "Tuple",
     "TupleGet",
@@ -143,6 +144,10 @@ class Types:
     result: Type
 
 
+OperatorTypes: TypeAlias = dict[tuple[AnyOp, str, tuple[Type, ...]], Type]
+"""Of results, by operator, text of the attributes and types of the operands."""
+
+
 @dataclass(slots=True)
 class Findings:
     """What has been found out about a function. It never changes, so that nobody, after one pass
@@ -156,11 +161,14 @@ class Findings:
         It obeys the rules for its own names and values.
     legal
         And so do all that it calls, with it.
+    calls
+        The types of operators' results: shared by functions that were made of each other.
     """
 
     types: Types | None = None
     well_formed: bool = False
     legal: bool = False
+    calls: OperatorTypes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -196,6 +204,14 @@ class Function:
             raise GraphError(f"function {self.name} is nested too deeply") from error
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         object.__setattr__(self, "digest", digest)
+
+    def follows(self, other: Function) -> None:
+        """Takes over what is known of a function that this one was made of."""
+        self.findings.calls = other.findings.calls
+        if self == other:
+            self.findings.types = other.findings.types
+            self.findings.well_formed = other.findings.well_formed
+            self.findings.legal = other.findings.legal
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Function) and self.digest == other.digest

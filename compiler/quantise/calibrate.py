@@ -52,7 +52,7 @@ def calibrate(
     samples
         Values for the parameters, at least once. All of the same shapes are quickest.
     run
-        How kernels run: `remembering(run_native)` compiles each once.
+        How kernels run: `native.NativeRunner` compiles each once.
 
     Raises
     ------

@@ -108,7 +108,9 @@ def apply_scales(
     """The function with int8 tensors of these scales, and of those that it says itself."""
     walk = Walk(function, verify(function), chosen, options, RULES)
     body = walk.body(function.body)
-    found = transform(replace(function, body=body), (EliminateCommon(), EliminateDead()))
+    made = replace(function, body=body)
+    made.follows(function)
+    found = transform(made, (EliminateCommon(), EliminateDead()))
     left = {let.name for let in found.body.lets}
     scales = {name: each for name, each in walk.builder.scales.items() if name in left}
     return Quantised(found, function, scales)

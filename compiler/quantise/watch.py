@@ -18,4 +18,6 @@ def with_results(function: Function, names: Sequence[str]) -> Function:
     result = fresh("watched", taken)
     values = Let(result, Tuple(tuple(map(Var, names))))
     body = Body((*function.body.lets, values), Var(result))
-    return transform(replace(function, body=body, result=None), (EliminateDead(), Fuse()))
+    watched = replace(function, body=body, result=None)
+    watched.follows(function)
+    return transform(watched, (EliminateDead(), Fuse()))

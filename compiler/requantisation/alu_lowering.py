@@ -100,13 +100,12 @@ def has_exact_steps(lines: Sequence[Line], goal: Goal) -> bool:
 
 def _exact(lines: Sequence[Line], goal: Goal) -> Iterator[list[Window]]:
     """Windows, one for each channel, that make exact passes."""
-    common = min(line.twos for line in lines)
-    ways = (
-        tuple(line.without_twos(common) for line in lines),
-        # Costs shifts that differ, but where multipliers are powers of two it saves MUL.
-        tuple(line.without_twos(line.twos) for line in lines),
-    )
-    for reduced in dict.fromkeys(ways):
+    twos = [line.twos for line in lines]
+    common = [min(twos)] * len(lines)
+    # Each channel's own costs shifts that differ, but where multipliers are powers of two it saves
+    # MUL.
+    for counts in (common, twos) if twos != common else (common,):
+        reduced = [line.without_twos(count) for line, count in zip(lines, counts, strict=True)]
         for margin in (None, 0, 1):
             windows = [_window(line, goal, margin) for line in reduced]
             if _are_exact(windows, lines, goal):

@@ -24,7 +24,12 @@ from compiler.requantisation.channels import (
     spread,
     whole,
 )
-from compiler.requantisation.residual_lowering import ResidualSteps, Skip, exact_residual_steps
+from compiler.requantisation.residual_lowering import (
+    ResidualSteps,
+    Skip,
+    exact_residual_steps,
+    has_exact_residual_steps,
+)
 from compiler.requantisation.residual_scales import Scaled, residual_lines
 from compiler.requantisation.scales import ADDEND, Real, exact_scales
 
@@ -76,7 +81,7 @@ class ResidualSpec:
         check_range("shift", self.shift, 0, 31)
         _check_limits(self.low, self.high, self.bound, self.skip_limits)
         common_channels(multiplier=self.multiplier, addend=self.addend)
-        if self._steps() is None:
+        if not has_exact_residual_steps(*self._asked):
             raise QuantisationError(
                 f"acc * M + C + skip * N exceeds 32 bits: M up to "
                 f"{max(spread(self.multiplier, None))}, N {self.skip_multiplier}, s {self.shift}, "
@@ -190,17 +195,18 @@ class ResidualSpec:
 
     def steps(self) -> ResidualSteps:
         """The fewest passes of the base ISA's ALU that do the same."""
-        steps = self._steps()
+        steps = exact_residual_steps(*self._asked)
         assert steps is not None, "the constructor refuses such a spec"
         return steps
 
-    def _steps(self) -> ResidualSteps | None:
+    @property
+    def _asked(self) -> tuple[list[Line], Skip, Goal]:
         pairs = zip(
             spread(self.multiplier, self.channels), spread(self.addend, self.channels), strict=True
         )
         lines = [Line(m, c, self.shift) for m, c in pairs]
         skip = Skip(self.skip_multiplier, *self.skip_limits)
-        return exact_residual_steps(lines, skip, _goal(self.low, self.high, self.bound))
+        return lines, skip, _goal(self.low, self.high, self.bound)
 
 
 def emulate_residual(

@@ -17,7 +17,7 @@ that is at one end throughout gets a constant there, of any k, in place of C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.dtypes import INT32
@@ -25,7 +25,7 @@ from compiler.requantisation.alu_lowering import Goal, Line
 from compiler.requantisation.alu_steps import AluStep, alu_step
 from hw.encoding import AluOp
 
-__all__ = ["ResidualSteps", "Skip", "exact_residual_steps"]
+__all__ = ["ResidualSteps", "Skip", "exact_residual_steps", "has_exact_residual_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +71,37 @@ class _Window:
 
 def exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> ResidualSteps | None:
     """The fewest passes that are exact; None if none are. `lines` has one shift."""
+    found = (_steps(windows, added, goal) for windows, added in _exact(lines, skip, goal))
+    return min(found, key=_cost, default=None)
+
+
+def has_exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> bool:
+    """Whether `exact_residual_steps` finds some: that takes less, as the first will do."""
+    return next(_exact(lines, skip, goal), None) is not None
+
+
+def _exact(
+    lines: Sequence[Line], skip: Skip, goal: Goal
+) -> Iterator[tuple[Sequence[_Window], Skip]]:
+    """Windows, one for each channel, that make exact passes, with what is added in their units."""
     twos = min(line.twos for line in lines)
     if skip.multiplier:
         twos = min(twos, (skip.multiplier & -skip.multiplier).bit_length() - 1)
-    lines = [line.without_twos(twos) for line in lines]
-    skip = Skip(skip.multiplier >> twos, skip.least, skip.greatest)
-    whole = [_Window(line, goal.first, goal.last) for line in lines]
-    found = [
-        steps
-        for windows in (whole, [_narrow(line, skip, goal) for line in lines])
-        if (steps := _steps(windows, skip, goal)) is not None
-    ]
-    return min(found, key=_cost, default=None)
+    reduced = [line.without_twos(twos) for line in lines]
+    added = Skip(skip.multiplier >> twos, skip.least, skip.greatest)
+    for window_of in (_whole, _narrow):
+        windows = [window_of(line, added, goal) for line in reduced]
+        if all(_fits(window, added) for window in windows):
+            yield windows, added
 
 
 def _cost(steps: ResidualSteps) -> tuple[int, int]:
     passes = (*steps.acc, *steps.skip, *steps.total)
     return len(passes), sum(isinstance(step.operand, tuple) for step in passes)
+
+
+def _whole(line: Line, _: Skip, goal: Goal) -> _Window:
+    return _Window(line, goal.first, goal.last)
 
 
 def _narrow(line: Line, skip: Skip, goal: Goal) -> _Window:
@@ -105,14 +119,20 @@ def _narrow(line: Line, skip: Skip, goal: Goal) -> _Window:
     return _Window(line, max(goal.first, p), min(goal.last, q))
 
 
-def _steps(windows: Sequence[_Window], skip: Skip, goal: Goal) -> ResidualSteps | None:
-    if any(each.p > each.q for each in windows):
-        return None
-    ends = [
-        (each.line.sum(each.p) + skip.bottom, each.line.sum(each.q) + skip.top) for each in windows
-    ]
-    if any(bottom < INT32.low or top > INT32.high for bottom, top in ends):
-        return None
+def _ends(window: _Window, skip: Skip) -> tuple[int, int]:
+    """The least and the greatest sum."""
+    line = window.line
+    return line.sum(window.p) + skip.bottom, line.sum(window.q) + skip.top
+
+
+def _fits(window: _Window, skip: Skip) -> bool:
+    bottom, top = _ends(window, skip)
+    return window.p <= window.q and INT32.low <= bottom and top <= INT32.high
+
+
+def _steps(windows: Sequence[_Window], skip: Skip, goal: Goal) -> ResidualSteps:
+    """The passes for exact windows."""
+    ends = [_ends(window, skip) for window in windows]
     shift = windows[0].line.shift
     least = min(bottom for bottom, _ in ends) >> shift
     greatest = max(top for _, top in ends) >> shift

@@ -10,8 +10,8 @@ from fractions import Fraction
 from compiler.errors import QuantisationError
 from compiler.requantisation.alu_lowering import Goal, Line
 from compiler.requantisation.channels import INT32
-from compiler.requantisation.residual_lowering import Skip, exact_residual_steps
-from compiler.requantisation.scales import ADDEND, LARGEST_SHIFT, relative_error
+from compiler.requantisation.residual_lowering import Skip, has_exact_residual_steps
+from compiler.requantisation.scales import ADDEND, LARGEST_SHIFT, nearest, relative_error
 
 __all__ = ["Scaled", "residual_lines"]
 
@@ -48,9 +48,15 @@ def residual_lines(
     reach = max(-goal.first, goal.last)
     shift = lines[0].shift
     skip_error = abs(Fraction(skip, 1 << shift) - added.scale) * added.most
+    # What is not clipped is at most as far out as the range and what is added back.
+    farthest = full + added.scale * added.most
+    # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
+    allowed = tolerance * full - skip_error
+    sufficient = math.ceil((farthest / allowed + 1) / 2) if allowed > 0 else math.inf
     for channel, (scale, line) in enumerate(zip(scales, lines, strict=True)):
-        # What is not clipped is at most as far out as the range and what is added back.
-        kept = min(scale * (reach + abs(biases[channel])), full + added.scale * added.most)
+        if line.multiplier >= sufficient:
+            continue
+        kept = min(scale * (reach + abs(biases[channel])), farthest)
         error = relative_error(scale, line) * kept + skip_error
         if error > tolerance * full:
             raise QuantisationError(
@@ -65,23 +71,19 @@ def _finest(
     scales: Sequence[Fraction], biases: Sequence[int], added: Scaled, zero_point: int, goal: Goal
 ) -> tuple[tuple[Line, ...], int]:
     for shift in range(LARGEST_SHIFT, -1, -1):
-        skip = _nearest(added.scale, shift)
+        skip = nearest(added.scale, shift)
         constant = (zero_point << shift) + (1 << shift >> 1) - added.zero_point * skip
-        multipliers = [_nearest(scale, shift) for scale in scales]
+        multipliers = [nearest(scale, shift) for scale in scales]
         lines = tuple(
             Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
         )
         if (
             max(*multipliers, skip) <= INT32[1]
             and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
-            and exact_residual_steps(lines, Skip(skip, *added.limits), goal) is not None
+            and has_exact_residual_steps(lines, Skip(skip, *added.limits), goal)
         ):
             return lines, skip
     raise QuantisationError(
         f"scales up to {float(max(scales)):.6g} and {float(added.scale):.6g}: with no shift is "
         f"their sum exact in 32 bits for outputs {goal.low}..{goal.high}"
     )
-
-
-def _nearest(scale: Fraction, shift: int) -> int:
-    return math.floor(scale * (1 << shift) + Fraction(1, 2))

@@ -13,7 +13,7 @@ from compiler.errors import QuantisationError
 from compiler.requantisation.alu_lowering import Goal, Line, has_exact_steps
 from compiler.requantisation.channels import INT32
 
-__all__ = ["ADDEND", "Real", "exact_scales", "relative_error", "scaled_lines"]
+__all__ = ["ADDEND", "Real", "exact_scales", "nearest", "relative_error", "scaled_lines"]
 
 # What a caller may have scales in.
 Real = float | Fraction | np.floating | Sequence[float | Fraction] | npt.NDArray[np.floating]
@@ -49,6 +49,11 @@ def relative_error(scale: Fraction, line: Line) -> Fraction:
     return abs(Fraction(line.multiplier, 1 << line.shift) - scale) / scale
 
 
+def nearest(scale: Fraction, shift: int) -> int:
+    """scale * 2^shift as an integer, halves up."""
+    return ((scale.numerator << shift + 1) + scale.denominator) // (2 * scale.denominator)
+
+
 def scaled_lines(
     scales: Sequence[Fraction],
     biases: Sequence[int],
@@ -63,7 +68,11 @@ def scaled_lines(
     """
     lines = _finest(scales, biases, zero_point, goal)
     full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
+    # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
+    sufficient = math.ceil((1 / tolerance + 1) / 2) if tolerance else math.inf
     for channel, (scale, line) in enumerate(zip(scales, lines, strict=True)):
+        if line.multiplier >= sufficient:
+            continue
         # An error grows with what is multiplied: up to the accumulators' end, or to where clipping
         # begins.
         reach = max(-goal.first, goal.last) + abs(biases[channel])
@@ -83,7 +92,7 @@ def _finest(
 ) -> tuple[Line, ...]:
     for shift in range(LARGEST_SHIFT, -1, -1):
         constant = (zero_point << shift) + (1 << shift >> 1)
-        multipliers = [math.floor(scale * (1 << shift) + Fraction(1, 2)) for scale in scales]
+        multipliers = [nearest(scale, shift) for scale in scales]
         lines = tuple(
             Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
         )

@@ -29,7 +29,7 @@ from compiler.graph import (
     Var,
 )
 from compiler.graph.attributes import NOTHING, Attributes
-from compiler.graph.evaluate import Given, Runner, evaluate, interpret
+from compiler.graph.evaluate import Given, Runner, evaluate
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Alpha
 from compiler.graph.operators.parts import Concat, Split
@@ -85,7 +85,9 @@ def same_values(one: Given, other: Given, tolerance: float = 0.0) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def agree(one: Function, other: Function, tolerance: float = 0.0, run: Runner = interpret) -> None:
+def agree(
+    one: Function, other: Function, tolerance: float = 0.0, run: Runner | None = None
+) -> None:
     """Two functions give the same."""
     given = inputs(one)
     same_values(evaluate(one, given, run), evaluate(other, given, run), tolerance)

@@ -17,7 +17,7 @@ from onnx.backend.test.loader import load_model_tests
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.types import TensorType
 
 __all__ = ["Outcome", "node_cases", "run_case"]
@@ -103,7 +103,7 @@ def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
     for name, param in zip(imported.inputs, imported.function.params, strict=True):
         assert isinstance(param.type, TensorType)
         arrays.append(np.array(feeds[name], param.type.dtype.numpy, order="C"))
-    found = evaluate(imported.function, arrays, run_native)
+    found = evaluate(imported.function, arrays, NativeRunner(reassociate=False))
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -15,13 +15,13 @@ from compiler.build.accelerator.operator import Lowering
 from compiler.build.compiled import CompiledKernels
 from compiler.codegen import CpuTarget
 from compiler.graph import Call, Function, TensorType, Type
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.network import quantise_network, scales_from
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.rules import MOVERS
-from compiler.quantise.runner import NativeRunner
 from hw.config import HardwareConfig
 from hw.errors import ConfigError
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes

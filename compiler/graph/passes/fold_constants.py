@@ -28,7 +28,7 @@ class FoldConstants:
     Attributes
     ----------
     run
-        How: `evaluate.interpret` for small ones, `native.run_native` for weights.
+        How: `evaluate.Interpreter` for small ones, `native.NativeRunner` for weights.
     limit
         Elements of the largest value that is made a constant; what is much larger than its operands
         is better computed when it is needed.

@@ -38,7 +38,8 @@ def transform(function: Function, passes: Sequence[Pass]) -> Function:
     """
     verify(function)
     for each in passes:
-        function = each.apply(function)
+        before, function = function, each.apply(function)
+        function.follows(before)
         try:
             verify(function)
         except GraphError as error:

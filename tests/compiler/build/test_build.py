@@ -14,7 +14,7 @@ from compiler.codegen import CpuTarget
 from compiler.errors import BuildError, GraphError
 from compiler.graph import Constant, Function
 from compiler.graph.evaluate import Given, evaluate
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import If
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import all_lets
@@ -35,7 +35,7 @@ def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifa
     """The artifact, which gives what the graph gives."""
     artifact = built(function, **options)
     given = inputs(function)
-    wanted = evaluate(function, given, run_native)
+    wanted = evaluate(function, given, NativeRunner(reassociate=False))
     arrays = {
         param.name: np.asarray(each) for param, each in zip(function.params, given, strict=True)
     }
@@ -206,5 +206,5 @@ def test_code_for_a_lesser_processor() -> None:
     assert all("avx2" not in each.features for each in artifact.kernels.values())
     given = inputs(network())
     run = Executor(artifact, [CpuDevice(1)]).run({"x": given[0], "s": given[1]})  # type: ignore[dict-item]
-    wanted = flattened(evaluate(network(), given, run_native))
+    wanted = flattened(evaluate(network(), given, NativeRunner(reassociate=False)))
     same_values(run.outputs["f"], wanted[0], 1e-5)

@@ -9,7 +9,7 @@ from compiler.build.compiled import CompiledKernels
 from compiler.codegen import CpuTarget
 from compiler.errors import CodegenError
 from compiler.graph import Call, Function
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import cpu_passes, transform
 from runtime.artifact import Artifact, Provenance, to_bytes
 from tests.support.artifacts import network
@@ -18,7 +18,7 @@ HOST = CpuTarget.host(threads=1)
 
 
 def kernels() -> list[Function]:
-    function = transform(network(), cpu_passes(run_native))
+    function = transform(network(), cpu_passes(NativeRunner(reassociate=False)))
     calls = (let.value for let in function.body.lets)
     return [
         each.callee

@@ -9,7 +9,7 @@ from compiler.build.kernels import CpuKernel, cpu_kernel, weight_of
 from compiler.codegen import CpuTarget, compile_function
 from compiler.graph import Function
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.operators.cpu.simd import Simd
 from tests.support.graphs import graph, inputs
 
@@ -59,7 +59,7 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
             (array,) = compile_function(found.packing[number], HOST)(array)
         arrays.append(array)
     (result,) = compile_function(found.program, HOST)(*arrays)
-    wanted = evaluate(kernel, given, run_native)
+    wanted = evaluate(kernel, given, NativeRunner(reassociate=False))
     assert not isinstance(wanted, tuple)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
     return found

@@ -7,11 +7,11 @@ import pytest
 
 from compiler.errors import QuantisationError
 from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.histogram import Histogram
 from compiler.quantise.points import points
-from compiler.quantise.runner import NativeRunner
 from compiler.quantise.watch import with_results
 from tests.support.networks import network, residual
 

@@ -12,12 +12,12 @@ import compiler.models
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.models import built_in
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.reference import reference
-from compiler.quantise.runner import NativeRunner
 
 RUN = NativeRunner()
 IMAGES = np.load(Path(compiler.models.__file__).parent / "digits.npz")

@@ -9,13 +9,13 @@ import pytest
 
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.reference import REFERENCE, reference
-from compiler.quantise.runner import NativeRunner
 from tests.support.networks import called, calls, network, residual, sqnr
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"

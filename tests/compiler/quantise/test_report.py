@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.network import apply_scales, quantise_network, scales_from
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.report import LayerError, errors, layers, show_errors
-from compiler.quantise.runner import NativeRunner
 from tests.support.networks import network, residual
 
 RUN = NativeRunner()

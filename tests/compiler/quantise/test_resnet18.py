@@ -21,6 +21,7 @@ from onnxruntime.quantization import (
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.models import built_in
 from compiler.quantise.calibrate import synthetic
@@ -28,7 +29,6 @@ from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.reference import reference
 from compiler.quantise.report import errors, layers, show_errors
-from compiler.quantise.runner import NativeRunner
 from tests.support.networks import called
 
 pytestmark = pytest.mark.exhaustive

@@ -6,7 +6,7 @@ import pytest
 
 from compiler.errors import BuildError
 from compiler.graph import Call, Function
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import FunctionKind
 from compiler.graph.passes import transform
 from compiler.graph.passes.offload import offload_passes
@@ -20,7 +20,7 @@ TINY = machine("tiny")
 
 def calls(function: Function) -> dict[str, Call]:
     """The calls of kernels in the only stream, by the names of their results."""
-    passes = offload_passes(run_native, TINY, lambda *_: True)
+    passes = offload_passes(NativeRunner(reassociate=False), TINY, lambda *_: True)
     found: dict[str, Call] = {}
     for let in transform(function, passes).body.lets:
         match let.value:

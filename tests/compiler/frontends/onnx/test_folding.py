@@ -15,7 +15,7 @@ from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.folding import fold
 from compiler.graph import Attributes, Dim
 from compiler.graph.attributes import NOTHING
-from compiler.graph.evaluate import interpret, run_call
+from compiler.graph.evaluate import Interpreter, run_call
 from compiler.graph.nodes import Call
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast, Modulo
@@ -40,7 +40,7 @@ def same(operator: str, attributes: Attributes, *operands: Array) -> None:
     assert isinstance(result, TensorType)
     found = fold(operator, attributes, operands, result)
     atoms = tuple(each.atom for each in values if each.atom is not None)
-    wanted = run_call("it", Call(spec, atoms, attributes), operands, interpret)
+    wanted = run_call("it", Call(spec, atoms, attributes), operands, Interpreter())
     assert isinstance(wanted, np.ndarray)
     assert found is not None
     assert found.dtype == wanted.dtype

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 
 from compiler.errors import GraphError
 from compiler.graph import Constant, Function, TensorType
-from compiler.graph.evaluate import Runner, interpret
+from compiler.graph.evaluate import Interpreter, Runner
 from compiler.graph.infer import infer
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, FoldConstants, transform
 from compiler.graph.visit import all_lets, atoms
 from tests.support.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
@@ -44,7 +44,7 @@ func @f(x: int32[3], c: bool[]):
 """
 
 
-@pytest.mark.parametrize("run", [interpret, run_native])
+@pytest.mark.parametrize("run", [Interpreter(), NativeRunner(reassociate=False)])
 def test_by_hand(run: Runner) -> None:
     after = """
 func @f(x: int32[3], c: bool[]):
@@ -69,14 +69,14 @@ func @f(x: float32[]):
   b = add(a, x)
   return b
 """
-    becomes(FoldConstants(interpret, limit=99), program, program)
-    folded = transform(graph(program), [FoldConstants(interpret, limit=100)])
+    becomes(FoldConstants(Interpreter(), limit=99), program, program)
+    folded = transform(graph(program), [FoldConstants(Interpreter(), limit=100)])
     assert [each.name for each in folded.body.lets] == ["b"]
 
 
 def test_a_branch_that_is_known_may_give_a_tuple() -> None:
     becomes(
-        FoldConstants(interpret),
+        FoldConstants(Interpreter()),
         """
 func @f(x: int8[]):
   a = if bool[](False):
@@ -107,13 +107,13 @@ def test_an_illegal_function_is_refused() -> None:
     function = graph(PROGRAM)
     illegal = Function("f", function.params[:1], function.body)
     with pytest.raises(GraphError, match="l uses c, which is defined nowhere before"):
-        FoldConstants(interpret).apply(illegal)
+        FoldConstants(Interpreter()).apply(illegal)
 
 
 @settings(max_examples=25)
 @given(graphs())
 def test_nothing_known_is_left(function: Function) -> None:
-    found = keeps_meaning(FoldConstants(interpret), function, inputs(function))
+    found = keeps_meaning(FoldConstants(Interpreter()), function, inputs(function))
     types = infer(found)
     for each in all_lets(found.body):
         if isinstance(types[each.name], TensorType):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from compiler.errors import GraphError
 from compiler.graph import Body, Constant, Function, Var
-from compiler.graph.evaluate import interpret
+from compiler.graph.evaluate import Interpreter
 from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
@@ -56,7 +56,7 @@ def test_a_residual_block(golden: Callable[[str, str], None]) -> None:
     program = BLOCK.replace("SCALE", f"{scale.type} @ h{scale.digest}")
     program = program.replace("TURNED", f"{kernel.type} @ h{kernel.digest}")
     start = parse_function(program, OPERATORS, {each.digest: each for each in (kernel, scale)})
-    found = transform(start, (*simplifying_passes(interpret), Fuse(), InferTypes()))
+    found = transform(start, (*simplifying_passes(Interpreter()), Fuse(), InferTypes()))
     agree(start, found, 1e-4)
     golden("graph/residual_block.txt", text(found))
 
@@ -72,6 +72,6 @@ def test_the_pass_that_breaks_a_graph_is_named() -> None:
 @settings(max_examples=15)
 @given(graphs())
 def test_random_graphs_keep_their_meaning(function: Function) -> None:
-    found = transform(function, (*simplifying_passes(interpret), Fuse(), InferTypes()))
+    found = transform(function, (*simplifying_passes(Interpreter()), Fuse(), InferTypes()))
     assert found.params == function.params
     agree(function, found)

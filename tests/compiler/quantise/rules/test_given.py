@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import constants
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import has_scales, quantise_network
 from compiler.quantise.reference import REFERENCE, reference
-from compiler.quantise.runner import NativeRunner
 from tests.support.networks import called, network
 
 RUN = NativeRunner()

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import run_native
+from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import FunctionKind
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.passes import transform
@@ -24,7 +24,9 @@ from tests.support.quantised_graphs import Net, residual_net
 def offloaded(
     function: Function, config: str = "tiny", accepts: Accepts = lambda *_: True
 ) -> Function:
-    return transform(function, offload_passes(run_native, machine(config), accepts))
+    return transform(
+        function, offload_passes(NativeRunner(reassociate=False), machine(config), accepts)
+    )
 
 
 def kernels(function: Function, kind: FunctionKind = FunctionKind.OFFLOAD) -> list[str]:
@@ -37,7 +39,8 @@ def test_the_result_stays(config: str) -> None:
     found = offloaded(function, config)
     x = np.random.default_rng(1).normal(size=(1, 3, 16, 16)).astype(np.float32)
     np.testing.assert_array_equal(
-        evaluate(found, [x], run_native), evaluate(function, [x], run_native)
+        evaluate(found, [x], NativeRunner(reassociate=False)),
+        evaluate(function, [x], NativeRunner(reassociate=False)),
     )
     # Where input and output blocks differ, the CPU repacks between.
     one = machine(config).block_in == machine(config).block_out
@@ -91,7 +94,8 @@ def test_a_tensor_that_is_read_twice(config: str, kernel: int) -> None:
     assert kernels(found) == ["unpack_data_unpack_data_conv2d_requantise_add_and_1_more"]
     image = np.random.default_rng(2).normal(size=(1, 3, 5, 4)).astype(np.float32)
     np.testing.assert_array_equal(
-        evaluate(found, [image], run_native), evaluate(function, [image], run_native)
+        evaluate(found, [image], NativeRunner(reassociate=False)),
+        evaluate(function, [image], NativeRunner(reassociate=False)),
     )
 
 
