@@ -76,12 +76,14 @@ def _joined(parts: Iterable[ExprFacts]) -> ExprFacts:
 def _of_stmt(stmt: Stmt) -> Facts:
     match stmt:
         case For(var=var, body=body):
-            extent = expr_facts(stmt.extent)
+            inside, extent = facts(body), expr_facts(stmt.extent)
             found = _around(body, extent)
             found.parallel |= stmt.kind is LoopKind.PARALLEL
             found.loops |= {var.name}
             # The extent speaks of loops around.
-            found.variables = facts(body).variables - {var.name} | extent.variables
+            found.variables = inside.variables - {var.name}
+            if extent.variables:
+                found.variables |= extent.variables
             return found
         case If(condition=condition, body=body):
             found = _around(body, expr_facts(condition))
