@@ -118,8 +118,10 @@ class Place:
         """Check an expression of any type, and tell it: asked of each node, it would be found anew
         all the way down."""
         found: DType | None = getattr(expr, "type_found", None)
-        if found is not None and self._fits(expr_facts(expr), depth):
-            return found
+        if found is not None:
+            number = isinstance(expr, Const) and depth <= MAX_DEPTH
+            if number or self._fits(expr_facts(expr), depth):
+                return found
         if depth > MAX_DEPTH:
             self.fail(f"an expression is nested more than {MAX_DEPTH} deep")
         found = self._type(expr, depth)
@@ -131,7 +133,10 @@ class Place:
         return (
             depth + known.height - 1 <= MAX_DEPTH
             and known.variables <= self.variables
-            and all(self.buffers.get(name) == buffer for name, buffer in known.loads.items())
+            and (
+                not known.loads
+                or all(self.buffers.get(name) == buffer for name, buffer in known.loads.items())
+            )
         )
 
     def _type(self, expr: Expr, depth: int) -> DType:

@@ -9,6 +9,7 @@ from itertools import islice
 from compiler.ir.boxes import Box, NotABox, box, union
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
+from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Interval
 from compiler.ir.normal import Normaliser
 from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
@@ -85,7 +86,7 @@ class _Uses:
     def find(self, stmt: Stmt, ranges: Ranges) -> None:
         """Keep the uses in a statement; `ranges` are those of the loops around it."""
         for expr in expressions(stmt):
-            for load in subexpressions(expr):
+            for load in subexpressions(expr) if expr_facts(expr).loads else ():
                 if isinstance(load, Load):
                     self._add(load.buffer, load.indices, ranges)
         match stmt:
@@ -146,6 +147,8 @@ def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
         return tuple(normal.expr(Binary(BinaryOp.SUB, each, low)) for each, low in pairs)
 
     def in_expr(expr: Expr) -> Expr:
+        if expr_facts(expr).loads.keys().isdisjoint(shrunk):
+            return expr
         expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and (found := shrunk.get(expr.buffer.name)) is not None:
             return Load(found.buffer, relative(expr.indices, found))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.facts import facts
+from compiler.ir.facts import expr_facts, facts
 from compiler.ir.interval import Interval
 from compiler.ir.stmt import Alloc, Block, For, Invoke, Seq, Stmt, Store
 from compiler.ir.visit import (
@@ -15,6 +15,7 @@ from compiler.ir.visit import (
     children,
     map_children,
     map_expressions,
+    map_operands,
     rewrite,
     rewrite_expr,
     sequence,
@@ -156,6 +157,9 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
     them stay the very same."""
 
     def in_expr(expr: Expr) -> Expr:
+        if expr_facts(expr).loads.keys().isdisjoint(buffers):
+            return expr
+        expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and expr.buffer.name in buffers:
             return Load(buffers[expr.buffer.name], expr.indices)
         return expr
@@ -165,7 +169,7 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
         if not any(one in known.buffers or one in known.allocated for one in buffers):
             return each
         each = map_children(each, change)
-        each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
+        each = map_expressions(each, in_expr)
         match each:
             case Store(buffer=buffer) | Alloc(buffer=buffer) if buffer.name in buffers:
                 return replace(each, buffer=buffers[buffer.name])

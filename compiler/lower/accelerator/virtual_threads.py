@@ -8,7 +8,7 @@ from itertools import count, groupby
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.facts import facts
+from compiler.ir.facts import expr_facts, facts
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
 from compiler.ir.stmt import (
@@ -28,7 +28,7 @@ from compiler.ir.visit import (
     loops,
     map_children,
     map_expressions,
-    rewrite_expr,
+    map_operands,
     sequence,
     substitute_in,
     variables,
@@ -195,6 +195,9 @@ def _sliced(stmt: Stmt, buffer: Buffer, thread: Var) -> Stmt:
     """Uses of a buffer, as uses of the thread's slice of it."""
 
     def in_expr(expr: Expr) -> Expr:
+        if buffer.name not in expr_facts(expr).loads:
+            return expr
+        expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and expr.buffer.name == buffer.name:
             return Load(buffer, (thread, *expr.indices))
         return expr
@@ -203,7 +206,7 @@ def _sliced(stmt: Stmt, buffer: Buffer, thread: Var) -> Stmt:
         if buffer.name not in facts(each).buffers:
             return each
         each = map_children(each, change)
-        each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
+        each = map_expressions(each, in_expr)
         match each:
             case Store() if each.buffer.name == buffer.name:
                 return Store(buffer, (thread, *each.indices), each.value)
