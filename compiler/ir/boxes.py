@@ -141,9 +141,9 @@ class _Spans:
 
     def _atom(self, atom: Expr) -> _Span | None:
         names = variables(atom)
-        found = self._sums.interval(Linear.atom(atom)).bounds
         if names.isdisjoint(self._inner):
             return Linear.atom(atom), 0
+        found = self._sums.interval(Linear.atom(atom)).bounds
         bounded = None if found is None else (Linear((), found[0]), found[1] - found[0])
         if names <= self._inner.keys():
             return bounded

@@ -15,7 +15,7 @@ from math import gcd
 
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.interval import Interval, Ranges, interval, speaks_of_data
+from compiler.ir.interval import EMPTY, Interval, Ranges, interval, speaks_of_data
 from compiler.ir.linear import Linear, linear
 
 __all__ = ["Divisions", "divided", "steps"]
@@ -30,10 +30,16 @@ class Divisions:
 
     def interval(self, value: Linear) -> Interval:
         """Where an exact sum lies."""
-        found = Interval(value.constant, value.constant)
+        low: int | None = value.constant
+        high: int | None = value.constant
         for atom, factor in value.terms:
-            found += self._of_atom(atom).times(factor)
-        return found
+            found = self._of_atom(atom)
+            if found.empty:
+                return EMPTY
+            least, most = (found.low, found.high) if factor > 0 else (found.high, found.low)
+            low = None if low is None or least is None else low + factor * least
+            high = None if high is None or most is None else high + factor * most
+        return Interval(low, high)
 
     def _of_atom(self, atom: Expr) -> Interval:
         if isinstance(atom, Var):

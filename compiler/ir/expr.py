@@ -7,9 +7,10 @@ check types; the classes only hold. All are frozen and compare by structure.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, Union, cast
+from typing import Any, NamedTuple, TypeAlias, Union, cast
 
 import numpy as np
 
@@ -23,6 +24,7 @@ __all__ = [
     "Cast",
     "Const",
     "Expr",
+    "ExprFacts",
     "Load",
     "Operand",
     "Operators",
@@ -42,6 +44,8 @@ __all__ = [
 
 class BinaryOp(Enum):
     """Operations on two values of one type; the value is what the text form writes."""
+
+    __hash__ = object.__hash__
 
     ADD = "+"
     SUB = "-"
@@ -78,6 +82,8 @@ class BinaryOp(Enum):
 class UnaryOp(Enum):
     """Operations on one value."""
 
+    __hash__ = object.__hash__
+
     NEG = "-"
     NOT = "~"
     """Of integers and bools."""
@@ -102,10 +108,46 @@ class UnaryOp(Enum):
     """To the nearest, halves to even."""
 
 
-class Operators:
-    """Python's operators on expressions. `==` compares structure: see `ops.equal`."""
+class ExprFacts(NamedTuple):
+    """What an expression mentions (`facts.expr_facts`).
 
-    __slots__ = ()
+    Attributes
+    ----------
+    height
+        Nodes under each other, 1 of a constant.
+    variables
+        Names.
+    loads
+        The buffers that are read, by name.
+    """
+
+    height: int
+    variables: frozenset[str]
+    loads: Mapping[str, Buffer]
+
+
+class Operators:
+    """Python's operators on expressions. `==` compares structure: see `ops.equal`.
+
+    Attributes
+    ----------
+    facts
+        Computed once, when `facts.expr_facts` is first asked.
+    type_found
+        The type that the verifier found once: it is of that type wherever what it mentions is the
+        same.
+    normal_for
+        The ranges of its variables for which `normal` last found it to be in normal form, and, of
+        an index, the sum that it is.
+
+    None is part of the value: equality, hashes and pickles leave them out.
+    """
+
+    __slots__ = ("facts", "normal_for", "type_found")
+
+    facts: ExprFacts
+    type_found: DType
+    normal_for: tuple[Mapping[str, Any], Any]
 
     def __add__(self, other: Operand) -> Expr:
         return binary(BinaryOp.ADD, self, other)
@@ -206,6 +248,9 @@ class Var(Operators):
 
     name: str
     dtype: DType = INDEX
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ from compiler.ir.comparisons import compared, negated
 from compiler.ir.divisions import Divisions
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.facts import expr_facts
 from compiler.ir.index_arithmetic import binary_sum, chain, unary_sum
 from compiler.ir.interval import Ranges
+from compiler.ir.interval_ops import ANY
 from compiler.ir.linear import Linear
 from compiler.ir.ops import all_of, any_of
 
@@ -44,14 +46,37 @@ class Normaliser:
         self.sums = Divisions(ranges)
 
     def expr(self, expr: Expr) -> Expr:
-        """The normal form of an expression of any type."""
+        """The normal form of an expression of any type; the very same, if it is known to be one
+        where variables have these ranges."""
+        if isinstance(expr, Const | Var):
+            return expr
+        if self._known(expr) is not None:
+            return expr
+        value = self.linear(expr) if expr.dtype == INDEX and not isinstance(expr, Load) else None
+        found = self._normal_form(expr) if value is None else value.expr()
+        if found == expr:
+            found = expr
+        ranges = self.sums.ranges
+        here = {name: ranges.get(name, ANY) for name in expr_facts(found).variables}
+        object.__setattr__(found, "normal_for", (here, value))
+        return found
+
+    def _known(self, expr: Expr) -> tuple[Ranges, Linear | None] | None:
+        """What is known of an expression that is in normal form here."""
+        known: tuple[Ranges, Linear | None] | None = getattr(expr, "normal_for", None)
+        if known is not None:
+            ranges = self.sums.ranges
+            for name, found in known[0].items():
+                if ranges.get(name, ANY) != found:
+                    return None
+        return known
+
+    def _normal_form(self, expr: Expr) -> Expr:
         match expr:
             case Const() | Var():
                 return expr
             case Load(buffer=buffer, indices=indices):
                 return Load(buffer, tuple(self.expr(each) for each in indices))
-            case Unary() | Binary() | Select() | Cast() if expr.dtype == INDEX:
-                return self.linear(expr).expr()
             case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
                 return compared(op, self.linear(left), self.linear(right), self.sums)
             case Binary(op=op, left=left, right=right):
@@ -71,11 +96,14 @@ class Normaliser:
 
     def linear(self, expr: Expr) -> Linear:
         """An index expression as an exact sum of simplified atoms (`Divisions.exact`)."""
+        if isinstance(expr, Var):
+            return Linear.atom(expr)
+        if isinstance(expr, Const):
+            return Linear((), int(expr.value))
+        known = self._known(expr)
+        if known is not None and known[1] is not None:
+            return known[1]
         match expr:
-            case Const(value=value):
-                return Linear((), int(value))
-            case Var():
-                return Linear.atom(expr)
             case Binary(op=op, left=left, right=right):
                 return binary_sum(op, self.linear(left), self.linear(right), self.sums)
             case Unary(op=op, operand=operand):

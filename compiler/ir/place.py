@@ -13,6 +13,7 @@ from compiler.ir.expr import (
     Cast,
     Const,
     Expr,
+    ExprFacts,
     Load,
     Select,
     Unary,
@@ -21,6 +22,7 @@ from compiler.ir.expr import (
     held,
     unary_dtype,
 )
+from compiler.ir.facts import expr_facts
 from compiler.ir.printer import declaration, text
 from compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
 
@@ -115,8 +117,29 @@ class Place:
     def _typed(self, expr: Expr, depth: int) -> DType:
         """Check an expression of any type, and tell it: asked of each node, it would be found anew
         all the way down."""
+        found: DType | None = getattr(expr, "type_found", None)
+        if found is not None:
+            number = isinstance(expr, Const) and depth <= MAX_DEPTH
+            if number or self._fits(expr_facts(expr), depth):
+                return found
         if depth > MAX_DEPTH:
             self.fail(f"an expression is nested more than {MAX_DEPTH} deep")
+        found = self._type(expr, depth)
+        object.__setattr__(expr, "type_found", found)
+        return found
+
+    def _fits(self, known: ExprFacts, depth: int) -> bool:
+        """Whether an expression that has a type elsewhere has it here; if not, the walk tells."""
+        return (
+            depth + known.height - 1 <= MAX_DEPTH
+            and known.variables <= self.variables
+            and (
+                not known.loads
+                or all(self.buffers.get(name) == buffer for name, buffer in known.loads.items())
+            )
+        )
+
+    def _type(self, expr: Expr, depth: int) -> DType:
         match expr:
             case Const():
                 return self._const(expr)

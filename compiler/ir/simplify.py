@@ -25,7 +25,7 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.visit import map_expressions, sequence
+from compiler.ir.visit import map_children, map_expressions, with_body
 
 __all__ = ["simplify", "simplify_function"]
 
@@ -62,8 +62,8 @@ class _Place:
         match stmt:
             case Store() | Invoke():
                 return map_expressions(stmt, Normaliser(self.ranges).expr)
-            case Seq(body=body):
-                return sequence(*(self.simplified(each) for each in body))
+            case Seq():
+                return map_children(stmt, self.simplified)
             case Alloc(body=body):
                 return _around(stmt, self.simplified(body))
             case For():
@@ -82,19 +82,23 @@ class _Place:
         last = None if found.high is None else found.high - 1
         if last is not None and last < 0:
             # Of a variable without values everything could be proved: leave it as it is.
-            return replace(loop, extent=extent)
+            return loop if extent is loop.extent else replace(loop, extent=extent)
         known = self.known
         if not isinstance(extent, Const):
             known = (*known, Binary(BinaryOp.LT, loop.var, extent))
         inside = _Place({**self.ranges, loop.var.name: Interval(0, last)}, known)
-        return _around(replace(loop, extent=extent), inside.simplified(loop.body))
+        body = inside.simplified(loop.body)
+        return _around(loop if extent is loop.extent else replace(loop, extent=extent), body)
 
     def _branch(self, stmt: If) -> Stmt:
         conditions = self._conditions((stmt.condition,))
         if conditions == (Const(False, BOOL),):
             return Seq(())
         body = _Place(self.ranges, (*self.known, *conditions)).simplified(stmt.body)
-        return _around(replace(stmt, condition=all_of(*conditions)), body) if conditions else body
+        condition = all_of(*conditions)
+        if condition != stmt.condition:
+            stmt = replace(stmt, condition=condition)
+        return _around(stmt, body) if conditions else body
 
     def _block(self, block: Block) -> Stmt:
         normal = Normaliser(self.ranges)
@@ -132,4 +136,4 @@ class _Place:
 
 def _around(stmt: For | If | Alloc, body: Stmt) -> Stmt:
     """A statement around its simplified body; nothing, around nothing."""
-    return body if body == Seq(()) else replace(stmt, body=body)
+    return body if body == Seq(()) else with_body(stmt, body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -13,6 +14,7 @@ __all__ = [
     "Alloc",
     "Block",
     "BlockIter",
+    "Facts",
     "For",
     "Function",
     "If",
@@ -48,8 +50,66 @@ class IterKind(Enum):
     """Names a term of an element."""
 
 
+@dataclass(slots=True)
+class Facts:
+    """What a statement and all under it mention, by name (`facts.facts`).
+
+    Attributes
+    ----------
+    height
+        Nodes under each other, expressions included.
+    blocks
+        Those under the statement, in the order of the text.
+    loops, axes
+        Names of loops, and of blocks' axes.
+    allocated
+        Buffers, by name.
+    variables
+        Those used that no loop or axis inside declares.
+    buffers
+        Those used that are not allocated inside.
+    reads, writes
+        Names of buffers, those allocated inside included.
+    parallel, conditional
+        Whether a loop is, and whether there is an `If`.
+    sound
+        Whether `verify` has accepted it somewhere: it is legal wherever what it uses from around is
+        the same, and what it declares is new.
+    """
+
+    height: int
+    blocks: tuple[Block, ...]
+    loops: frozenset[str]
+    axes: frozenset[str]
+    allocated: Mapping[str, Buffer]
+    variables: frozenset[str]
+    buffers: Mapping[str, Buffer]
+    reads: frozenset[str]
+    writes: frozenset[str]
+    parallel: bool = False
+    conditional: bool = False
+    sound: bool = False
+
+    def mentions(self, variables: Iterable[str]) -> bool:
+        """Whether one of these variables is used, or declared."""
+        return not (
+            self.variables.isdisjoint(variables)
+            and self.loops.isdisjoint(variables)
+            and self.axes.isdisjoint(variables)
+        )
+
+
+class Node:
+    """What statements share: facts, computed once, when `facts.facts` is first asked. They are no
+    part of the value: equality, hashes and pickles leave them out."""
+
+    __slots__ = ("facts",)
+
+    facts: Facts
+
+
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Node):
     """Write `value` to the element of `buffer` at `indices`."""
 
     buffer: Buffer
@@ -58,14 +118,14 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(Node):
     """One after the other."""
 
     body: tuple[Stmt, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Node):
     """`body` for each value of `var` from 0 up to, without, `extent`."""
 
     var: Var
@@ -75,7 +135,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """`body`, if the condition holds."""
 
     condition: Expr
@@ -83,7 +143,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Alloc:
+class Alloc(Node):
     """`buffer` exists within `body`, with undefined content at its beginning."""
 
     buffer: Buffer
@@ -101,7 +161,7 @@ class BlockIter:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Node):
     """One turn of a computation that its axes describe, whatever the loops around it.
 
     `body` and `init` speak of the axes' variables, never of loops; `guard` and the axes' values
@@ -130,7 +190,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Invoke:
+class Invoke(Node):
     """A tensor intrinsic on boxes of buffers.
 
     `intrinsic` says by a program of its own what it does; its inputs, then its outputs, stand for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from compiler.ir.expr import BinaryOp, UnaryOp
@@ -56,6 +57,7 @@ MAX_DEPTH: Final = 160
 has an end: what is nested deeper is refused where it comes in, not somewhere inside a pass."""
 
 
+@lru_cache(maxsize=1 << 12)
 def is_name(text: str) -> bool:
     """Whether the text form can write it."""
     return _NAME.fullmatch(text) is not None

@@ -7,12 +7,14 @@ from typing import assert_never
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Const, Load
+from compiler.ir.facts import facts
 from compiler.ir.operands import kept_axes, parameters
 from compiler.ir.place import Place
 from compiler.ir.printer import text
 from compiler.ir.stmt import (
     Alloc,
     Block,
+    Facts,
     For,
     Function,
     If,
@@ -30,7 +32,8 @@ __all__ = ["verify"]
 
 
 def verify(function: Function) -> None:
-    """Accept a legal program in silence. One walk, in time linear in the program's size.
+    """Accept a legal program in silence. One walk, in time linear in the program's size; statements
+    that it has seen before, in other programs or at other places, are not walked again.
 
     Raises
     ------
@@ -68,8 +71,33 @@ class _Verifier:
         self._stmt(function.body, 1)
 
     def _stmt(self, stmt: Stmt, depth: int) -> None:
+        known: Facts | None = getattr(stmt, "facts", None)
+        if known is not None and known.sound and self._fits(known, depth):
+            self._at.taken |= dict.fromkeys(known.loops, "a loop")
+            self._at.taken |= dict.fromkeys(known.allocated, "an allocation")
+            self._axes |= known.axes
+            return
         if depth > MAX_DEPTH:
             self._at.fail(f"nested more than {MAX_DEPTH} deep")
+        self._walk(stmt, depth)
+        facts(stmt).sound = True
+
+    def _fits(self, known: Facts, depth: int) -> bool:
+        """Whether a statement that is legal elsewhere is so here. If not, the walk says why."""
+        at = self._at
+        return (
+            depth + known.height - 1 <= MAX_DEPTH
+            and known.variables <= at.variables
+            and all(at.buffers.get(name) == buffer for name, buffer in known.buffers.items())
+            and known.writes.isdisjoint(self._read_only)
+            and at.taken.keys().isdisjoint(known.loops)
+            and at.taken.keys().isdisjoint(known.allocated)
+            and self._axes.isdisjoint(known.loops)
+            and not any(at.taken.get(axis) == "a loop" for axis in known.axes)
+            and not (known.parallel and self._lanes is not None)
+        )
+
+    def _walk(self, stmt: Stmt, depth: int) -> None:
         match stmt:
             case Store():
                 self._store(stmt, depth)

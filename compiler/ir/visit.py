@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar, assert_never
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.facts import expr_facts, facts
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Region, Seq, Stmt, Store
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "substitute",
     "substitute_in",
     "variables",
+    "with_body",
+    "with_parts",
     "writes",
 ]
 
@@ -103,16 +107,17 @@ def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 def variables(expr: Expr) -> frozenset[str]:
     """Names of the variables in an expression."""
-    return frozenset(each.name for each in subexpressions(expr) if isinstance(each, Var))
+    return expr_facts(expr).variables
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """Variables replaced, by name, all at once."""
 
-    def change(each: Expr) -> Expr:
-        return values.get(each.name, each) if isinstance(each, Var) else each
-
-    return rewrite_expr(expr, change)
+    if isinstance(expr, Var):
+        return values.get(expr.name, expr)
+    if expr_facts(expr).variables.isdisjoint(values):
+        return expr
+    return map_operands(expr, lambda each: substitute(each, values))
 
 
 def children(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -139,17 +144,9 @@ def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
         case Store() | Invoke():
             return stmt
         case Seq(body=body):
-            parts = _all(body, change)
-            return stmt if parts is body else sequence(*parts)
-        case For(var=var, extent=extent, kind=kind, body=inside):
-            new = change(inside)
-            return stmt if new is inside else For(var, extent, kind, new)
-        case If(condition=condition, body=inside):
-            new = change(inside)
-            return stmt if new is inside else If(condition, new)
-        case Alloc(buffer=buffer, body=inside):
-            new = change(inside)
-            return stmt if new is inside else Alloc(buffer, new)
+            return with_parts(stmt, [change(each) for each in body])
+        case For(body=inside) | If(body=inside) | Alloc(body=inside):
+            return with_body(stmt, change(inside))
         case Block(init=init, body=inside):
             first = None if init is None else change(init)
             new = change(inside)
@@ -157,6 +154,38 @@ def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
             return stmt if same else Block(stmt.name, stmt.iters, stmt.guard, first, new)
         case _:
             assert_never(stmt)
+
+
+def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
+    """The same node around another statement; the very same around its own, or around the same
+    condition made anew."""
+    match body, stmt.body:
+        case If(condition=test, body=inside), If(condition=old, body=around):
+            if inside is around and test == old:
+                return stmt
+        case _ if body is stmt.body:
+            return stmt
+        case _:
+            pass
+    match stmt:
+        case For(var=var, extent=extent, kind=kind):
+            return For(var, extent, kind, body)
+        case If(condition=condition):
+            return If(condition, body)
+        case Alloc(buffer=buffer):
+            return Alloc(buffer, body)
+        case _:
+            assert_never(stmt)
+
+
+def with_parts(seq: Seq, parts: Sequence[Stmt]) -> Stmt:
+    """A sequence of other statements; the very same, of its own."""
+    return seq if _same(parts, seq.body) else sequence(*parts)
+
+
+def _same(parts: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
+    """Whether these are the very same statements."""
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
 def sequence(*parts: Stmt) -> Stmt:
@@ -169,7 +198,10 @@ def sequence(*parts: Stmt) -> Stmt:
         if isinstance(part, Alloc):
             flat[at:] = [replace(part, body=sequence(part.body, *flat[at + 1 :]))]
             break
-    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+    if len(flat) == 1:
+        return flat[0]
+    first = parts[0] if parts else None
+    return first if isinstance(first, Seq) and _same(flat, first.body) else Seq(tuple(flat))
 
 
 def statements(stmt: Stmt) -> Iterator[Stmt]:
@@ -186,9 +218,10 @@ def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
     return change(map_children(stmt, lambda each: rewrite(each, change)))
 
 
-def blocks(stmt: Stmt) -> Iterator[Block]:
+def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """Every block, in the order of the text."""
-    return (each for each in statements(stmt) if isinstance(each, Block))
+    inside = facts(stmt).blocks
+    return (stmt, *inside) if isinstance(stmt, Block) else inside
 
 
 def loops(stmt: Stmt) -> Iterator[For]:
@@ -248,7 +281,10 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
 
 def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
     """Variables replaced everywhere in a statement (names are unique: nothing is captured)."""
-    return rewrite(stmt, lambda each: map_expressions(each, lambda expr: substitute(expr, values)))
+    if not facts(stmt).mentions(values):
+        return stmt
+    stmt = map_expressions(stmt, lambda expr: substitute(expr, values))
+    return map_children(stmt, lambda each: substitute_in(each, values))
 
 
 def reads(stmt: Stmt) -> Iterator[Load]:

@@ -8,9 +8,10 @@ from itertools import islice
 
 from compiler.ir.boxes import Box, NotABox, box, union
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.interval import Interval, interval
-from compiler.ir.simplify import simplify
+from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
+from compiler.ir.facts import expr_facts
+from compiler.ir.interval import Interval
+from compiler.ir.normal import Normaliser
 from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
 from compiler.ir.visit import (
     children,
@@ -20,6 +21,7 @@ from compiler.ir.visit import (
     map_operands,
     subexpressions,
 )
+from compiler.lower.ranges import loop_range
 
 __all__ = ["CompactBuffers"]
 
@@ -84,7 +86,7 @@ class _Uses:
     def find(self, stmt: Stmt, ranges: Ranges) -> None:
         """Keep the uses in a statement; `ranges` are those of the loops around it."""
         for expr in expressions(stmt):
-            for load in subexpressions(expr):
+            for load in subexpressions(expr) if expr_facts(expr).loads else ():
                 if isinstance(load, Load):
                     self._add(load.buffer, load.indices, ranges)
         match stmt:
@@ -97,7 +99,7 @@ class _Uses:
                 self.outer[buffer.name], self._buffers[buffer.name] = ranges, buffer
                 self._found[buffer.name] = []
             case For():
-                ranges = {**ranges, stmt.var.name: _turns(stmt, ranges)}
+                ranges = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
             case _:
                 pass
         for each in children(stmt):
@@ -126,23 +128,27 @@ class _Uses:
 
 def _region(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
     """A box as one index for each dimension, along variables of its own."""
-    along = [Var(f"in.{number}") for number in range(len(region.shape))]
-    ranges = {
-        var.name: Interval(0, extent - 1) for var, extent in zip(along, region.shape, strict=True)
-    }
-    indices = [low + var for low, var in zip(region.lower, along, strict=True)]
-    return indices, {**inner, **ranges}
+    indices = list(region.lower)
+    for axis, extent in enumerate(region.shape):
+        if extent != 1:
+            along = Var(f"in.{axis}")
+            indices[axis] = indices[axis] + along
+            inner = {**inner, along.name: Interval(0, extent - 1)}
+    return indices, inner
 
 
 def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
     """All uses of smaller buffers, relative to where these begin."""
 
+    normal = Normaliser(ranges)
+
     def relative(indices: tuple[Expr, ...], found: _Shrunk) -> tuple[Expr, ...]:
-        return tuple(
-            simplify(each - low, ranges) for each, low in zip(indices, found.lower, strict=True)
-        )
+        pairs = zip(indices, found.lower, strict=True)
+        return tuple(normal.expr(Binary(BinaryOp.SUB, each, low)) for each, low in pairs)
 
     def in_expr(expr: Expr) -> Expr:
+        if expr_facts(expr).loads.keys().isdisjoint(shrunk):
+            return expr
         expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and (found := shrunk.get(expr.buffer.name)) is not None:
             return Load(found.buffer, relative(expr.indices, found))
@@ -164,15 +170,7 @@ def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
         case Alloc(buffer=buffer, body=body) if (found := shrunk.get(buffer.name)) is not None:
             return Alloc(found.buffer, _moved(body, shrunk, ranges))
         case For():
-            inside = {**ranges, stmt.var.name: _turns(stmt, ranges)}
+            inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
         case _:
             pass
     return map_children(stmt, lambda each: _moved(each, shrunk, inside))
-
-
-def _turns(loop: For, ranges: Ranges) -> Interval:
-    """What the loop's variable can be."""
-    if isinstance(loop.extent, Const):
-        return Interval(0, int(loop.extent.value) - 1)
-    high = interval(loop.extent, ranges).high
-    return Interval(0, None if high is None else high - 1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.ir.expr import Expr
+from compiler.ir.facts import facts
 from compiler.ir.stmt import Alloc, For, Function, If, Seq, Stmt
-from compiler.ir.visit import map_children, sequence, variables
+from compiler.ir.visit import map_children, variables, with_body, with_parts
 from compiler.lower.conditions import guarded, parts, reads_memory
 
 __all__ = ["HoistConditions"]
@@ -42,6 +43,8 @@ class HoistConditions:
 
 def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
     """Conditions on which all of a statement depends, and the statement without them."""
+    if not facts(stmt).conditional:
+        return (), stmt
     match stmt:
         case If(condition=condition, body=body):
             tests = parts(condition)
@@ -57,10 +60,10 @@ def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
             conditions, body = _split(body)
             inner = tuple(each for each in conditions if var.name in variables(each))
             outer = tuple(each for each in conditions if var.name not in variables(each))
-            return outer, replace(stmt, body=guarded(inner, body))
+            return outer, with_body(stmt, guarded(inner, body))
         case Alloc(body=body):
             conditions, body = _split(body)
-            return conditions, replace(stmt, body=body)
+            return conditions, with_body(stmt, body)
         case Seq(body=body):
             split = [_split(each) for each in body]
             shared = tuple(
@@ -68,12 +71,11 @@ def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
                 for each in split[0][0]
                 if all(each in conditions for conditions, _ in split[1:])
             )
-            return shared, sequence(
-                *(
-                    guarded((each for each in conditions if each not in shared), part)
-                    for conditions, part in split
-                )
-            )
+            left = [
+                guarded((each for each in conditions if each not in shared), part)
+                for conditions, part in split
+            ]
+            return shared, with_parts(stmt, left)
         case _:
             return (), map_children(stmt, _whole)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from compiler.ir.expr import Const, Expr, Var
+from compiler.ir.facts import facts
 from compiler.ir.interval import Interval, interval
 from compiler.ir.ops import equal
 from compiler.ir.stmt import Alloc, For, Function, If, LoopKind, Seq, Stmt
@@ -16,6 +17,8 @@ from compiler.ir.visit import (
     substitute,
     substitute_in,
     variables,
+    with_body,
+    with_parts,
 )
 from compiler.lower.accesses import apart, independent, read_names, written_names
 from compiler.lower.conditions import guarded, parts, reads_memory, zeros
@@ -83,11 +86,13 @@ class _Lifter:
 
     def split(self, stmt: Stmt) -> tuple[list[_Start], Stmt | None]:
         """The starts, which may run before all that is left of the statement."""
+        if not facts(stmt).conditional:
+            return [], stmt
         match stmt:
             case If(condition=condition, body=body):
                 return self._if(stmt, condition, body)
-            case Seq(body=body):
-                return self._seq(body)
+            case Seq():
+                return self._seq(stmt)
             case Alloc(buffer=buffer, body=body):
                 starts, rest = self.split(body)
                 free: list[_Start] = []
@@ -96,7 +101,7 @@ class _Lifter:
                     touched = written_names(each.stmt) | read_names(each.stmt)
                     (stuck if stuck or buffer.name in touched else free).append(each)
                 left = [*(each.stmt for each in stuck), *([] if rest is None else [rest])]
-                return free, replace(stmt, body=sequence(*left)) if left else None
+                return free, with_body(stmt, sequence(*left)) if left else None
             case For():
                 return self._for(stmt)
             case _:
@@ -104,18 +109,18 @@ class _Lifter:
 
     def _if(self, stmt: If, condition: Expr, body: Stmt) -> tuple[list[_Start], Stmt | None]:
         if reads_memory(condition):
-            return [], replace(stmt, body=self.whole(body))
+            return [], with_body(stmt, self.whole(body))
         tests = tuple(test for part in parts(condition) for test in zeros(part, self.ranges))
         if any(_first_turn(test) for test in tests):
             return [_Start(tests, self.whole(body))], None
         starts, rest = self.split(body)
         starts = [_Start((*tests, *each.tests), each.body) for each in starts]
-        return starts, None if rest is None else replace(stmt, body=rest)
+        return starts, None if rest is None else with_body(stmt, rest)
 
-    def _seq(self, body: tuple[Stmt, ...]) -> tuple[list[_Start], Stmt | None]:
+    def _seq(self, seq: Seq) -> tuple[list[_Start], Stmt | None]:
         front: list[_Start] = []
         done: list[Stmt] = []
-        for each in body:
+        for each in seq.body:
             starts, rest = self.split(each)
             for start in starts:
                 if all(independent(start.stmt, before) for before in done):
@@ -123,7 +128,7 @@ class _Lifter:
                 else:
                     done.append(start.stmt)
             done += [] if rest is None else [rest]
-        return front, sequence(*done) if done else None
+        return front, with_parts(seq, done) if done else None
 
     def _for(self, loop: For) -> tuple[list[_Start], Stmt | None]:
         starts, rest = self.split(loop.body)
@@ -142,7 +147,7 @@ class _Lifter:
         if ready and ahead and not all(independent(a.stmt, b.stmt) for a in ahead for b in ready):
             ready, ahead = out, []
         here = [each.stmt for each in ready]
-        here += [replace(loop, body=sequence(*left))] if left else []
+        here += [with_body(loop, sequence(*left))] if left else []
         return ahead, sequence(*here) if here else None
 
     def _past(

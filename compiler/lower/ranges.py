@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr import Const
 from compiler.ir.interval import Interval, Ranges, interval
 from compiler.ir.stmt import For, Stmt
 from compiler.ir.visit import children
@@ -11,6 +12,8 @@ __all__ = ["all_ranges", "loop_range"]
 
 def loop_range(loop: For, ranges: Ranges) -> Interval:
     """The values of a loop's variable within its body."""
+    if isinstance(loop.extent, Const):
+        return Interval(0, int(loop.extent.value) - 1)
     most = interval(loop.extent, ranges).high
     return Interval(0, None if most is None else most - 1)
 

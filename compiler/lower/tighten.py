@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.facts import facts
 from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.simplify import simplify
 from compiler.ir.stmt import For, Function, If, LoopKind, Stmt
-from compiler.ir.visit import map_children, variables
+from compiler.ir.visit import map_children, variables, with_body
 from compiler.lower.conditions import guarded, parts, reads_memory
 from compiler.lower.ranges import loop_range
 
@@ -50,13 +51,15 @@ _NUMBERS = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.VIRTUAL_THREAD)
 
 def _tighten(stmt: Stmt, ranges: Ranges, lanes: frozenset[str]) -> Stmt:
     """`lanes`: the variables of vectorized loops around."""
+    if not facts(stmt).conditional:
+        return stmt
     if not isinstance(stmt, For):
         return map_children(stmt, lambda each: _tighten(each, ranges, lanes))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
     is_lane = stmt.kind is LoopKind.VECTORIZED
     body = _tighten(stmt.body, inside, lanes | {stmt.var.name} if is_lane else lanes)
     if stmt.kind in _NUMBERS or not isinstance(body, If):
-        return replace(stmt, body=body)
+        return with_body(stmt, body)
     extent, kept = stmt.extent, []
     for test in parts(body.condition):
         limit = _limit(test, stmt)
@@ -65,9 +68,9 @@ def _tighten(stmt: Stmt, ranges: Ranges, lanes: frozenset[str]) -> Stmt:
         else:
             extent = minimum(extent, limit)
     if extent == stmt.extent:
-        return replace(stmt, body=body)
+        return with_body(stmt, body)
     extent = simplify(maximum(extent, 0), ranges)
-    return replace(stmt, extent=extent, body=guarded(kept, body.body))
+    return For(stmt.var, extent, stmt.kind, guarded(kept, body.body))
 
 
 def _limit(test: Expr, loop: For) -> Expr | None:

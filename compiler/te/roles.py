@@ -52,7 +52,7 @@ def not_independent(loop: For) -> str | None:
     private = allocated(loop.body)
     name = loop.var.name
     for block in blocks(loop.body):
-        for buffer in written_by(block):
+        for buffer in sorted(written_by(block)):
             if buffer in private:
                 continue
             kinds = feeds(name, block)

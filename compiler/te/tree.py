@@ -7,23 +7,24 @@ from dataclasses import replace
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Const, Expr, Load, Var
+from compiler.ir.facts import expr_facts, facts
 from compiler.ir.interval import Interval
-from compiler.ir.stmt import Alloc, Block, For, Function, Invoke, Region, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, Invoke, Seq, Stmt, Store
 from compiler.ir.visit import (
     blocks,
     children,
-    expressions,
     map_children,
     map_expressions,
+    map_operands,
     rewrite,
     rewrite_expr,
     sequence,
     statements,
-    subexpressions,
 )
 
 __all__ = [
     "allocated",
+    "allocations",
     "axes_of",
     "block_called",
     "extent_of",
@@ -57,10 +58,11 @@ def extent_of(loop: For) -> int:
 
 def loop_called(body: Stmt, name: str) -> For | None:
     """The loop over the variable called so."""
-    for each in statements(body):
-        if isinstance(each, For) and each.var.name == name:
-            return each
-    return None
+    if name not in facts(body).loops:
+        return None
+    if isinstance(body, For) and body.var.name == name:
+        return body
+    return next(filter(None, (loop_called(each, name) for each in children(body))))
 
 
 def axes_of(body: Stmt, stage: str) -> tuple[str, ...]:
@@ -73,11 +75,26 @@ def path_to(body: Stmt, wanted: Stmt) -> tuple[Stmt, ...]:
     """The statements from `body` down to `wanted` (that very object), both included."""
     if body is wanted:
         return (body,)
-    for each in children(body):
-        rest = path_to(each, wanted)
-        if rest:
-            return (body, *rest)
+    if _may_hold(body, wanted):
+        for each in children(body):
+            rest = path_to(each, wanted)
+            if rest:
+                return (body, *rest)
     return ()
+
+
+def _may_hold(body: Stmt, part: Stmt) -> bool:
+    """Whether a statement can lie in another: False where names say that it does not."""
+    known = facts(body)
+    match part:
+        case For(var=var):
+            return var.name in known.loops
+        case Alloc(buffer=buffer):
+            return buffer.name in known.allocated
+        case Block():
+            return any(each is part for each in known.blocks)
+        case _:
+            return facts(part).height < known.height
 
 
 def loops_among(path: tuple[Stmt, ...]) -> tuple[For, ...]:
@@ -94,6 +111,8 @@ def replace_stmt(body: Stmt, old: Stmt, new: Stmt | None) -> Stmt | None:
     """`body` with that very statement replaced, or taken out."""
     if body is old:
         return new
+    if not _may_hold(body, old):
+        return body
     if isinstance(body, Seq):
         parts = [replace_stmt(each, old, new) for each in body.body]
         if all(a is b for a, b in zip(parts, body.body, strict=True)):
@@ -116,6 +135,8 @@ def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
     """`body` with the loop called so changed."""
 
     def at(each: Stmt) -> Stmt:
+        if name not in facts(each).loops:
+            return each
         if isinstance(each, For) and each.var.name == name:
             return change(each)
         return map_children(each, at)
@@ -125,7 +146,10 @@ def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
 
 def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
     """Every block changed."""
-    return rewrite(body, lambda each: change(each) if isinstance(each, Block) else each)
+    if not blocks(body):
+        return body
+    changed = map_children(body, lambda each: map_blocks(each, change))
+    return change(changed) if isinstance(changed, Block) else changed
 
 
 def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
@@ -133,12 +157,19 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
     them stay the very same."""
 
     def in_expr(expr: Expr) -> Expr:
+        if expr_facts(expr).loads.keys().isdisjoint(buffers):
+            return expr
+        expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and expr.buffer.name in buffers:
             return Load(buffers[expr.buffer.name], expr.indices)
         return expr
 
     def change(each: Stmt) -> Stmt:
-        each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
+        known = facts(each)
+        if not any(one in known.buffers or one in known.allocated for one in buffers):
+            return each
+        each = map_children(each, change)
+        each = map_expressions(each, in_expr)
         match each:
             case Store(buffer=buffer) | Alloc(buffer=buffer) if buffer.name in buffers:
                 return replace(each, buffer=buffers[buffer.name])
@@ -153,7 +184,7 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
             case _:
                 return each
 
-    return rewrite(body, change)
+    return change(body)
 
 
 def rename_loops(body: Stmt, new_name: Callable[[str], str]) -> Stmt:
@@ -185,55 +216,38 @@ def insert_before(body: Stmt, new: Stmt, first: Callable[[Stmt], bool]) -> Stmt:
     return sequence(*parts[:at], new, *parts[at:])
 
 
-def allocated(body: Stmt) -> dict[str, Buffer]:
+def allocated(body: Stmt) -> Mapping[str, Buffer]:
     """Buffers that exist within `body` only."""
-    return {each.buffer.name: each.buffer for each in statements(body) if isinstance(each, Alloc)}
+    return facts(body).allocated
+
+
+def allocations(body: Stmt) -> Iterator[Alloc]:
+    """Every allocation, in the order of the text."""
+    if facts(body).allocated:
+        if isinstance(body, Alloc):
+            yield body
+        for each in children(body):
+            yield from allocations(each)
 
 
 def without_alloc(body: Stmt, name: str) -> Stmt:
     """`body` with a buffer no longer allocated."""
 
-    def change(each: Stmt) -> Stmt:
-        return each.body if isinstance(each, Alloc) and each.buffer.name == name else each
+    if name not in facts(body).allocated:
+        return body
+    if isinstance(body, Alloc) and body.buffer.name == name:
+        return body.body
+    return map_children(body, lambda each: without_alloc(each, name))
 
-    return rewrite(body, change)
 
-
-def read_by(stmt: Stmt) -> Iterator[str]:
+def read_by(stmt: Stmt) -> frozenset[str]:
     """Names of the buffers that a statement, or one under it, reads."""
-    for each in statements(stmt):
-        for expr in expressions(each):
-            for load in subexpressions(expr):
-                if isinstance(load, Load):
-                    yield load.buffer.name
-        if isinstance(each, Invoke):
-            inputs = len(each.intrinsic.inputs)
-            yield from (region.buffer.name for region in each.operands[:inputs])
+    return facts(stmt).reads
 
 
-def written_by(stmt: Stmt) -> Iterator[str]:
+def written_by(stmt: Stmt) -> frozenset[str]:
     """Names of the buffers that a statement, or one under it, writes."""
-    for each in statements(stmt):
-        match each:
-            case Store(buffer=buffer):
-                yield buffer.name
-            case Invoke(intrinsic=intrinsic, operands=operands):
-                yield from (region.buffer.name for region in _results(intrinsic, operands))
-            case _:
-                pass
-
-
-def _results(intrinsic: Function, operands: tuple[Region, ...]) -> tuple[Region, ...]:
-    """The operands that stand for an intrinsic's outputs."""
-    parameters = (
-        *intrinsic.inputs,
-        *(each for each in intrinsic.outputs if each not in intrinsic.inputs),
-    )
-    return tuple(
-        region
-        for parameter, region in zip(parameters, operands, strict=True)
-        if parameter in intrinsic.outputs
-    )
+    return facts(stmt).writes
 
 
 def block_called(body: Stmt, stage: str) -> Block | None:

@@ -9,9 +9,9 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Seq, Stmt
-from compiler.ir.visit import map_children, variables
+from compiler.ir.visit import map_children, variables, with_body
 from compiler.target import AcceleratorTarget
-from compiler.te.tree import map_buffers, read_by, written_by
+from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
 
 __all__ = ["ShareAccumulators"]
 
@@ -44,39 +44,24 @@ class ShareAccumulators:
 
     def apply(self, function: Function) -> Function:
         """The program with fewer buffers in ACC. It must have no blocks."""
-        return replace(function, body=_Sharing(self.target).shared(function.body))
+        return replace(function, body=_shared(function.body, self.target))
 
 
-class _Sharing:
-    def __init__(self, target: AcceleratorTarget) -> None:
-        self._target = target
-        self._known: dict[int, tuple[Stmt, frozenset[str]]] = {}
-        """By identity, statements with the buffers that they mention: each is part of what is done
-        in the turns of many allocations."""
-
-    def shared(self, stmt: Stmt) -> Stmt:
-        """The statement with fewer buffers in ACC."""
-        stmt = map_children(stmt, self.shared)
-        if not isinstance(stmt, Alloc) or stmt.buffer.scope is not Scope.ACC:
-            return stmt
-        first = stmt.buffer
-        while True:
-            parts = [(part, self._buffers(part)) for part in _parts(stmt.body)]
-            beside = _allocated_beside(stmt.body)
-            other = next(
-                (each for each in beside if _may_share(parts, first, each, self._target)), None
-            )
-            if other is None:
-                return stmt
-            stmt = replace(stmt, body=map_buffers(_without(stmt.body, other), {other.name: first}))
-
-    def _buffers(self, stmt: Stmt) -> frozenset[str]:
-        """Names of the buffers that something in a statement reads or writes."""
-        found = self._known.get(id(stmt))
-        if found is None:
-            names = frozenset((*read_by(stmt), *written_by(stmt)))
-            found = self._known[id(stmt)] = stmt, names
-        return found[1]
+def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
+    """The statement with fewer buffers in ACC."""
+    if not allocated(stmt):
+        return stmt
+    stmt = map_children(stmt, lambda each: _shared(each, target))
+    if not isinstance(stmt, Alloc) or stmt.buffer.scope is not Scope.ACC:
+        return stmt
+    first, body = stmt.buffer, stmt.body
+    while True:
+        parts = [(part, read_by(part) | written_by(part)) for part in _parts(body)]
+        beside = _allocated_beside(body)
+        other = next((each for each in beside if _may_share(parts, first, each, target)), None)
+        if other is None:
+            return with_body(stmt, body)
+        body = map_buffers(without_alloc(body, other.name), {other.name: first})
 
 
 def _allocated_beside(stmt: Stmt) -> Iterator[Buffer]:
@@ -148,9 +133,3 @@ def _names_elements(var: Var, loops: list[Var], region: Region) -> bool:
         if abs(total.factor(var)) >= extent and not variables(rest) & names:
             return True
     return False
-
-
-def _without(stmt: Stmt, buffer: Buffer) -> Stmt:
-    if isinstance(stmt, Alloc) and stmt.buffer.name == buffer.name:
-        return stmt.body
-    return map_children(stmt, lambda each: _without(each, buffer))

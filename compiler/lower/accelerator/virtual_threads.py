@@ -8,6 +8,7 @@ from itertools import count, groupby
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Const, Expr, Load, Var
+from compiler.ir.facts import expr_facts, facts
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
 from compiler.ir.stmt import (
@@ -27,11 +28,11 @@ from compiler.ir.visit import (
     loops,
     map_children,
     map_expressions,
-    rewrite,
-    rewrite_expr,
+    map_operands,
     sequence,
     substitute_in,
     variables,
+    with_body,
 )
 from compiler.lower.accelerator.instruction_nests import flat, is_instruction, is_load
 from compiler.lower.conditions import guarded, parts
@@ -99,14 +100,14 @@ def _interleaved(stmt: Stmt, ranges: Ranges, names: _Names) -> Stmt:
     if not isinstance(stmt, For):
         return map_children(stmt, lambda each: _interleaved(each, ranges, names))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
-    stmt = replace(stmt, body=_interleaved(stmt.body, inside, names))
+    body = _interleaved(stmt.body, inside, names)
     if stmt.kind is not LoopKind.VIRTUAL_THREAD:
-        return stmt
+        return with_body(stmt, body)
     if not isinstance(stmt.extent, Const):
         raise LoweringError(
             f"the number of virtual threads of {stmt.var.name} is no constant: partition the loop"
         )
-    return _Pusher(stmt, names, inside).push(stmt.body, ())
+    return _Pusher(stmt, names, inside).push(body, ())
 
 
 class _Pusher:
@@ -194,12 +195,18 @@ def _sliced(stmt: Stmt, buffer: Buffer, thread: Var) -> Stmt:
     """Uses of a buffer, as uses of the thread's slice of it."""
 
     def in_expr(expr: Expr) -> Expr:
+        if buffer.name not in expr_facts(expr).loads:
+            return expr
+        expr = map_operands(expr, in_expr)
         if isinstance(expr, Load) and expr.buffer.name == buffer.name:
             return Load(buffer, (thread, *expr.indices))
         return expr
 
     def change(each: Stmt) -> Stmt:
-        each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
+        if buffer.name not in facts(each).buffers:
+            return each
+        each = map_children(each, change)
+        each = map_expressions(each, in_expr)
         match each:
             case Store() if each.buffer.name == buffer.name:
                 return Store(buffer, (thread, *each.indices), each.value)
@@ -210,7 +217,7 @@ def _sliced(stmt: Stmt, buffer: Buffer, thread: Var) -> Stmt:
             case _:
                 return each
 
-    return rewrite(stmt, change)
+    return change(stmt)
 
 
 def _slice(region: Region, buffer: Buffer, thread: Var) -> Region:

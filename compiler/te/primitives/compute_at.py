@@ -21,12 +21,13 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.visit import blocks, statements, substitute
+from compiler.ir.visit import blocks, substitute
 from compiler.te.build import loop_name, nest
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.cover import common_guard, loads_of, not_covered
 from compiler.te.primitives.nests import own_nest
 from compiler.te.tree import (
+    allocated,
     insert_before,
     loops_among,
     path_to,
@@ -88,11 +89,7 @@ class ComputeAt(Primitive):
         new = self._nest(block, needed, ranges_of(around), guard)
         rest = replace_stmt(body, old, None)
         assert rest is not None, "its readers are left"
-        alloc = next(
-            each.buffer
-            for each in statements(body)
-            if isinstance(each, Alloc) and each.buffer.name == buffer
-        )
+        alloc = allocated(body)[buffer]
 
         def change(each: For) -> Stmt:
             inner = insert_before(each.body, new, lambda part: buffer in read_by(part))

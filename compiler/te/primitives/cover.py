@@ -19,7 +19,15 @@ from compiler.ir.visit import (
     substitute,
     variables,
 )
-from compiler.te.tree import block_called, loops_among, path_to, ranges_of, written_by
+from compiler.te.tree import (
+    allocations,
+    block_called,
+    loops_among,
+    path_to,
+    ranges_of,
+    read_by,
+    written_by,
+)
 
 __all__ = ["common_guard", "loads_of", "not_covered"]
 
@@ -39,16 +47,16 @@ def not_covered(body: Stmt, stage: str) -> str | None:
     """What a stage reads of another's box and may not find there; None if all is there."""
     block = block_called(body, stage)
     assert block is not None
-    for alloc in statements(body):
-        if not isinstance(alloc, Alloc) or alloc.buffer.name in written_by(block):
+    for alloc in allocations(body):
+        name = alloc.buffer.name
+        if name in written_by(block) or name not in read_by(block):
             continue
         outer = loops_among(path_to(body, alloc))
-        loads = loads_of(block, alloc.buffer.name)
+        loads = loads_of(block, name)
         path = path_to(alloc, block)
         if not outer or not loads or not path:
             continue
         read = _boxes(block, [each.indices for each in loads], path, outer, alloc)
-        name = alloc.buffer.name
         writers = [each for each in blocks(alloc) if name in written_by(each) and each is not block]
         if not any(_covers(each, read, block, alloc, outer) for each in writers):
             return (
