@@ -13,6 +13,7 @@ from onnx import ModelProto
 from compiler.build.backends import Backends
 from compiler.build.build import build
 from compiler.build.real import RealNetwork
+from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.native import NativeRunner

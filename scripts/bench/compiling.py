@@ -27,7 +27,7 @@ from typing import TypeVar
 
 import msgspec
 
-from compiler.operators.accelerator.machine_cost import MemoryTiming
+from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from scripts.bench.figures import Figure, print_figures
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.dtypes import INT8
 from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
-from compiler.operators.accelerator.conv2d import PackedConv2d, packed_conv2d
-from compiler.operators.accelerator.conv2d_cost import ConvShape
-from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
-from compiler.operators.accelerator.conv2d_tiles import choose_tiling
-from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
-from compiler.operators.accelerator.packing import (
+from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.planner import best_choice
+from compiler.targets.target import Target
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.templates.accelerator.packing import (
     pack_data,
     pack_weight,
     packed_data_shape,
     packed_weight_shape,
     unpack_data,
 )
-from compiler.operators.accelerator.requantise import requantise
-from compiler.operators.accelerator.tiling import Tiling
-from compiler.target import AcceleratorTarget
-from compiler.te import placeholder
 from hw.config import HardwareConfig
 from scripts.utilization.case import Case
 
@@ -34,6 +33,8 @@ HIDING = 2
 """Virtual threads that hide latency: one computes while the other's data come."""
 
 Array = npt.NDArray[np.generic]
+
+_TEMPLATE = Conv2dOnArray()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +57,40 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A case on a configuration, and the tiles that are best with latency hiding."""
+    """A case on a configuration, and the choice that is best with latency hiding.
+
+    Attributes
+    ----------
+    values, immediates
+        The arguments of the program: tensors, and numbers that lie in instructions.
+    """
 
     case: Case
-    config: HardwareConfig
-    conv: PackedConv2d
-    values: dict[str, Array]
-    tiling: Tiling
+    target: Target[AcceleratorTarget]
+    workload: Conv2dWorkload
+    values: Mapping[str, Array]
+    immediates: Mapping[str, int]
+    choice: Choice
 
     @staticmethod
     def of(case: Case, config: HardwareConfig, memory: MemoryTiming) -> Convolution:
-        """Raises `CapacityError` where not even the smallest tiles fit."""
-        data = placeholder(packed_data_shape(case.data.shape, config), INT8, "data")
-        weight = placeholder(packed_weight_shape(case.weight.shape, config), INT8, "weight")
+        """Raises `Unsupported` where not even the smallest tiles fit."""
+        target, layer = accelerator(config, memory), case.layer
+        passes, numbers = structure(case.requantisation, layer.outputs, config)
+        workload = Conv2dWorkload(
+            data=packed_data_shape(case.data.shape, config),
+            weight=packed_weight_shape(case.weight.shape, config),
+            strides=(layer.stride,) * 2,
+            padding=(layer.padding,) * 4,
+            dilation=(1, 1),
+            groups=1,
+            passes=passes,
+        )
         values = {"data": pack_data(case.data, config), "weight": pack_weight(case.weight, config)}
-        after = requantise(case.requantisation, case.layer.outputs, config, "operand")
-        padding, strides = (case.layer.padding,) * 4, (case.layer.stride,) * 2
-        conv = packed_conv2d(data, weight, after.passes, strides=strides, padding=padding)
-        tiling = choose_tiling(ConvShape.of(conv), MachineCost(config, memory), HIDING)
-        return Convolution(case, config, conv, {**values, **after.values}, tiling)
+        choice = best_choice(target, _TEMPLATE, workload, {"threads": (HIDING,)})
+        return Convolution(
+            case, target, workload, {**values, **numbers.tensors}, numbers.immediates, choice
+        )
 
     def build(self, threads: int) -> Built:
         """The stream with so many virtual threads; the tiles are always the same.
@@ -84,9 +100,10 @@ class Convolution:
         CompilerError
             For what the machine cannot do.
         """
-        target = AcceleratorTarget.of(self.config)
-        tiling = replace(self.tiling, threads=threads)
-        program = conv2d_schedule(self.conv, tiling, target).program
-        stream = compile_stream([Operator(program, {})], target)
+        machine = self.target.machine
+        choice = {**self.choice, "threads": threads}
+        program = _TEMPLATE.schedule(self.workload, choice, machine).program
+        operator = Operator(program, {}, immediates=self.immediates)
+        stream = compile_stream([operator], machine)
         shape = (1, self.case.layer.outputs, *self.case.layer.size)
-        return Built(stream, self.values, shape, self.conv.output.name)
+        return Built(stream, dict(self.values), shape, "out")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from compiler.errors import CompilerError
-from compiler.operators.accelerator.machine_cost import MemoryTiming
+from compiler.templates.accelerator.machine_cost import MemoryTiming
 from scripts.errors import LayerError, WrongResultError
 from scripts.utilization import case as cases
 from scripts.utilization.build import HIDING, Built, Convolution

@@ -16,7 +16,7 @@ import onnx
 from numpy.typing import NDArray
 
 from compiler.errors import CompilerError
-from compiler.operators.accelerator.machine_cost import MemoryTiming
+from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from runtime.artifact import Artifact, KernelCall
 from runtime.inputs import Pixels, random_inputs
@@ -174,7 +174,6 @@ def _of_artifact(artifact: Artifact) -> Digests:
             "image": _digest(*(code.image for code in streams)),
             "layer of each instruction": _digest(*(code.layer_of for code in streams)),
             "layers": _digest(msgspec.json.encode(layers)),
-            "places": _digest(msgspec.json.encode([code.places for code in streams])),
         }
     return found
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.build import build
-from compiler.build.accelerator.operator import Lowering
 from compiler.codegen import CpuTarget
 from compiler.graph import Function
-from compiler.operators.accelerator.machine_cost import MachineCost
-from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.cpu.target import cpu
+from compiler.targets.target import Target
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice
@@ -20,20 +20,20 @@ from runtime.executor import Executor, Run
 from sim.engines import make_engine
 from sim.timing import parse_memory
 
-__all__ = ["both", "image", "lowering", "run_on"]
+__all__ = ["HOST", "both", "image", "run_on", "targets"]
+
+HOST = cpu(CpuTarget.host(threads=1))
 
 
-def lowering(config: HardwareConfig, threads: int = 2) -> Lowering:
-    """For a machine with quick memory."""
-    return Lowering(AcceleratorTarget.of(config), MachineCost(config), threads)
+def targets(config: HardwareConfig, threads: int = 2) -> tuple[Target[Any], Target[Any]]:
+    """A machine with quick memory, and the host on one thread."""
+    return accelerator(config, hiding=threads > 1), HOST
 
 
 def both(function: Function, config: HardwareConfig, threads: int = 2) -> tuple[Artifact, Artifact]:
     """For the CPU alone, and with the accelerator."""
-    cpu, told = CpuTarget.host(threads=1), Provenance("test")
-    return build(function, cpu, told), build(
-        function, cpu, told, lowering=lowering(config, threads)
-    )
+    told = Provenance("test")
+    return build(function, [HOST], told), build(function, targets(config, threads), told)
 
 
 def image(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.float32]:

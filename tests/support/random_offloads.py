@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.build import build
-from compiler.build.accelerator.operator import Lowering
-from compiler.build.compiled import CompiledKernels
-from compiler.codegen import CpuTarget
+from compiler.build.backends import Backends
 from compiler.graph import Call, Function, TensorType, Type
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
@@ -22,6 +20,7 @@ from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.network import quantise_network, scales_from
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.rules import MOVERS
+from compiler.targets.target import Target
 from hw.config import HardwareConfig
 from hw.errors import ConfigError
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
@@ -32,7 +31,7 @@ from sim.fill import fill_on_chip
 from sim.timing import MemoryModel
 from tests.support.accelerated_networks import accelerated_network
 from tests.support.accelerator_operators import machine
-from tests.support.offloaded import lowering
+from tests.support.offloaded import targets
 from tests.support.stated_scales import with_stated_scales
 
 __all__ = ["Offloading", "Share", "adds_reals"]
@@ -107,20 +106,18 @@ class Offloading:
     def check(self) -> Share:
         """Run it with the accelerator, with the CPU in its place and on the CPU alone, each twice;
         compare bit by bit."""
-        target, told, compiled = CpuTarget.host(threads=1), Provenance("test"), CompiledKernels()
+        told, backends = Provenance("test"), Backends()
+        machines = targets(self.config, self.threads)
 
-        def built(how: Lowering | None, fallback: bool = False) -> Artifact:
-            return build(
-                self.quantised, target, told, lowering=how, fallback=fallback, compiled=compiled
-            )
+        def built(*machines: Target[Any], fallback: bool = False) -> Artifact:
+            return build(self.quantised, machines, told, fallback=fallback, backends=backends)
 
-        how = lowering(self.config, self.threads)
-        shared = from_bytes(to_bytes(built(how)))
+        shared = from_bytes(to_bytes(built(*machines)))
         samples = [*synthetic(self.real, 2, self.seed + 1)]
         found = self._on_accelerator(shared, samples)
-        _same(found, _on_cpu(built(how, fallback=True), samples), exact=True)
+        _same(found, _on_cpu(built(*machines, fallback=True), samples), exact=True)
         # A product is rounded or not before it is added: that depends on who is in a kernel.
-        _same(found, _on_cpu(built(None), samples), exact=not adds_reals(self.quantised))
+        _same(found, _on_cpu(built(machines[-1]), samples), exact=not adds_reals(self.quantised))
         steps = shared.manifest.steps
         offloaded = sum(each.macs for each in steps if isinstance(each, StreamCall))
         return Share(sum(each.macs for each in steps), offloaded)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.te.macs import macs_of
 from compiler.ir import FLOAT32, INT8
 from compiler.operators.conv2d import conv2d
 from compiler.operators.dense import dense
 from compiler.operators.matmul import matmul
 from compiler.operators.reduce import reduce_sum
 from compiler.te import placeholder
+from compiler.te.macs import macs_of
 
 
 @pytest.mark.parametrize("dtype", [FLOAT32, INT8])

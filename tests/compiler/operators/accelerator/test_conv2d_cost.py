@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.operators.accelerator.conv2d_cost import ConvShape, estimate
-from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from hw.config import HardwareConfig
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case

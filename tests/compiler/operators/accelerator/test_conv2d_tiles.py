@@ -17,8 +17,8 @@ from compiler.operators.accelerator.conv2d_tiles import (
     usage,
     with_or_without_hiding,
 )
-from compiler.operators.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.operators.accelerator.tiling import Order, Tiling
+from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 from tests.support.accelerator_operators import machine
