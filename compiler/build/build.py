@@ -85,7 +85,7 @@ def build(
     tell("simplifying")
     # Before passes, which may find that a result equals another value.
     outputs = _result_names(function) if outputs is None else outputs
-    function = transform(function, _passes(targets, made, sizes, fallback))
+    function = transform(function, [*_passes(targets, made, sizes, fallback)])
     network = network_of(function)
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs

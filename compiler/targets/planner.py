@@ -147,7 +147,7 @@ class Planner:
         return self._schedules[key]
 
     def _planned(self, kernel: Function, call: Call) -> Plan:
-        refusals = []
+        refusals: list[str] = []
         for template, found in self._matches(kernel, call, refusals):
             workload = template.workload(found, self.target.machine)
             return Plan(template, found, workload, self._choice(template, workload))
@@ -164,7 +164,11 @@ class Planner:
             if isinstance(arg, Constant)
         }
         matcher = Matcher(kernel.body, infer(kernel), layouts, known)
-        core = [let for let in kernel.body.lets if let.value.callee.name not in layouts]
+        core = [
+            let
+            for let in kernel.body.lets
+            if isinstance(let.value, Call) and let.value.callee.name not in layouts
+        ]
         for template in self.target.templates:
             for pattern in template.patterns:
                 try:

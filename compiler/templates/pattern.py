@@ -102,11 +102,13 @@ class Match:
         """Their names."""
         return tuple(_call(let).callee.name for let in self.lets)
 
+    def let(self, operator: str) -> Let:
+        """The first operator of that name."""
+        return next(let for let in self.lets if _call(let).callee.name == operator)
+
     def attributes(self, operator: str) -> Attributes:
-        """Those of the first operator of that name."""
-        return next(
-            _call(each).attributes for each in self.lets if _call(each).callee.name == operator
-        )
+        """Those of that operator."""
+        return _call(self.let(operator)).attributes
 
     def constant(self, operand: str) -> Constant:
         """An operand that the pattern declares as constant."""

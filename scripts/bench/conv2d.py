@@ -28,11 +28,10 @@ from compiler import te
 from compiler.codegen import CpuTarget, NativeFunction, compile_function
 from compiler.ir.dtypes import FLOAT32, INT8, UINT8
 from compiler.ir.expr import Expr
-from compiler.operators.cpu.conv2d import schedule_packed_conv2d
-from compiler.operators.cpu.packed_conv2d import packed_conv2d
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.build import program_of
+from compiler.templates.cpu.conv2d import packed_conv2d, schedule_packed_conv2d
 from scripts.bench.figures import Figure, print_figures
 
 __all__ = ["RESNET18", "Convolution", "main", "measure"]

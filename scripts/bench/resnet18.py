@@ -20,6 +20,7 @@ from onnx import ModelProto
 from compiler.build.network import CompileOptions, compile_network
 from compiler.codegen import CpuTarget
 from compiler.models import built_in
+from compiler.targets.cpu.target import cpu
 from runtime.artifact import Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
@@ -39,7 +40,7 @@ def measure(model: ModelProto) -> Iterator[Figure]:
     """Compiling, and running."""
     begun = process_time()
     artifact = compile_network(
-        model, Provenance("resnet18"), CompileOptions(quantise=None), CpuTarget.host(1)
+        model, Provenance("resnet18"), CompileOptions(quantise=None), [cpu(CpuTarget.host(1))]
     )
     taken = process_time() - begun
     yield Figure("ONNX to artifact", taken, "s", MOST_SECONDS, at_most=True)

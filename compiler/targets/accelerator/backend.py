@@ -22,6 +22,7 @@ from compiler.targets.offload import offload_passes
 from compiler.targets.parts import Invocation, Parts
 from compiler.targets.planner import Plan, Planner
 from compiler.targets.target import Backend, Target
+from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.template import Arguments
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, Resident, StreamCode
@@ -88,7 +89,7 @@ class StreamBackend(Backend):
             assert isinstance(let.value, Call), "verified: streams call kernels"
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(let.value)
-            arguments = plan.template.arguments(plan.found, self.target.machine)
+            arguments = _template(plan).arguments(plan.found, self.target.machine)
             calls.append(Offloaded(let.name, type_, let.source, plan, arguments))
         names = [each.name for each in results if isinstance(each, Var)]
         code = self.code(stream.name, calls, names)
@@ -197,16 +198,19 @@ def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
 
 
 def _layer(stream: Stream, offloaded: Offloaded) -> Layer:
-    template: Any = offloaded.plan.template
-    found = offloaded.plan.found
-    operators, macs = found.match.operators, template.macs(found)
-    return Layer(offloaded.source, operators, macs, _least(stream, offloaded))
+    found, template = offloaded.plan.found, _template(offloaded.plan)
+    least = _least(stream, offloaded)
+    return Layer(offloaded.source, found.match.operators, template.macs(found), least)
+
+
+def _template(plan: Plan) -> AcceleratorTemplate[Any]:
+    assert isinstance(plan.template, AcceleratorTemplate), "all of the accelerator's are such"
+    return plan.template
 
 
 def _least(stream: Stream, offloaded: Offloaded) -> int:
     """The bytes of `Layer.least_bytes`."""
-    template: Any = offloaded.plan.template
-    parts = template.needed(offloaded.plan.found)
+    parts = _template(offloaded.plan).needed(offloaded.plan.found)
     least: dict[str, Fraction] = {}
     for own, tensor in offloaded.named.items():
         part = parts.get(own, Fraction(1)) * stream.tensors[tensor].size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.names import fresh
@@ -31,7 +32,7 @@ class Blocks:
 
     def rewritten(
         self,
-        template: AcceleratorTemplate[object],
+        template: AcceleratorTemplate[Any],
         match: Match,
         types: Mapping[str, Type],
         taken: set[str],
@@ -45,7 +46,7 @@ class Blocks:
 @dataclass
 class _Writer:
     machine: AcceleratorTarget
-    template: AcceleratorTemplate[object]
+    template: AcceleratorTemplate[Any]
     match: Match
     types: Mapping[str, Type]
     taken: set[str]

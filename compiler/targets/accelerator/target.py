@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32, DType
@@ -25,7 +26,7 @@ from hw.memories import MemoryId, Module
 
 __all__ = ["TEMPLATES", "Analytic", "accelerator"]
 
-TEMPLATES: tuple[AcceleratorTemplate[object], ...] = (
+TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
     DenseOnArray(),
     WideDenseOnArray(),
@@ -43,13 +44,11 @@ class Analytic(CostModel):
     machine: MachineCost
 
     def candidates(
-        self, template: AcceleratorTemplate[object], workload: object, choices: Choices
+        self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices
     ) -> Choices:
         return template.shortlist(workload, choices, self.machine)
 
-    def costs(
-        self, template: AcceleratorTemplate[object], workload: object, choices: Choices
-    ) -> Floats:
+    def costs(self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices) -> Floats:
         return template.estimate(workload, choices, self.machine)
 
 

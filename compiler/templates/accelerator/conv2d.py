@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from math import prod
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compiler import te
 from compiler.graph.constant import Constant
@@ -31,8 +31,9 @@ from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
+from compiler.templates.accelerator.products import largest_sum
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
-from compiler.templates.accelerator.tile_pipeline import TilePipeline
+from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.traffic import windows_needed
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
@@ -163,7 +164,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packed = pack_weight(weight, machine.config)
         return Arguments({"weight": packed, **numbers.tensors}, numbers.immediates)
 
-    def _product(self, match: Match, machine: AcceleratorTarget) -> tuple[Conv2d, np.ndarray, int]:
+    def _product(
+        self, match: Match, machine: AcceleratorTarget
+    ) -> tuple[Conv2d, NDArray[np.generic], int]:
         """The attributes, the weight in groups of whole blocks, and how many groups."""
         given = match.attributes("conv2d")
         assert isinstance(given, Conv2d), "verified"
@@ -198,7 +201,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         """Of few channels, what windows see is packed: a convolution of 1x1."""
         given = match.attributes("conv2d")
         assert isinstance(given, Conv2d), "verified"
-        (first,) = (each for each in match.lets if each.value.callee.name == "conv2d")
+        first = match.let("conv2d")
+        assert isinstance(first.value, Call), "matched"
         weight, block = match.constant("weight").array, machine.config.block_in
         outputs, channels, *kernel = weight.shape
         taps = prod(kernel)
@@ -391,68 +395,60 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
         chip, which nobody has a model of."""
+        cycles = self._pipeline(workload, choices, cost).cycles()
+        return np.where(self._kernels_stay(workload, choices, cost), cycles, np.inf)
+
+    def _pipeline(
+        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
+    ) -> TilePipeline:
+        """How long the parts of each tile take."""
         extents, epilogue = workload.extents, workload.epilogue
-        threads, ic = choices["threads"], choices["ic"]
-        sizes = np.stack([choices[axis] for axis in ("oc", "y", "x")], axis=1)
+        stays = {each: choices.are("order", each) for each in _OUTER}
         whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
-        order = np.zeros(len(choices), np.int64)
-        keeps = np.where(choices.are("order", "weights"), 1, 0)
-        keeps = np.where(choices.are("order", "image"), 2, keeps)
-        loops = np.where(choices.are("order", "image")[:, None], (1, 2, 0), (0, 1, 2))
-        along = order + choices.are("along", "y") + 2 * choices.are("along", "x")
-        steps = -(-extents["ic"] // ic)
-        # Edges first: what is left of an axis after whole tiles.
-        rest = whole - (-(-whole // sizes) - 1) * sizes
-        last = extents["ic"] - (steps - 1) * ic
-        shape = (len(choices), 2, 2, 2)
-        oc, y, x = (
-            np.broadcast_to(
-                np.stack([rest[:, axis], sizes[:, axis]], axis=1).reshape(
-                    [-1, *(2 if other == axis else 1 for other in range(3))]
-                ),
-                shape,
-            )
-            for axis in range(3)
-        )
-        column = (slice(None), None, None, None)
-        of_image, of_weights = (
-            partial(self._image_cycles, workload, cost),
-            lambda oc, ic: cost.load(MemoryId.WGT, oc * ic * workload.taps),
-        )
-        stays = {each: choices.are("order", each)[column] for each in _OUTER}
-        kept = np.where(stays["weights"], of_weights(oc, extents["ic"]), 0)
-        blocks = extents["ic"] * workload.groups
-        kept = kept + np.where(stays["image"], of_image(y, x, blocks), 0)
-        depth = np.stack([last, ic], axis=1)[:, None, None, None, :]
-        oc5, y5, x5 = (each[..., None] for each in (oc, y, x))
-        image = of_image(y5, x5, depth * workload.spanned(oc5))
-        loads = np.where(stays["image"][..., None], 0, image)
-        loads = loads + np.where(stays["weights"][..., None], 0, of_weights(oc5, depth))
+        sizes = np.stack([choices[axis] for axis in ("oc", "y", "x")], axis=1)
+        steps = -(-extents["ic"] // choices["ic"])
+        last = extents["ic"] - (steps - 1) * choices["ic"]
+        # A choice; the end or the middle of each axis; and of the sum.
+        oc, y, x = (each[..., None] for each in ends(whole, sizes))
+        depth = np.stack([last, choices["ic"]], axis=1)[:, None, None, None, :]
+        weights, image = (stays[each].reshape(-1, 1, 1, 1, 1) for each in ("weights", "image"))
+        channels = extents["ic"]
+        kept = np.where(weights, self._weight_cycles(workload, cost, oc, channels), 0)
+        whole_depth = channels * workload.groups
+        kept = kept + np.where(image, self._image_cycles(workload, cost, y, x, whole_depth), 0)
+        spanned = depth * workload.spanned(oc)
+        loads = np.where(image, 0, self._image_cycles(workload, cost, y, x, spanned))
+        loads = loads + np.where(weights, 0, self._weight_cycles(workload, cost, oc, depth))
         size = oc * y * x
         passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
         passes = passes + epilogue.immediate_passes * size
         passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-        begin = cost.load_one(MemoryId.UOP, 128) + 0 * threads
-        begin = np.array([cost.load_one(MemoryId.UOP, 128 * int(each)) for each in threads])
-        begin += len(epilogue.channel_operands) * cost.load_one(MemoryId.ACC, extents["oc"])
-        pipeline = TilePipeline(
+        begin = cost.load(MemoryId.UOP, 128 * choices["threads"])
+        operands = np.full(len(choices), extents["oc"])
+        begin = begin + len(epilogue.channel_operands) * cost.load(MemoryId.ACC, operands)
+        return TilePipeline(
             batches=workload.data[0],
             extents=np.broadcast_to(whole, sizes.shape),
             sizes=sizes,
-            loops=loops,
-            along=along,
-            keeps=keeps,
-            threads=threads,
+            loops=np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
+            along=choices.are("along", "y") + 2 * choices.are("along", "x"),
+            keeps=stays["weights"] + 2 * stays["image"],
+            threads=choices["threads"],
             steps=steps,
-            kept=np.broadcast_to(kept, shape),
-            loads=np.broadcast_to(loads, (*shape, 2)),
-            products=np.broadcast_to(size[..., None] * depth * workload.taps, (*shape, 2)),
-            passes=np.broadcast_to(passes, shape),
-            stores=oc * (cost.store_gap + cost.beats(MemoryId.OUT, y * x)),
+            kept=kept[..., 0],
+            loads=loads,
+            products=size * depth * workload.taps,
+            passes=passes[..., 0],
+            stores=(oc * (cost.store_gap + cost.beats(MemoryId.OUT, y * x)))[..., 0],
             begin=(begin, begin // 4),
             overhead=cost.overhead,
         )
-        return np.where(self._kernels_stay(workload, choices, cost), pipeline.cycles(), np.inf)
+
+    def _weight_cycles(
+        self, workload: Conv2dWorkload, cost: MachineCost, oc: Ints, ic: Ints | int
+    ) -> Ints:
+        """Weights of so many blocks, in one LOAD."""
+        return cost.load(MemoryId.WGT, oc * ic * workload.taps)
 
     def _image_cycles(
         self, workload: Conv2dWorkload, cost: MachineCost, y: Ints, x: Ints, blocks: Ints | int
@@ -466,9 +462,3 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         elements = np.minimum(rows, height) * np.minimum(columns, width)
         padding = np.maximum(0, rows * columns - elements)
         return blocks * cost.load(MemoryId.INP, elements, padding)
-
-
-def largest_sum(weight: Constant) -> int:
-    """The greatest absolute value that a sum of products with int8 can have."""
-    rows = np.abs(weight.array.astype(np.int64)).reshape(len(weight.array), -1)
-    return max(1, int(rows.sum(axis=1).max())) * -INT8.low

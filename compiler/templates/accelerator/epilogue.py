@@ -181,11 +181,12 @@ class Epilogue:
         step, axes = stage.step, _axes(value)
         match step.kind:
             case Kind.IMMEDIATE:
-                shape, scope = (), Scope.IMM
+                shape: tuple[int, ...] = ()
             case Kind.CHANNEL:
-                shape, scope = (value.shape[1], *value.shape[-2:]), Scope.GLOBAL
+                shape = (value.shape[1], *value.shape[-2:])
             case Kind.ELEMENT:
-                shape, scope = value.shape, Scope.GLOBAL
+                shape = value.shape
+        scope = Scope.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
         tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
         operand = operands.setdefault(step.operand, tensor)
         if step.kind is Kind.ELEMENT:

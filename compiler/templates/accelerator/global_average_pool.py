@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
@@ -162,7 +164,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest steps, then the longest rows."""
-        steps = 1
+        steps = np.ones(len(choices), np.int64)
         for axis, extent in workload.extents.items():
             steps = steps * -(-extent // choices[axis])
         return ranked(

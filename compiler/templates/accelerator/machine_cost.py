@@ -64,10 +64,6 @@ class MachineCost:
         longer: Ints = np.maximum(self.beats(memory, elements), elements)
         return self.overhead + longer + padding
 
-    def load_one(self, memory: MemoryId, elements: int) -> int:
-        """The same of one LOAD without padding."""
-        return self.overhead + max(self.beats(memory, elements), elements)
-
     def alu(self, elements: Count, tensor_operand: bool) -> Count:
         """An ALU instruction over so many accumulators."""
         slow = tensor_operand and self.config.acc_read_ports == 1

@@ -131,4 +131,5 @@ class Repacked:
 def within(usage: Mapping[MemoryId, Ints], config: HardwareConfig) -> Bools:
     """Where every memory holds what is used of it."""
     found = [used <= config.depth(memory) for memory, used in usage.items()]
-    return np.logical_and.reduce(found)
+    every: Bools = np.logical_and.reduce(found)
+    return every

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 
-__all__ = ["LONGEST", "TilePipeline"]
+__all__ = ["LONGEST", "TilePipeline", "ends"]
 
 LONGEST = 1500
 """Steps that are played; of longer programs the rest is taken to go on at the same pace."""
@@ -70,17 +70,38 @@ class TilePipeline:
     def cycles(self) -> Floats:
         """From launch to done, about."""
         found = np.zeros(len(self.steps), np.float64)
+        tiles, steps = (len(found), 2, 2, 2), (len(found), 2, 2, 2, 2)
         numbers = (self.along, self.keeps, self.threads, self.steps, *self.begin)
         _play()(
             found,
             np.stack(numbers, axis=1),
             np.stack([self.extents, self.sizes, self.loops], axis=1),
-            np.stack([self.kept, self.passes, self.stores], axis=1),
-            np.stack([self.loads, self.products], axis=1),
+            _stacked(tiles, self.kept, self.passes, self.stores),
+            _stacked(steps, self.loads, self.products),
             self.batches,
             self.overhead,
         )
         return found
+
+
+def ends(extents: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:
+    """The sizes of tiles along three axes, [n, 2, 2, 2] each: index 0 is the end of an axis, what
+    whole tiles leave of it, and 1 a whole tile.
+
+    Parameters
+    ----------
+    extents, sizes
+        [3] and [n, 3].
+    """
+    rest = extents - (-(-extents // sizes) - 1) * sizes
+    both = np.stack([rest, sizes], axis=1)
+    found = (both[:, at, axis] for axis, at in enumerate(np.ix_([0, 1], [0, 1], [0, 1])))
+    a, b, c = (np.broadcast_to(each, (len(sizes), 2, 2, 2)) for each in found)
+    return a, b, c
+
+
+def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
+    return np.stack([np.broadcast_to(each, shape) for each in arrays], axis=1)
 
 
 _Play: TypeAlias = Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]

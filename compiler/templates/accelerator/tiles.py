@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import ClassVar, Protocol, TypeVar
 
+import numpy as np
+
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
@@ -89,12 +91,11 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         """The fewest loads, then the fewest tiles, then the longest rows."""
         extents = workload.extents
         height, width = extents["y"], extents["x"]
-        traffic = sum(
-            rows * columns * workload.loaded(tall, wide)
-            for tall, rows in _cut(height, choices["y"])
-            for wide, columns in _cut(width, choices["x"])
-        )
-        tiles = 1
+        traffic = np.zeros(len(choices), np.int64)
+        for tall, rows in _cut(height, choices["y"]):
+            for wide, columns in _cut(width, choices["x"]):
+                traffic += rows * columns * workload.loaded(tall, wide)
+        tiles = np.ones(len(choices), np.int64)
         for axis, extent in extents.items():
             tiles = tiles * -(-extent // choices[axis])
         return ranked(
