@@ -153,7 +153,8 @@ def compare_accesses(
                                 rows[kept, 2], rows[kept, 3] = opponent, value
                                 rows[kept, 4], rows[kept, 5] = position, place
                                 kept += 1
-            table = last[tables[kind] : tables[kind + 1]]
+            own = last[tables[kind] : tables[kind + 1]]
             for run in range(start[chosen], start[chosen + 1]):
-                table[begin[run] : end[run]] = clocks[position, modules[kind]] + 1
-    return rows[:kept].copy(), count
+                for place in range(begin[run], end[run]):
+                    own[place] = clocks[position, modules[kind]] + 1
+    return rows[:kept], count

@@ -98,9 +98,13 @@ def reach(
     Returns a row of first element and end for each run of neighbours, in ascending order; none at
     all where an element lies beyond the memory.
     """
-    end = indices.max() + (count_out - 1) * factor_out + (count_in - 1) * factor_in + 1
+    last = indices[0]
+    for index in indices:
+        last = max(last, index)
+    end = last + (count_out - 1) * factor_out + (count_in - 1) * factor_in + 1
+    runs = np.empty((end // 2 + 1, 2), dtype=np.int64)
     if end > depth:
-        return np.empty((0, 2), dtype=np.int64)
+        return runs[:0]
     reached = np.zeros(end, dtype=np.bool_)
     for index in indices:
         reached[index] = True
@@ -115,7 +119,6 @@ def reach(
                 else:
                     steps[element] = count if element < step else steps[element - step] + 1
                     reached[element] = steps[element] < count
-    runs = np.empty((end // 2 + 1, 2), dtype=np.int64)
     found = 0
     for element in range(end):
         if reached[element]:
@@ -123,4 +126,4 @@ def reach(
                 runs[found, 0] = element
                 found += 1
             runs[found - 1, 1] = element + 1
-    return runs[:found].copy()
+    return runs[:found]

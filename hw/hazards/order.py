@@ -106,19 +106,24 @@ def run_tokens(
                 ):
                     chosen, position = module, positions[head]
         if chosen < 0:
-            return sequence[:steps].copy()
-        for queue in pops[position]:
+            return sequence[:steps]
+        # Element by element throughout: assignments of slices take seconds to compile.
+        for side in range(2):
+            queue = pops[position, side]
             if queue >= 0:
                 for module in range(modules):
                     token = tokens[queue, popped[queue], module]
                     now[chosen, module] = max(now[chosen, module], token)
                 popped[queue] += 1
         now[chosen, chosen] = started[chosen]
-        clocks[position] = now[chosen]
         started[chosen] += 1
-        for queue in pushes[position]:
+        for module in range(modules):
+            clocks[position, module] = now[chosen, module]
+        for side in range(2):
+            queue = pushes[position, side]
             if queue >= 0:
-                tokens[queue, pushed[queue]] = now[chosen]
+                for module in range(modules):
+                    tokens[queue, pushed[queue], module] = now[chosen, module]
                 tokens[queue, pushed[queue], chosen] = started[chosen]
                 pushed[queue] += 1
         sequence[steps] = position

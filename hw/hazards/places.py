@@ -82,4 +82,4 @@ def group_rows(rows: Ints) -> tuple[Ints, Ints]:
             firsts[found] = row
             found += 1
         groups[row] = slots[slot]
-    return firsts[:found].copy(), groups
+    return firsts[:found], groups

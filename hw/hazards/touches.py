@@ -156,10 +156,11 @@ def _loads_of_stored(
     columns: Columns, sequence: Ints, pieces: DramPieces, loads: Ints
 ) -> frozenset[int]:
     """Those of `loads` that read a byte that a STORE before them in `sequence` writes."""
-    if (pieces.which[loads] < 0).all():
+    meeting = loads[pieces.which[loads] >= 0]
+    if not len(meeting):
         return frozenset()
     loading = np.zeros(len(columns.opcode), dtype=np.bool_)
-    loading[loads] = True
+    loading[meeting] = True
     storing = (columns.opcode == Opcode.STORE) & (pieces.which >= 0)
     written = np.zeros(len(pieces.cuts), dtype=np.bool_)
     found = set()
