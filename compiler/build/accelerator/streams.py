@@ -59,8 +59,8 @@ def stream_code(
         for name, type_ in operand_types(each.call).items()
         if name not in types
     }
-    numbers = {each.name: number for number, each in enumerate(calls)}
-    origins = stream.origins
+    sites = stream.sites
+    places = {site: _place(*site) for site in set(sites)}
     return StreamCode(
         name=name,
         program=stream.program.data,
@@ -68,11 +68,9 @@ def stream_code(
         inputs=tuple(_resident(stream, each, type_) for each, type_ in inputs.items()),
         outputs=tuple(_resident(stream, each, types[each]) for each in results),
         layers=tuple(_layer(stream, low, each) for low, each in zip(lowered, calls, strict=True)),
-        layer_of=np.array(
-            [-1 if each is None else numbers[each.operator] for each in origins], np.int32
-        ),
+        layer_of=stream.operator_of,
         contents=_contents(stream, {*inputs, *results}),
-        places=tuple("" if each is None else _place(each.stage, each.turns) for each in origins),
+        places=tuple(map(places.__getitem__, sites)),
     )
 
 
