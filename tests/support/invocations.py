@@ -13,7 +13,6 @@ from compiler.lower.accelerator.nests import Nest
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
 from tests.support.accelerator_operators import machine
-from tests.support.random_commands import ORIGIN
 
 __all__ = ["BASES", "INTRINSICS", "TARGET", "TINY", "TRIPLE", "commands", "program"]
 
@@ -65,4 +64,4 @@ def commands(function: Function, target: AcceleratorTarget = TARGET) -> list[lis
     assert isinstance(function.body, For)
     plan = InvocationPlan.of(Nest.of(function.body.body), target)
     assert plan.output.name == "C"
-    return [list(plan.at({"t": t}, BASES, ORIGIN)) for t in range(2)]
+    return [list(plan.at({"t": t}, BASES)) for t in range(2)]

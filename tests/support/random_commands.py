@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Origin
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from hw.memories import MemoryId
 
-__all__ = ["ORIGIN", "random_commands", "random_copy"]
+__all__ = ["random_commands", "random_copy"]
 
-ORIGIN = Origin("op", "stage")
 LOADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT)
 
 
@@ -59,7 +58,6 @@ def random_copy(rng: random.Random, config: HardwareConfig, memory: MemoryId, dr
         columns=columns,
         stride=stride,
         pads=pads,
-        origin=ORIGIN,
     )
 
 
@@ -85,5 +83,4 @@ def _compute(rng: random.Random, config: HardwareConfig) -> Compute:
         op=op,
         imm=imm,
         reset=reset,
-        origin=ORIGIN,
     )

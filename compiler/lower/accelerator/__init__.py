@@ -1,5 +1,5 @@
 """From a schedule's program to the accelerator's instruction stream."""
 
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.stream import Operator, ProgramCache, Stream, compile_stream
 
-__all__ = ["Operator", "Stream", "compile_stream"]
+__all__ = ["Operator", "ProgramCache", "Stream", "compile_stream"]

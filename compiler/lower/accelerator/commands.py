@@ -1,8 +1,9 @@
-"""Commands: instructions before they have tokens and bits."""
+"""Commands: instructions before they have tokens and bits, one by one and as columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -11,9 +12,28 @@ import numpy.typing as npt
 from hw.encoding import AluOp
 from hw.memories import MemoryId, Module
 
-__all__ = ["Command", "Compute", "Copy", "Ints", "Kernel", "Loop", "Origin", "module_of"]
+__all__ = [
+    "EMPTY",
+    "ZEROS",
+    "Command",
+    "Commands",
+    "Compute",
+    "Copy",
+    "Ints",
+    "Kernel",
+    "Loop",
+    "Origin",
+    "Site",
+    "module_of",
+]
 
 Ints = npt.NDArray[np.int64]
+
+Site: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
+"""A stage of a schedule, and the loops around an instruction of it with their iteration."""
+
+ZEROS = "0"
+"""The page of zeros, among the names of tensors: no buffer is called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +61,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements."""
+    """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements.
+
+    `dram` counts from the first element of the program's buffer `tensor`, from address 0 where that
+    is None.
+    """
 
     memory: MemoryId
     sram: int
@@ -51,7 +75,7 @@ class Copy:
     stride: int
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Elements of zeros above, below, left and right."""
-    origin: Origin
+    tensor: str | None = None
 
     @property
     def width(self) -> int:
@@ -116,7 +140,6 @@ class Compute:
     op: AluOp | None = None
     imm: int | str | None = None
     reset: bool = False
-    origin: Origin
 
     @property
     def reads_src(self) -> bool:
@@ -156,6 +179,58 @@ class Compute:
 
 
 Command: TypeAlias = Copy | Compute
+
+
+EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
+"""A load of compute that moves nothing: it only takes and gives tokens."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commands:
+    """Commands in their order. Most differ from another one only in where in DRAM they begin.
+
+    Attributes
+    ----------
+    prototypes
+        Distinct commands.
+    which
+        For each command its prototype.
+    dram
+        For each copy by how many elements it begins behind its prototype.
+    sites
+        Where each comes from in its program.
+    """
+
+    prototypes: tuple[Command, ...]
+    which: Ints
+    dram: Ints
+    sites: tuple[Site, ...]
+
+    @staticmethod
+    def of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:
+        """These commands, all from one place."""
+        prototypes = dict[Command, int]()
+        which = [prototypes.setdefault(each, len(prototypes)) for each in commands]
+        dram = np.zeros(len(which), dtype=np.int64)
+        return Commands(tuple(prototypes), np.array(which, np.int64), dram, (site,) * len(which))
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def __iter__(self) -> Iterator[Command]:
+        return (self[position] for position in range(len(self)))
+
+    def __getitem__(self, position: int) -> Command:
+        """A command by itself."""
+        command = self.prototypes[int(self.which[position])]
+        if isinstance(command, Compute):
+            return command
+        return replace(command, dram=command.dram + int(self.dram[position]))
+
+    def take(self, positions: Ints) -> Commands:
+        """Those at some positions, in that order."""
+        sites = tuple(self.sites[at] for at in positions.tolist())
+        return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
 def module_of(command: Command) -> Module:

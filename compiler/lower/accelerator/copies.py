@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
@@ -59,10 +59,6 @@ class CopyPlan:
     around: tuple[str, ...]
     """Variables of the loops around that more than `dram_from` depends on."""
     lanes: int
-    _known: dict[tuple[int, ...], tuple[Piece | Zeros, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    """Pieces, by what they depend on, without what `dram_from` adds in whole elements."""
 
     @staticmethod
     def of(nest: Nest, config: HardwareConfig) -> CopyPlan:
@@ -135,22 +131,28 @@ class CopyPlan:
             nest, buffer, buffer, memory, at, nowhere, at, NEVER, unrolled, around, lanes
         )
 
-    def at(self, env: Env, *, loose: bool = False) -> Iterator[Piece | Zeros]:
-        """The pieces of one turn; addresses count elements from either buffer's first one.
+    def offset(self, env: Env) -> tuple[int, int]:
+        """What loops around add to addresses in DRAM: whole elements, and values beside."""
+        return divmod(
+            sum(step * env[name] for name, step in self.dram_from.linear_terms), self.lanes
+        )
 
-        `loose`: nobody uses what this leaves out of the buffer, or of its thread's slice of it.
+    def at(self, env: Env, *, loose: bool = False) -> list[Piece | Zeros]:
+        """The pieces of one iteration; addresses count elements from either buffer's first one.
+
+        They are without the whole elements of `offset`: so they depend on its rest and on the
+        variables `around` only.
+
+        Parameters
+        ----------
+        loose
+            Nobody uses what this leaves out of the buffer, or of its thread's slice of it.
         """
-        elements, rest = divmod(self.dram_from.at(env)[0], self.lanes)
-        key = (loose, rest, *(env[name] for name in self.around))
-        known = self._known.get(key)
-        if known is None:
-            boxes = list(self.nest.boxes(env, self.unrolled))
-            # One box must not put zeros on what another brought.
-            alone = loose and len(boxes) == 1
-            found = (each for inner, box in boxes for each in self._pieces(inner, box, rest, alone))
-            known = self._known[key] = tuple(found)
-        for each in known:
-            yield each.moved(elements) if isinstance(each, Piece) else each
+        boxes = list(self.nest.boxes(env, self.unrolled))
+        rest = self.offset(env)[1]
+        # One box must not put zeros on what another brought.
+        alone = loose and len(boxes) == 1
+        return [each for inner, box in boxes for each in self._pieces(inner, box, rest, alone)]
 
     def _pieces(self, env: Env, box: Box, start: int, loose: bool) -> Iterator[Piece | Zeros]:
         chip, chip_steps = self.chip_at.at(env)

@@ -2,63 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
+
+import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
-from compiler.lower.accelerator.commands import Command, Copy, Origin
+from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
 from compiler.lower.accelerator.copies import CopyPlan
-from compiler.lower.accelerator.forms import number
+from compiler.lower.accelerator.forms import number, values_of
 from compiler.lower.accelerator.instruction_nests import is_instruction, leaf, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.rectangles import Piece, Zeros
 from compiler.target import AcceleratorTarget
-from hw.memories import MemoryId
 
-__all__ = ["Dram", "elaborate"]
+__all__ = ["elaborate"]
 
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """A turn of the loops around a statement: their values by name, and as origins tell them."""
-
-    env: dict[str, int]
-    pairs: tuple[tuple[str, int], ...]
-
-    def inside(self, name: str, value: int) -> _Turn:
-        """A turn of one more loop."""
-        return _Turn({**self.env, name: value}, (*self.pairs, (name, value)))
-
-
-_Part: TypeAlias = Callable[[_Turn], Iterator[Command]]
-
-
-@dataclass(frozen=True, slots=True)
-class Dram:
-    """Where things lie in DRAM, in bytes.
-
-    Attributes
-    ----------
-    addresses
-        By the names of a program's buffers.
-    zeros, zero_bytes
-        A page of zeros.
-    """
-
-    addresses: Mapping[str, int]
-    zeros: int
-    zero_bytes: int
+_Env: TypeAlias = dict[str, int]
+_Iterations: TypeAlias = tuple[tuple[str, int], ...]
+_Part: TypeAlias = Callable[[_Env, _Iterations], None]
+"""Appends a statement's commands: for the values of the loops around it, by name and in order."""
 
 
 def elaborate(
-    function: Function, target: AcceleratorTarget, dram: Dram, chip: ChipMemory, title: str = ""
-) -> Iterator[Command]:
-    """The commands of a lowered program, in its order.
+    function: Function, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int
+) -> Commands:
+    """The commands of a lowered program, in its order, wherever its tensors will lie.
+
+    Parameters
+    ----------
+    zero_bytes
+        How many zeros there are at `ZEROS`.
 
     Raises
     ------
@@ -74,41 +53,51 @@ def elaborate(
                 f"{each.name} of {function.name} lies in {each.scope.value}: inputs lie in global "
                 f"or imm, outputs in global"
             )
-    return _Elaborator(function, target, dram, chip, title).part(function.body)(_Turn({}, ()))
+    elaborator = _Elaborator(target, chip, zero_bytes)
+    elaborator.part(function.body)({}, ())
+    return elaborator.rows.commands()
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The columns of `Commands` as they grow."""
+
+    prototypes: dict[Command, int] = field(default_factory=dict)
+    which: list[int] = field(default_factory=list)
+    dram: list[int] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+
+    def number(self, command: Command) -> int:
+        """A prototype's number."""
+        return self.prototypes.setdefault(command, len(self.prototypes))
+
+    def commands(self) -> Commands:
+        which, dram = (np.array(each, dtype=np.int64) for each in (self.which, self.dram))
+        return Commands(tuple(self.prototypes), which, dram, tuple(self.sites))
 
 
 class _Elaborator:
-    def __init__(
-        self,
-        function: Function,
-        target: AcceleratorTarget,
-        dram: Dram,
-        chip: ChipMemory,
-        title: str,
-    ) -> None:
-        self._operator, self._target = title or function.name, target
-        self._dram, self._chip = dram, chip
+    def __init__(self, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int) -> None:
+        self._target, self._chip, self._zero_bytes = target, chip, zero_bytes
+        self.rows = _Rows()
         self._bases: dict[str, int] = {}
         self._loose: set[str] = set()
         """Buffers of which no element is of use that the one copy into them leaves out."""
 
     def part(self, stmt: Stmt) -> _Part:
-        """A function that yields a statement's commands."""
+        """A function that appends a statement's commands."""
         if is_instruction(stmt):
             return self._instruction(stmt)
         match stmt:
             case Seq(body=body):
-                parts = [self.part(each) for each in body]
-                return lambda turn: (command for part in parts for command in part(turn))
+                return self._sequence([self.part(each) for each in body])
             case For():
                 return self._loop(stmt)
             case If(condition=condition, body=body):
                 test, part = number(condition), self.part(body)
-                return lambda turn: part(turn) if test(turn.env) else iter(())
+                return lambda env, around: part(env, around) if test(env) else None
             case Alloc(buffer=buffer, body=body):
-                if written_whole(buffer, body):
-                    self._loose.add(buffer.name)
-                return self._alloc(buffer, self.part(body))
+                return self._alloc(buffer, body)
             case Store() | Invoke():
                 raise AssertionError("an instruction")
             case Block():
@@ -116,69 +105,94 @@ class _Elaborator:
             case _:
                 assert_never(stmt)
 
+    def _sequence(self, parts: list[_Part]) -> _Part:
+        def run(env: _Env, around: _Iterations) -> None:
+            for part in parts:
+                part(env, around)
+
+        return run
+
     def _loop(self, stmt: For) -> _Part:
         name, extent, part = stmt.var.name, number(stmt.extent), self.part(stmt.body)
 
-        def run(turn: _Turn) -> Iterator[Command]:
-            for value in range(extent(turn.env)):
-                yield from part(turn.inside(name, value))
+        def run(env: _Env, around: _Iterations) -> None:
+            for value in range(extent(env)):
+                env[name] = value
+                part(env, (*around, (name, value)))
+            env.pop(name, None)
 
         return run
 
-    def _alloc(self, buffer: Buffer, part: _Part) -> _Part:
+    def _alloc(self, buffer: Buffer, body: Stmt) -> _Part:
+        """Where a buffer lies depends on the allocations around it only: it is told at once."""
+        if written_whole(buffer, body):
+            self._loose.add(buffer.name)
         memory = self._target.memory(buffer.scope)
-
-        def run(turn: _Turn) -> Iterator[Command]:
-            if memory is None:
-                yield from part(turn)
-                return
-            self._bases[buffer.name] = self._chip.allocate(memory, buffer)
-            yield from part(turn)
-            self._chip.release(memory)
-
-        return run
+        if memory is None:
+            return self.part(body)
+        self._bases[buffer.name] = self._chip.allocate(memory, buffer)
+        part = self.part(body)
+        self._chip.release(memory)
+        return part
 
     def _instruction(self, stmt: Stmt) -> _Part:
-        inner = leaf(stmt)
         nest = Nest.of(stmt)
-        if isinstance(inner, Invoke):
-            plan = InvocationPlan.of(nest, self._target)
-            stage = plan.output.name
+        if isinstance(leaf(stmt), Invoke):
+            return self._invocation(InvocationPlan.of(nest, self._target))
+        return self._copy(CopyPlan.of(nest, self._target.config))
 
-            def run(turn: _Turn) -> Iterator[Command]:
-                yield from plan.at(turn.env, self._bases, self._origin(stage, turn))
+    def _invocation(self, plan: InvocationPlan) -> _Part:
+        rows, stage, key_of = self.rows, plan.output.name, values_of(plan.around)
+        known = dict[Hashable, tuple[list[int], list[int]]]()
 
-            return run
-        copy = CopyPlan.of(nest, self._target.config)
-        written = inner.buffer.name
-        loose = written in self._loose
+        def run(env: _Env, around: _Iterations) -> None:
+            key = key_of(env)
+            found = known.get(key)
+            if found is None:
+                numbers = [rows.number(each) for each in plan.at(env, self._bases)]
+                found = known[key] = numbers, [0] * len(numbers)
+            rows.which += found[0]
+            rows.dram += found[1]
+            rows.sites += ((stage, around),) * len(found[0])
 
-        def run_copy(turn: _Turn) -> Iterator[Command]:
-            origin = self._origin(written, turn)
-            for piece in copy.at(turn.env, loose=loose):
-                yield from self._pieces(copy, piece, origin)
+        return run
 
-        return run_copy
+    def _copy(self, plan: CopyPlan) -> _Part:
+        assert isinstance(plan.nest.leaf, Store)
+        rows, stage, key_of = self.rows, plan.nest.leaf.buffer.name, values_of(plan.around)
+        known = dict[Hashable, list[tuple[int, int]]]()
 
-    def _origin(self, stage: str, turn: _Turn) -> Origin:
-        return Origin(self._operator, stage, turn.pairs)
+        def run(env: _Env, around: _Iterations) -> None:
+            elements, rest = plan.offset(env)
+            key = key_of(env), rest
+            found = known.get(key)
+            if found is None:
+                pieces = plan.at(env, loose=stage in self._loose)
+                copies = (copy for piece in pieces for copy in self._copies(plan, piece))
+                found = [(rows.number(each), int(each.tensor != ZEROS)) for each in copies]
+                known[key] = found
+            for prototype, moves in found:
+                rows.which.append(prototype)
+                rows.dram.append(elements * moves)
+                rows.sites.append((stage, around))
 
-    def _pieces(self, plan: CopyPlan, piece: Piece | Zeros, origin: Origin) -> Iterator[Command]:
+        return run
+
+    def _copies(self, plan: CopyPlan, piece: Piece | Zeros) -> Iterator[Copy]:
         base = self._bases[plan.chip.name]
         if isinstance(piece, Piece):
             yield Copy(
                 memory=plan.memory,
                 sram=base + piece.sram,
-                dram=self._element(plan.memory, plan.dram.name) + piece.dram,
+                dram=piece.dram,
                 rows=piece.rows,
                 columns=piece.columns,
                 stride=piece.stride,
                 pads=piece.pads,
-                origin=origin,
+                tensor=plan.dram.name,
             )
             return
-        size = self._target.config.element_bytes(plan.memory)
-        most = self._dram.zero_bytes // size
+        most = self._zero_bytes // self._target.config.element_bytes(plan.memory)
         at, left = base + piece.sram, piece.count
         while left:
             columns = min(left, most)
@@ -186,21 +200,10 @@ class _Elaborator:
             yield Copy(
                 memory=plan.memory,
                 sram=at,
-                dram=self._dram.zeros // size,
+                dram=0,
                 rows=rows,
                 columns=columns,
                 stride=0,
-                origin=origin,
+                tensor=ZEROS,
             )
             at, left = at + rows * columns, left - rows * columns
-
-    def _element(self, memory: MemoryId, buffer: str) -> int:
-        """Where a buffer begins in DRAM, in elements."""
-        address = self._dram.addresses[buffer]
-        size = self._target.config.element_bytes(memory)
-        if address % size:
-            raise LoweringError(
-                f"{buffer} lies at {address:#x}, no multiple of the {size} bytes of an element of "
-                f"{memory.name}"
-            )
-        return address // size

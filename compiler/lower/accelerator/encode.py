@@ -3,125 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import chain
-from typing import assert_never
 
-from compiler.lower.accelerator.commands import Compute, Copy
-from compiler.lower.accelerator.residency import KernelStore, Resident
-from compiler.lower.accelerator.tokens import Slot
+import numpy as np
+
+from compiler.lower.accelerator.commands import EMPTY, Command, Commands, Copy, Ints
+from compiler.lower.accelerator.residency import KernelStore
+from compiler.lower.accelerator.tokens import Slots
 from hw.config import HardwareConfig
-from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Program, Store, Tokens, pack_uops
+from hw.encoding import Opcode
+from hw.isa import Columns, Program, pack_uop_columns
 from hw.memories import MemoryId, Module
 
 __all__ = ["encode_kernels", "encode_stream"]
 
+_NAMES = tuple(each.name for each in fields(Columns))
+_INDICES = ("dst", "src", "wgt")
 
-def encode_stream(slots: Sequence[Slot], config: HardwareConfig) -> Program:
+
+def encode_stream(
+    commands: Commands, imm: Ints, uop: Ints, slots: Slots, config: HardwareConfig
+) -> Program:
     """The program: an instruction for each slot, and FINISH.
+
+    Parameters
+    ----------
+    imm, uop
+        For each command its immediate, and where its kernel begins in the micro-op memory.
 
     Raises
     ------
     hw.errors.EncodingError
         For a number that a field has no room for; names the instruction.
     """
-    instructions = (_instruction(each) for each in slots)
-    return Program.from_instructions(config, chain(instructions, (Finish(),)))
+    at = slots.command
+    table = np.array([_fields(each) for each in (*commands.prototypes, EMPTY)], np.int64)
+    rows = table[np.append(commands.which, len(table) - 1)[at]]
+    values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
+    added = {"dram_base": commands.dram, "imm": imm, "uop_bgn": uop, "uop_end": uop}
+    for name, column in added.items():
+        # Slots without a command take the last entry.
+        values[name] += np.append(column, 0)[at]
+    for way, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
+        # `prev` and `next`: neighbours in the order load, compute, store.
+        values[f"{way}_prev"] = (slots.module > Module.LOAD) & (bits << 1 >> slots.module)
+        values[f"{way}_next"] = (slots.module < Module.STORE) & (bits >> slots.module + 1)
+    finish = {name: np.append(column, 0) for name, column in values.items()}
+    finish["opcode"][-1] = Opcode.FINISH
+    return Program.from_columns(config, Columns(**finish))
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
     """Micro-ops as they lie in DRAM."""
-    uops = (
-        MicroOp(dst, src, wgt)
-        for kernel in store.kernels
-        for dst, src, wgt in zip(kernel.dst, kernel.src, kernel.wgt, strict=True)
-    )
-    return pack_uops(config, uops)
+    columns = (chain.from_iterable(getattr(k, name) for k in store.kernels) for name in _INDICES)
+    return pack_uop_columns(config, *(np.fromiter(each, np.int64) for each in columns))
 
 
-def _instruction(slot: Slot) -> Instruction:
-    tokens = _tokens(slot)
-    if slot.what is None:
-        return Load(
-            memory=MemoryId.UOP,
-            sram_base=0,
-            dram_base=0,
-            y_size=0,
-            x_size=0,
-            x_stride=0,
-            tokens=tokens,
-        )
-    match slot.what.command:
-        case Copy() as copy:
-            return _copy(copy, tokens)
-        case Compute() as compute:
-            return _compute(compute, slot.what, tokens)
-        case other:
-            assert_never(other)
-
-
-_BEFORE = {Module.COMPUTE: Module.LOAD, Module.STORE: Module.COMPUTE}
-_BEHIND = {Module.LOAD: Module.COMPUTE, Module.COMPUTE: Module.STORE}
-"""`prev` and `next`: neighbours in the order load, compute, store."""
-
-
-def _tokens(slot: Slot) -> Tokens:
-    before, behind = _BEFORE.get(slot.module), _BEHIND.get(slot.module)
-    return Tokens(
-        pop_prev=before in slot.pops,
-        pop_next=behind in slot.pops,
-        push_prev=before in slot.pushes,
-        push_next=behind in slot.pushes,
-    )
-
-
-def _copy(copy: Copy, tokens: Tokens) -> Load | Store:
-    above, below, left, right = copy.pads
-    kind = Store if copy.memory is MemoryId.OUT else Load
-    return kind(
-        memory=copy.memory,
-        sram_base=copy.sram,
-        dram_base=copy.dram,
-        y_size=copy.rows,
-        x_size=copy.columns,
-        x_stride=copy.stride,
-        y_pad_0=above,
-        y_pad_1=below,
-        x_pad_0=left,
-        x_pad_1=right,
-        tokens=tokens,
-    )
-
-
-def _compute(compute: Compute, resident: Resident, tokens: Tokens) -> Gemm | Alu:
-    outer, inner = compute.outer, compute.inner
-    begin = resident.uop
-    if compute.op is None:
-        return Gemm(
-            reset=compute.reset,
-            uop_bgn=begin,
-            uop_end=begin + len(compute.kernel),
-            iter_out=outer.extent,
-            iter_in=inner.extent,
-            dst_factor_out=outer.dst,
-            dst_factor_in=inner.dst,
-            src_factor_out=outer.src,
-            src_factor_in=inner.src,
-            wgt_factor_out=outer.wgt,
-            wgt_factor_in=inner.wgt,
-            tokens=tokens,
-        )
-    assert not isinstance(compute.imm, str), "a number by now"
-    return Alu(
-        op=compute.op,
-        use_imm=compute.imm is not None,
-        imm=compute.imm or 0,
-        uop_bgn=begin,
-        uop_end=begin + len(compute.kernel),
-        iter_out=outer.extent,
-        iter_in=inner.extent,
-        dst_factor_out=outer.dst,
-        dst_factor_in=inner.dst,
-        src_factor_out=outer.src,
-        src_factor_in=inner.src,
-        tokens=tokens,
-    )
+def _fields(command: Command) -> Sequence[int]:
+    """In the order of `_NAMES`; a kernel begins at 0, and an immediate that is given later is 0."""
+    values: dict[str, int] = {}
+    if isinstance(command, Copy):
+        values["opcode"] = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD
+        values |= {"memory_type": command.memory, "sram_base": command.sram}
+        values |= {"dram_base": command.dram, "y_size": command.rows, "x_size": command.columns}
+        values["x_stride"] = command.stride
+        values |= zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)
+    else:
+        values["opcode"] = Opcode.GEMM if command.op is None else Opcode.ALU
+        values["uop_end"] = len(command.kernel)
+        for way, loop in (("out", command.outer), ("in", command.inner)):
+            values[f"iter_{way}"] = loop.extent
+            values |= {f"dst_factor_{way}": loop.dst, f"src_factor_{way}": loop.src}
+            if command.op is None:
+                values[f"wgt_factor_{way}"] = loop.wgt
+        if command.op is None:
+            values["reset_reg"] = int(command.reset)
+        else:
+            values |= {"alu_opcode": command.op, "use_imm": int(command.imm is not None)}
+            values["imm"] = command.imm if isinstance(command.imm, int) else 0
+    return [values.get(name, 0) for name in _NAMES]

@@ -1,9 +1,10 @@
-"""What commands touch of on-chip memories."""
+"""What distinct commands touch of on-chip memories: runs of elements, as arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -11,75 +12,107 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["Footprint", "Footprints", "Where"]
+__all__ = ["Footprints", "chip_elements", "first_element"]
 
-Where: TypeAlias = Ints | slice
-"""Elements of a memory, each once."""
+_CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """Elements that a command reads and writes, by memory (OUT counts as ACC, UOP is left out).
+def first_element(memory: MemoryId, config: HardwareConfig) -> int:
+    """Where a memory begins when all of them lie one behind the other: INP, WGT and ACC.
+
+    OUT and ACC_8BIT mean ACC.
+    """
+    at = _CHIP.index(memory) if memory in _CHIP else _CHIP.index(MemoryId.ACC)
+    return sum(config.depth(each) for each in _CHIP[:at])
+
+
+def chip_elements(config: HardwareConfig) -> int:
+    """Elements of INP, WGT and ACC."""
+    return sum(config.depth(each) for each in _CHIP)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Footprints:
+    """Elements that commands read and write, one behind the other as `first_element` says; UOP is
+    left out.
 
     Attributes
     ----------
+    first
+        For each command its first run, and behind the last one the end.
+    runs
+        [run, 3]: the first element, the one behind the last, and whether they are written. Those
+        of a command that are written, or that are read, have no element in common.
     keeps
-        Whether what it writes depends on what was there.
+        Whether what a command writes depends on what was there.
     """
 
-    reads: tuple[tuple[MemoryId, Where], ...]
-    writes: tuple[tuple[MemoryId, Where], ...]
-    keeps: bool = False
+    first: Ints
+    runs: Ints
+    keeps: Ints
 
-
-@dataclass(frozen=True, slots=True)
-class Footprints:
-    """Footprints, each computed once."""
-
-    config: HardwareConfig
-    _cache: dict[tuple[object, ...], Footprint] = field(default_factory=dict)
-
-    def of(self, command: Command) -> Footprint:
-        """What a command touches."""
-        if isinstance(command, Copy):
-            return _of_copy(command)
-        key = (
-            command.kernel,
-            command.outer,
-            command.inner,
-            command.op is None,
-            command.reads_src,
-            command.reads_wgt,
+    @staticmethod
+    def of(commands: Sequence[Command], config: HardwareConfig) -> Footprints:
+        """What each command touches."""
+        begins = {memory: first_element(memory, config) for memory in MemoryId}
+        used = np.zeros(chip_elements(config) + 1, dtype=np.bool_)
+        known = dict[tuple[object, ...], list[tuple[int, int, int]]]()
+        runs: list[list[tuple[int, int, int]]] = []
+        for command in commands:
+            if isinstance(command, Copy):
+                runs.append(_of_copy(command, begins[command.memory]))
+                continue
+            key = (
+                command.kernel,
+                command.outer,
+                command.inner,
+                command.op is None,
+                command.reads_src,
+                command.reads_wgt,
+            )
+            if key not in known:
+                known[key] = _of_compute(command, begins, used)
+            runs.append(known[key])
+        keeps = [isinstance(each, Compute) and not each.reset for each in commands]
+        flat = [run for each in runs for run in each]
+        return Footprints(
+            np.array([0, *accumulate(map(len, runs))], np.int64),
+            np.array(flat, np.int64).reshape(-1, 3),
+            np.array(keeps, np.int64),
         )
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache[key] = self._of_compute(command)
-        return found
 
-    def _of_compute(self, command: Compute) -> Footprint:
-        reads = []
-        if command.reads_src:
-            memory = MemoryId.INP if command.op is None else MemoryId.ACC
-            reads.append((memory, self._distinct(command, "src", memory)))
-        if command.reads_wgt:
-            reads.append((MemoryId.WGT, self._distinct(command, "wgt", MemoryId.WGT)))
-        written = MemoryId.ACC, self._distinct(command, "dst", MemoryId.ACC)
-        return Footprint(tuple(reads), (written,), keeps=not command.reset)
-
-    def _distinct(self, command: Compute, which: str, memory: MemoryId) -> Ints:
-        used = np.zeros(self.config.depth(memory), dtype=np.bool_)
-        used[command.indices(which)] = True
-        return np.flatnonzero(used)
+    @staticmethod
+    def joined(parts: Sequence[Footprints]) -> Footprints:
+        """Those of several sequences of commands, one after the other."""
+        firsts, at = [np.zeros(1, np.int64)], 0
+        for part in parts:
+            firsts.append(part.first[1:] + at)
+            at += len(part.runs)
+        runs = [np.zeros((0, 3), np.int64), *(each.runs for each in parts)]
+        keeps = [np.zeros(0, np.int64), *(each.keeps for each in parts)]
+        return Footprints(*(np.concatenate(each) for each in (firsts, runs, keeps)))
 
 
-def _of_copy(copy: Copy) -> Footprint:
-    chip = slice(copy.sram, copy.sram + copy.size)
-    match copy.memory:
-        case MemoryId.UOP:
-            return Footprint((), ())
-        case MemoryId.OUT:
-            return Footprint(((MemoryId.ACC, chip),), ())
-        case MemoryId.INP | MemoryId.WGT as memory:
-            return Footprint((), ((memory, chip),))
-        case MemoryId.ACC | MemoryId.ACC_8BIT:
-            return Footprint((), ((MemoryId.ACC, chip),))
+def _of_copy(copy: Copy, begin: int) -> list[tuple[int, int, int]]:
+    if copy.memory is MemoryId.UOP:
+        return []
+    at = begin + copy.sram
+    return [(at, at + copy.size, int(copy.memory is not MemoryId.OUT))]
+
+
+def _of_compute(
+    command: Compute, begins: dict[MemoryId, int], used: np.ndarray
+) -> list[tuple[int, int, int]]:
+    source = MemoryId.INP if command.op is None else MemoryId.ACC
+    operands = [("dst", MemoryId.ACC, 1)]
+    operands += [("src", source, 0)] if command.reads_src else []
+    operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []
+    found = []
+    for which, memory, written in operands:
+        indices = command.indices(which) + begins[memory]
+        used[indices] = True
+        low, high = int(indices.min()), int(indices.max()) + 1
+        edges = np.flatnonzero(np.diff(used[low:high], prepend=False, append=False)) + low
+        used[low:high] = False
+        found += [(a, b, written) for a, b in edges.reshape(-1, 2).tolist()]
+    return found

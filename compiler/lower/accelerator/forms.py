@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TypeAlias
 
 from compiler.errors import LoweringError
@@ -13,7 +14,7 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 
-__all__ = ["Env", "Form", "number", "number_of"]
+__all__ = ["Env", "Form", "number", "number_of", "values_of"]
 
 Env: TypeAlias = Mapping[str, int]
 """Values of variables."""
@@ -70,6 +71,11 @@ def number(expr: Expr) -> _Number:
 def number_of(expr: Expr, env: Env) -> int:
     """The value of an index or a condition."""
     return number(expr)(env)
+
+
+def values_of(names: Sequence[str]) -> Callable[[Env], Hashable]:
+    """A function that gives the values of some variables: equal values are equal keys."""
+    return itemgetter(*names) if names else lambda env: ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Invoke
-from compiler.lower.accelerator.commands import Compute, Ints, Origin
+from compiler.lower.accelerator.commands import Compute, Ints
 from compiler.lower.accelerator.elements import element, flat_address
 from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
@@ -49,10 +49,6 @@ class InvocationPlan:
     unrolled: frozenset[str]
     around: tuple[str, ...]
     shape: Shape
-    _known: dict[tuple[int, ...], tuple[Compute, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    """Commands, by what they depend on: turns of most loops around do the same."""
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -95,17 +91,14 @@ class InvocationPlan:
         """What it changes."""
         return self.operands[self.instruction.function.outputs[0].name][0]
 
-    def at(self, env: Env, bases: dict[str, int], origin: Origin) -> Iterator[Compute]:
-        """The commands of one turn; `bases` tells where buffers begin on chip, in elements."""
-        turns = (env[name] for name in self.around)
-        key = (*turns, *(bases[buffer.name] for buffer, _, _ in self.operands.values()))
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = tuple(self._commands(env, bases, origin))
-        for each in known:
-            yield replace(each, origin=origin)
+    def at(self, env: Env, bases: Mapping[str, int]) -> list[Compute]:
+        """The commands of one iteration; they depend on the variables `around` only.
 
-    def _commands(self, env: Env, bases: dict[str, int], origin: Origin) -> list[Compute]:
+        Parameters
+        ----------
+        bases
+            Where buffers begin on chip, in elements.
+        """
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
         if any(len(each.steps) > 1 for each in placed) and _changed_twice(placed):
             # All steps of a turn come before those of the next.
@@ -115,12 +108,14 @@ class InvocationPlan:
             command
             for each in placed
             for step in each.steps
-            for command in self._step(step, each, origin, apart)
+            for command in self._step(step, each, apart)
         ]
         apart.check(self.instruction.name)
         return commands
 
-    def _placed(self, boxes: Iterator[tuple[Env, Box]], bases: dict[str, int]) -> list[_PlacedBox]:
+    def _placed(
+        self, boxes: Iterator[tuple[Env, Box]], bases: Mapping[str, int]
+    ) -> list[_PlacedBox]:
         result = self.instruction.function.outputs[0].name
         found = []
         for env, box in boxes:
@@ -129,7 +124,7 @@ class InvocationPlan:
             found.append(_PlacedBox(box, places, places[result], steps))
         return found
 
-    def _address(self, name: str, env: Env, box: Box, bases: dict[str, int]) -> _Address:
+    def _address(self, name: str, env: Env, box: Box, bases: Mapping[str, int]) -> _Address:
         buffer, form, lanes = self.operands[name]
         known, growth = form.at(env)
         known += sum(box[var][0] * step for var, step in growth.items())
@@ -160,9 +155,7 @@ class InvocationPlan:
             return steps
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
-    def _step(
-        self, step: Step, placed: _PlacedBox, origin: Origin, apart: _Apart
-    ) -> Iterator[Compute]:
+    def _step(self, step: Step, placed: _PlacedBox, apart: _Apart) -> Iterator[Compute]:
         nowhere: _Address = (0, {})
         src = wgt = nowhere
         match step:
@@ -187,7 +180,7 @@ class InvocationPlan:
         if work.reset:
             axes = [each for each in axes if each.dst]
         overlap = isinstance(step, AluStep) and step.src in self.operands and self._same(step)
-        for command in commands_of(axes, start, work, self.shape, origin):
+        for command in commands_of(axes, start, work, self.shape):
             apart.add(command, reads=overlap and dst != src)
             yield command
 

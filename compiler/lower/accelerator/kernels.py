@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from compiler.lower.accelerator.commands import Compute, Kernel, Loop, Origin
+from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
 from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout
 from hw.memories import MemoryId
@@ -64,7 +64,7 @@ class Shape:
 
 
 def commands_of(
-    axes: Sequence[Axis], start: Mapping[str, int], work: Work, shape: Shape, origin: Origin
+    axes: Sequence[Axis], start: Mapping[str, int], work: Work, shape: Shape
 ) -> Iterator[Compute]:
     """The commands that do `work` along all axes, outermost first.
 
@@ -105,7 +105,6 @@ def commands_of(
             op=work.op,
             imm=work.imm,
             reset=work.reset,
-            origin=origin,
         )
 
 

@@ -49,10 +49,6 @@ class Piece:
     stride: int
     pads: tuple[int, int, int, int]
 
-    def moved(self, dram: int) -> Piece:
-        """The same, so much further on in DRAM."""
-        return Piece(self.sram, self.dram + dram, self.rows, self.columns, self.stride, self.pads)
-
 
 @dataclass(frozen=True, slots=True)
 class Zeros:

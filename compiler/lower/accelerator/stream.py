@@ -12,13 +12,9 @@ import numpy.typing as npt
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
-from compiler.lower.accelerator.commands import Command, Compute, Origin
-from compiler.lower.accelerator.elaborate import Dram, elaborate
+from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Origin, Site
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
-from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.immediates import immediates_of
-from compiler.lower.accelerator.onchip import ChipMemory
-from compiler.lower.accelerator.pipeline import accelerator_passes
+from compiler.lower.accelerator.join import JoinedCommands, join
 from compiler.lower.accelerator.places import (
     Operator,
     Place,
@@ -27,21 +23,22 @@ from compiler.lower.accelerator.places import (
     places_of,
     rounded_up,
 )
-from compiler.lower.accelerator.residency import KernelStore, keep_kernels
-from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
-from compiler.lower.accelerator.tokens import Slot, place_tokens
-from compiler.lower.pipeline import lower
+from compiler.lower.accelerator.programs import ElaboratedProgram, ProgramCache
+from compiler.lower.accelerator.residency import KernelStore
+from compiler.lower.accelerator.tokens import Slots, place_tokens
 from compiler.target import AcceleratorTarget
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Program
 from hw.isa.disasm import disassemble
-from hw.memories import MemoryId
+from hw.memories import MemoryId, Module
 
-__all__ = ["Operator", "Place", "Stream", "compile_stream"]
+__all__ = ["Operator", "Place", "ProgramCache", "Stream", "compile_stream"]
+
+_NO_SITES: tuple[Site, Site] = ("", ()), ("micro-ops", ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stream:
     """An instruction stream and the memory that it works on.
 
@@ -53,12 +50,12 @@ class Stream:
         What has to be in memory beside tensors, by address: micro-ops and zeros.
     memory_bytes
         From address 0 to the end of everything.
-    origins
-        For each instruction, where it comes from; None for FINISH and for empty instructions.
     slots
-        The commands, with the tokens that they take and give.
-    programs
-        Each operator, and what its program is lowered to.
+        The commands' places, with the tokens that they take and give.
+    joined
+        The commands.
+    elaborated
+        Each operator, and what its program is elaborated to.
     """
 
     target: AcceleratorTarget
@@ -66,9 +63,46 @@ class Stream:
     tensors: Mapping[str, Place]
     constants: Mapping[int, bytes]
     memory_bytes: int
-    origins: tuple[Origin | None, ...]
-    slots: tuple[Slot, ...]
-    programs: tuple[tuple[Operator, Function], ...]
+    slots: Slots
+    joined: JoinedCommands
+    elaborated: tuple[tuple[Operator, ElaboratedProgram], ...]
+
+    @property
+    def programs(self) -> tuple[tuple[Operator, Function], ...]:
+        """Each operator, and what its program is lowered to."""
+        return tuple((operator, program.lowered) for operator, program in self.elaborated)
+
+    @property
+    def commands(self) -> tuple[Command | None, ...]:
+        """For each instruction but FINISH its command; None for empty ones."""
+        return tuple(None if at < 0 else self._command(at) for at in self.slots.command.tolist())
+
+    @property
+    def operator_of(self) -> npt.NDArray[np.int32]:
+        """For each instruction the number of its operator; -1 for FINISH and empty ones."""
+        return np.append(np.append(self.joined.operator, -1)[self.slots.command], -1).astype(
+            np.int32
+        )
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """For each instruction its place in its operator's program; that of FINISH and of empty
+        ones is the stage "", that of loads of micro-ops "micro-ops"."""
+        lists = [program.commands.sites for _, program in self.elaborated]
+        sources = np.append(np.append(self.joined.source, -1)[self.slots.command], -1).tolist()
+        return tuple(
+            lists[operator][at] if at >= 0 else _NO_SITES[operator >= 0]
+            for operator, at in zip(self.operator_of.tolist(), sources, strict=True)
+        )
+
+    @property
+    def origins(self) -> tuple[Origin | None, ...]:
+        """For each instruction, where it comes from; None for FINISH and for empty ones."""
+        names = [operator.title for operator, _ in self.elaborated]
+        return tuple(
+            None if operator < 0 else Origin(names[operator], *site)
+            for operator, site in zip(self.operator_of.tolist(), self.sites, strict=True)
+        )
 
     def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:
         """Memory with tensors in it; those that are not given are zero.
@@ -110,9 +144,22 @@ class Stream:
             name = f"{name} ({number})" if f"{name}: schedule" in found else name
             found[f"{name}: schedule"] = text(operator.program)
             found[f"{name}: lowered"] = text(lowered)
-        found["commands"] = "\n".join(_slot_text(each) for each in self.slots)
+        found["commands"] = "\n".join(map(self._slot_text, range(len(self.slots))))
         found["instructions"] = disassemble(self.program)
         return found
+
+    def _command(self, at: int) -> Command:
+        command = self.joined.commands[at]
+        if isinstance(command, Compute) and isinstance(command.imm, str):
+            return replace(command, imm=int(self.joined.imm[at]))
+        return command
+
+    def _slot_text(self, place: int) -> str:
+        slots, at = self.slots, int(self.slots.command[place])
+        pops = "".join(f" <{each.name.lower()}" for each in sorted(slots.pops(place)))
+        pushes = "".join(f" >{each.name.lower()}" for each in sorted(slots.pushes(place)))
+        what = "wait" if at < 0 else str(self._command(at))
+        return f"{Module(slots.module[place]).name.lower():8}{what}{pops}{pushes}"
 
     def _place(self, name: str) -> Place:
         if name not in self.tensors:
@@ -124,6 +171,7 @@ def compile_stream(
     operators: Sequence[Operator],
     target: AcceleratorTarget,
     placed: Mapping[str, int] = MappingProxyType({}),
+    known: ProgramCache | None = None,
 ) -> Stream:
     """Lower operators and join them, without a barrier between.
 
@@ -132,6 +180,8 @@ def compile_stream(
     placed
         Addresses of tensors, multiples of `grain`. They may share memory: a tensor is there from
         when it is written until another one is written over it. The others get memory of their own.
+    known
+        Keeps what programs are elaborated to, for further streams of the same target.
 
     Raises
     ------
@@ -141,42 +191,35 @@ def compile_stream(
     CapacityError
         Where buffers do not fit on chip.
     """
-    lowered = [lower(each.program, accelerator_passes(target)) for each in operators]
-    tensors, end = places_of(operators, lowered, target, placed)
+    known = ProgramCache(target) if known is None else known
+    known.check(target)
+    programs = [
+        known.elaborated(each.program, from_top=bool(number % 2))
+        for number, each in enumerate(operators)
+    ]
+    tensors, end = places_of(operators, [each.lowered for each in programs], target, placed)
     each_grain = grain(target.config)
-    zeros = end
-    dram_uops = zeros + each_grain
-    commands: list[Command] = []
-    footprints = Footprints(target.config)
-    for number, (operator, function) in enumerate(zip(operators, lowered, strict=True)):
-        dram = Dram(addresses_of(operator, function, tensors), zeros, each_grain)
-        chip = ChipMemory(target.config, from_top=bool(number % 2))
-        found = list(elaborate(function, target, dram, chip, operator.title))
-        numbers = immediates_of(operator, found, target.config)
-        found = [
-            replace(each, imm=numbers[each.imm])
-            if isinstance(each, Compute) and isinstance(each.imm, str)
-            else each
-            for each in found
-        ]
-        commands += late_resets(drop_unused_loads(found, footprints), footprints)
+    zeros, dram_uops = end, end + each_grain
+    addresses = [
+        {**addresses_of(operator, each.lowered, tensors), ZEROS: zeros}
+        for operator, each in zip(operators, programs, strict=True)
+    ]
     store = KernelStore()
-    size = target.config.element_bytes(MemoryId.UOP)
-    residents = list(keep_kernels(commands, store, target.config, dram_uops // size))
+    at = dram_uops // target.config.element_bytes(MemoryId.UOP)
+    pairs = tuple(zip(operators, programs, strict=True))
+    joined = join(pairs, addresses, store, at, target.config)
     uops = encode_kernels(store, target.config)
     memory_bytes = rounded_up(dram_uops + len(uops), each_grain)
-    slots = place_tokens(residents, footprints, memory_bytes)
-    program = encode_stream(slots, target.config)
-    origins = [None if each.what is None else each.what.command.origin for each in slots]
+    slots = place_tokens(joined.commands, joined.footprints, target.config, memory_bytes)
     stream = Stream(
         target=target,
-        program=program,
+        program=encode_stream(joined.commands, joined.imm, joined.uop, slots, target.config),
         tensors=tensors,
         constants={zeros: bytes(each_grain), dram_uops: uops},
         memory_bytes=memory_bytes,
-        origins=(*origins, None),
-        slots=tuple(slots),
-        programs=tuple(zip(operators, lowered, strict=True)),
+        slots=slots,
+        joined=joined,
+        elaborated=pairs,
     )
     _check_order(stream)
     return stream
@@ -189,10 +232,3 @@ def _check_order(stream: Stream) -> None:
     except HardwareError as error:
         message = f"the compiler made a wrong stream, please report it: {error}"
         raise LoweringError(message) from error
-
-
-def _slot_text(slot: Slot) -> str:
-    pops = "".join(f" <{each.name.lower()}" for each in sorted(slot.pops))
-    pushes = "".join(f" >{each.name.lower()}" for each in sorted(slot.pushes))
-    what = "wait" if slot.what is None else str(slot.what.command)
-    return f"{slot.module.name.lower():8}{what}{pops}{pushes}"

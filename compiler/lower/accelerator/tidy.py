@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy
-from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.commands import Commands, Compute, Copy
+from compiler.lower.accelerator.footprints import Footprints, chip_elements
+from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
 __all__ = ["drop_unused_loads", "late_resets"]
 
-_DATA = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+_NO_DATA = (MemoryId.UOP, MemoryId.OUT)
 
 
-def drop_unused_loads(commands: Sequence[Command], footprints: Footprints) -> list[Command]:
+def drop_unused_loads(
+    commands: Commands, footprints: Footprints, config: HardwareConfig
+) -> Commands:
     """Without loads of which nothing is read before it is overwritten, or ever.
 
-    Such a load is there for a virtual thread that has no work in the last turn of a loop.
+    Such a load is there for a virtual thread that has no work in the last iteration of a loop.
+
+    Parameters
+    ----------
+    footprints
+        Of the commands' prototypes.
     """
-    live = {each: np.zeros(footprints.config.depth(each), dtype=np.bool_) for each in _DATA}
-    kept: list[Command] = []
-    for command in reversed(commands):
-        touched = footprints.of(command)
-        loads = isinstance(command, Copy) and bool(touched.writes)
-        if loads and not any(live[memory][where].any() for memory, where in touched.writes):
-            continue
-        for memory, where in touched.writes:
-            live[memory][where] = touched.keeps
-        for memory, where in touched.reads:
-            live[memory][where] = True
-        kept.append(command)
-    return kept[::-1]
+    from compiler.lower.accelerator.compiled import used_loads  # Numba takes long to import
+
+    kinds = (isinstance(p, Copy) and p.memory not in _NO_DATA for p in commands.prototypes)
+    loads = np.fromiter(kinds, np.bool_, len(commands.prototypes))
+    at = footprints
+    stays = used_loads(commands.which, loads, at.first, at.runs, at.keeps, chip_elements(config))
+    return commands if stays.all() else commands.take(np.flatnonzero(stays))
 
 
-def late_resets(commands: Sequence[Command], footprints: Footprints) -> list[Command]:
+def late_resets(commands: Commands, footprints: Footprints) -> Commands:
     """With each reset just before the first command that touches the same accumulators.
 
     Resetting needs the accumulators' last results to be stored; meanwhile other virtual threads
     can compute.
     """
-    result: list[Command] = []
-    waiting: list[tuple[Command, np.ndarray]] = []
-    depth = footprints.config.depth(MemoryId.ACC)
-    for command in commands:
-        touched = footprints.of(command)
-        parts = [
-            where for memory, where in (*touched.reads, *touched.writes) if memory is MemoryId.ACC
-        ]
-        later = []
-        for each in waiting:
-            if any(each[1][where].any() for where in parts):
-                result.append(each[0])
-            else:
-                later.append(each)
-        waiting = later
-        if isinstance(command, Compute) and command.reset:
-            used = np.zeros(depth, dtype=np.bool_)
-            for where in parts:
-                used[where] = True
-            waiting.append((command, used))
-        else:
-            result.append(command)
-    return result + [each for each, _ in waiting]
+    from compiler.lower.accelerator.compiled import late_order  # Numba takes long to import
+
+    kinds = (isinstance(each, Compute) and each.reset for each in commands.prototypes)
+    resets = np.fromiter(kinds, np.bool_, len(commands.prototypes))
+    if not resets.any():
+        return commands
+    return commands.take(late_order(commands.which, resets, footprints.first, footprints.runs))

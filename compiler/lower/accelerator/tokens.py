@@ -13,136 +13,78 @@ one.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from compiler.lower.accelerator.commands import module_of
-from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.last_accesses import NOBODY, LastAccesses
-from compiler.lower.accelerator.residency import Resident
-from hw.memories import Module
+import numpy as np
 
-__all__ = ["Slot", "place_tokens"]
+from compiler.lower.accelerator.commands import Commands, Copy, Ints, module_of
+from compiler.lower.accelerator.footprints import Footprints, chip_elements
+from hw.config import HardwareConfig
+from hw.memories import MemoryId, Module
 
-_Clock: TypeAlias = tuple[int, int, int]
-"""For each module the last command that is certainly complete; all before it are too."""
+__all__ = ["NOBODY", "Slots", "place_tokens"]
 
-_NOTHING: _Clock = (NOBODY, NOBODY, NOBODY)
-
-_OTHERS = {each: tuple(other for other in Module if other is not each) for each in Module}
+NOBODY = -1
+"""No command: an empty one, which only takes and gives tokens."""
 
 
-@dataclass(slots=True)
-class Slot:
-    """A command in its place of the stream, and the tokens that it takes and gives.
+@dataclass(frozen=True, slots=True, eq=False)
+class Slots:
+    """The places of a stream.
 
-    None: an empty command, which only takes and gives tokens.
+    Attributes
+    ----------
+    command
+        The position of its command, or `NOBODY`.
+    module
+        Who executes it.
+    tokens
+        [place, 2]: whom it takes one from and whom it gives one to, a bit for each module.
     """
 
-    what: Resident | None
-    module: Module
-    pops: Set[Module] = frozenset()
-    """From whom it takes one."""
-    pushes: Set[Module] = frozenset()
-    """To whom it gives one."""
+    command: Ints
+    module: Ints
+    tokens: Ints
+
+    def __len__(self) -> int:
+        return len(self.command)
+
+    def pops(self, place: int) -> set[Module]:
+        """From whom it takes a token."""
+        return {each for each in Module if self.tokens[place, 0] >> each & 1}
+
+    def pushes(self, place: int) -> set[Module]:
+        """To whom it gives a token."""
+        return {each for each in Module if self.tokens[place, 1] >> each & 1}
 
 
 def place_tokens(
-    residents: Iterable[Resident], footprints: Footprints, dram_bytes: int
-) -> list[Slot]:
+    commands: Commands, footprints: Footprints, config: HardwareConfig, dram_bytes: int
+) -> Slots:
     """The commands in their order, with tokens, and empty ones where load and store meet.
 
     Parameters
     ----------
+    footprints
+        Of the commands' prototypes.
     dram_bytes
         Memory that commands speak of, from address 0.
     """
-    return _Placer(footprints, dram_bytes).place(residents)
+    from compiler.lower.accelerator.compiled import place  # Numba takes long to import
 
-
-class _Placer:
-    def __init__(self, footprints: Footprints, dram_bytes: int) -> None:
-        self._accesses = LastAccesses(footprints, dram_bytes)
-        self._slots: list[Slot] = []
-        self._computes: list[int] = []
-        """Positions of compute's commands."""
-        self._clocks: list[_Clock] = []
-        """For each command, what is complete when it starts."""
-        self._last: dict[Module, int] = {}
-        self._passed: dict[Module, list[tuple[int, int]]] = {Module.LOAD: [], Module.STORE: []}
-        """For each neighbour of compute: what compute has waited for, and since which command."""
-
-    def place(self, residents: Iterable[Resident]) -> list[Slot]:
-        for resident in residents:
-            command = resident.command
-            module = module_of(command)
-            touched = self._accesses.touched(command)
-            needs = {each: self._accesses.needed(touched, each) for each in _OTHERS[module]}
-            if module is not Module.COMPUTE:
-                far = Module.STORE if module is Module.LOAD else Module.LOAD
-                needed, least = needs.pop(far), needs[Module.COMPUTE]
-                if needed > self._after(self._clock_of(module), least)[far]:
-                    needs[Module.COMPUTE] = max(least, self._relay(far, needed, least))
-            position = self._add(resident, module, needs)
-            self._accesses.add(touched, module, position)
-        return self._slots
-
-    def _relay(self, far: Module, needed: int, least: int) -> int:
-        """A command of compute that starts after the command `needed` of load, or of store.
-
-        The best is one that has to be waited for anyway, `least`, or the next: it then pops a token
-        of `far` too. That is possible where compute has popped none since.
-        """
-        passed = self._passed[far]
-        at = bisect_left(passed, (needed, NOBODY))
-        if at < len(passed):
-            return passed[at][1]
-        since = passed[-1][1] if passed else NOBODY
-        free = bisect_left(self._computes, max(least, needed + 1, since + 1))
-        if least == NOBODY or free == len(self._computes):
-            return self._add(None, Module.COMPUTE, {far: needed})
-        position = self._computes[free]
-        self._pop(position, far, needed)
-        for later in self._computes[free + 1 :]:
-            self._clocks[later] = self._after(self._clocks[later], needed)
-        return position
-
-    def _pop(self, position: int, other: Module, needed: int) -> None:
-        """Let a command wait for another one, of a neighbour, if it does not do so already."""
-        slot, clock = self._slots[position], self._clocks[position]
-        if needed <= clock[other]:
-            return
-        self._clocks[position] = self._after(clock, needed)
-        slot.pops |= {other}
-        self._slots[needed].pushes |= {slot.module}
-        if slot.module is Module.COMPUTE:
-            self._passed[other].append((needed, position))
-
-    def _add(self, what: Resident | None, module: Module, needs: dict[Module, int]) -> int:
-        position = len(self._slots)
-        self._slots.append(Slot(what, module))
-        self._clocks.append(self._clock_of(module))
-        if module is Module.COMPUTE:
-            self._computes.append(position)
-        self._last[module] = position
-        # The latest first: what it has waited for need not be waited for again.
-        for other, needed in sorted(needs.items(), key=lambda each: -each[1]):
-            self._pop(position, other, needed)
-        return position
-
-    def _clock_of(self, module: Module) -> _Clock:
-        """What the next command of a module knows to be complete without any token."""
-        last = self._last.get(module)
-        return _NOTHING if last is None else self._clocks[last]
-
-    def _after(self, clock: _Clock, position: int) -> _Clock:
-        """What is known to be complete besides, when a command of another module is."""
-        if position == NOBODY:
-            return clock
-        other, module = self._clocks[position], self._slots[position].module
-        known = [a if a > b else b for a, b in zip(clock, other, strict=True)]
-        if known[module] < position:
-            known[module] = position
-        return known[0], known[1], known[2]
+    table = np.zeros((len(commands.prototypes), 6), np.int64)
+    for row, each in zip(table, commands.prototypes, strict=True):
+        row[0] = module_of(each)
+        if isinstance(each, Copy):
+            size = config.element_bytes(each.memory)
+            row[1:] = each.dram, each.rows, each.stride, each.columns, size
+    modules, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
+    # What lies in one piece is one row.
+    whole = (count > 1) & (stride == columns)
+    columns, count = np.where(whole, count * columns, columns), np.where(whole, 1, count)
+    access = np.stack([(begin + commands.dram) * sizes, count, stride * sizes, columns * sizes], 1)
+    # In steps of a few bytes, those that are touched in part as well.
+    grain = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
+    steps, elements = -(-dram_bytes // grain), chip_elements(config)
+    at = footprints
+    return Slots(*place(commands.which, modules, access, at.first, at.runs, elements, steps, grain))

@@ -15,7 +15,7 @@ from compiler.graph.nodes import Call, Tuple, Var
 from compiler.graph.passes.base import Pass
 from compiler.graph.types import TensorType
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.lower.accelerator.commands import Origin
+from compiler.lower.accelerator.stream import ProgramCache
 from compiler.lower.accelerator.places import grain
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
@@ -72,6 +72,7 @@ class StreamBackend(Backend):
     def __init__(self, target: Target[AcceleratorTarget]) -> None:
         self.target = target
         self.planner = Planner(target)
+        self._programs = ProgramCache(target.machine)
 
     def passes(self) -> tuple[Pass, ...]:
         return offload_passes(self.target, self.planner.plan)
@@ -129,7 +130,7 @@ class StreamBackend(Backend):
             for each in calls
         ]
         placed = self._placed(calls, results)
-        stream = compile_stream(operators, self.target.machine, placed)
+        stream = compile_stream(operators, self.target.machine, placed, self._programs)
         values = {
             each.named[tensor]: value
             for each in calls
@@ -142,8 +143,8 @@ class StreamBackend(Backend):
             for operand, tensor in each.tensors.items()
             if tensor not in types
         }
-        numbers = {each.name: number for number, each in enumerate(calls)}
-        origins = stream.origins
+        sites = stream.sites
+        places = {site: _place(*site) for site in set(sites)}
         return StreamCode(
             name=name,
             program=stream.program.data,
@@ -151,11 +152,9 @@ class StreamBackend(Backend):
             inputs=tuple(_resident(stream, each, type_) for each, type_ in inputs.items()),
             outputs=tuple(_resident(stream, each, types[each]) for each in results),
             layers=tuple(_layer(stream, each) for each in calls),
-            layer_of=np.array(
-                [-1 if each is None else numbers[each.operator] for each in origins], np.int32
-            ),
+            layer_of=stream.operator_of,
             contents=_contents(stream, {*inputs, *results}),
-            places=tuple(map(_place, origins)),
+            places=tuple(map(places.__getitem__, sites)),
         )
 
     def _placed(self, calls: Sequence[Offloaded], results: Sequence[str]) -> dict[str, int]:
@@ -219,7 +218,5 @@ def _least(stream: Stream, offloaded: Offloaded) -> int:
     return int(sum(least.values()))
 
 
-def _place(origin: Origin | None) -> str:
-    if origin is None:
-        return ""
-    return " ".join((origin.stage, *(f"{name}={value}" for name, value in origin.turns)))
+def _place(stage: str, iterations: Sequence[tuple[str, int]]) -> str:
+    return " ".join((stage, *(f"{name}={value}" for name, value in iterations)))

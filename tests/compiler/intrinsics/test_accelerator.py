@@ -28,7 +28,6 @@ from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.command_machine import CommandMachine
-from tests.support.random_commands import ORIGIN
 from tests.support.streams import Array
 
 CONFIGS = tuple(machine(name) for name in ("tiny", "batch2", "tall"))
@@ -57,7 +56,6 @@ def command(step: Step, at: dict[str, int], immediates: dict[str, int]) -> Compu
         op=op,
         imm=imm,
         reset=isinstance(step, ResetStep),
-        origin=ORIGIN,
     )
 
 

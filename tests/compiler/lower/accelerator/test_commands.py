@@ -1,11 +1,22 @@
 from __future__ import annotations
 
-from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop, Origin, module_of
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.lower.accelerator.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    Origin,
+    module_of,
+)
 from hw.encoding import AluOp
 from hw.memories import MemoryId, Module
 from tests.support.command_machine import turns
-
-ORIGIN = Origin("conv", "out", (("y", 3), ("x", 0)))
 
 
 def copy(memory: MemoryId, rows: int = 2, pads: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Copy:
@@ -17,7 +28,6 @@ def copy(memory: MemoryId, rows: int = 2, pads: tuple[int, int, int, int] = (0, 
         columns=5,
         stride=9,
         pads=pads,
-        origin=ORIGIN,
     )
 
 
@@ -29,8 +39,24 @@ def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = Fa
         op=op,
         imm=imm,
         reset=reset,
-        origin=ORIGIN,
     )
+
+
+def test_columns_are_the_commands_in_their_order() -> None:
+    """Equal ones are one prototype; what is taken keeps its place of origin."""
+    wanted: list[Command] = [compute(), copy(MemoryId.INP), compute(), copy(MemoryId.OUT)]
+    found = Commands.of(wanted, ("out", (("y", 3),)))
+    assert (len(found), len(found.prototypes)) == (4, 3)
+    assert list(found) == wanted
+    moved = replace(found, dram=np.array([0, 40, 0, -100]))
+    assert [moved[at] for at in (1, 3)] == [
+        replace(copy(MemoryId.INP), dram=140),
+        replace(copy(MemoryId.OUT), dram=0),
+    ]
+    taken = moved.take(np.array([3, 0]))
+    assert list(taken) == [moved[3], wanted[0]]
+    assert taken.sites == (("out", (("y", 3),)),) * 2
+    assert len(Commands.of([])) == 0
 
 
 def test_how_much_a_copy_fills() -> None:
@@ -74,7 +100,7 @@ def test_indices_in_the_machines_order() -> None:
 
 
 def test_as_text() -> None:
-    assert str(ORIGIN) == "conv: out (y = 3, x = 0)"
+    assert str(Origin("conv", "out", (("y", 3), ("x", 0)))) == "conv: out (y = 3, x = 0)"
     assert str(Origin("conv", "out")) == "conv: out"
     assert str(copy(MemoryId.INP, pads=(1, 0, 2, 0))) == (
         "inp[4 :+ 21] <- dram[100 :+ 5 x 2 by 9] pads (1, 0, 2, 0)"

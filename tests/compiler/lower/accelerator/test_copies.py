@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from compiler.errors import LoweringError
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For
-from compiler.lower.accelerator.commands import Copy, Origin
+from compiler.lower.accelerator.commands import Copy
 from compiler.lower.accelerator.copies import CopyPlan
 from compiler.lower.accelerator.elements import lanes_of
 from compiler.lower.accelerator.nests import Nest
@@ -58,10 +59,18 @@ def carried_out(plan: CopyPlan, found: list[Piece | Zeros], machine: CommandMach
                     columns=columns,
                     stride=stride,
                     pads=pads,
-                    origin=Origin("op", "stage"),
                 )
             ]
         )
+
+
+def pieces_at(plan: CopyPlan, t: int, *, loose: bool = False) -> list[Piece | Zeros]:
+    """Those of an iteration of the loop `t`, where they are."""
+    more, _ = plan.offset({"t": t})
+    return [
+        replace(each, dram=each.dram + more) if isinstance(each, Piece) else each
+        for each in plan.at({"t": t}, loose=loose)
+    ]
 
 
 def interpreted(program: str, value: str, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -95,7 +104,7 @@ def load_compared(
     chip[:] = 77
     found: list[Piece | Zeros] = []
     for t in range(2):
-        found = list(plan.at({"t": t}, loose=loose))
+        found = pieces_at(plan, t, loose=loose)
         carried_out(plan, found, machine)
     size = wanted.size // lanes_of(plan.memory, TINY)
     got = chip[:size].reshape(wanted.shape)
@@ -187,7 +196,7 @@ func f(S: int32[{rows}, {columns}, 1, 4] @ acc) -> (D: int8[{h + 1}, {step * w},
     machine = CommandMachine(TINY, np.full(wanted.size, 55, np.uint8))
     machine.acc[: rows * columns] = values.reshape(-1, 1, 4)
     for t in range(2):
-        carried_out(plan, list(plan.at({"t": t})), machine)
+        carried_out(plan, pieces_at(plan, t), machine)
     got = machine.dram[: wanted.size].view(np.int8).reshape(wanted.shape)
     np.testing.assert_array_equal(got[written], wanted[written])
     assert (got[~written] == 55).all()

@@ -1,43 +1,62 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
-from compiler.lower.accelerator.residency import KernelStore, Resident
-from compiler.lower.accelerator.tokens import Slot
+from compiler.lower.accelerator.residency import KernelStore
+from compiler.lower.accelerator.tokens import NOBODY, Slots
 from hw.config_files import load_config
 from hw.encoding import UOP_BYTES, AluOp
 from hw.errors import EncodingError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.isa.codec import decode_uop
 from hw.memories import MemoryId, Module
-from tests.support.random_commands import ORIGIN
 
 TINY = load_config("tiny")
 KERNEL = Kernel((1, 7, 8), (2, 9, 10), (3, 11, 12))
 LOADER, COMPUTER, STORER = Module.LOAD, Module.COMPUTE, Module.STORE
 
 
-def encoded(*slots: Slot) -> list[Instruction]:
+def slots(
+    commands: Sequence[int], module: Module, tokens: Sequence[tuple[set[Module], set[Module]]] = ()
+) -> Slots:
+    """Places of one module."""
+    bits = [[sum(1 << each for each in modules) for modules in pair] for pair in tokens]
+    return Slots(
+        np.array(commands, np.int64),
+        np.full(len(commands), module, np.int64),
+        np.array(bits or [[0, 0]] * len(commands), np.int64),
+    )
+
+
+def encoded(
+    commands: Sequence[Command], where: Slots, uop: int = 0, imm: int = 0
+) -> list[Instruction]:
     """All but FINISH, which is the last."""
-    *found, last = encode_stream(slots, TINY)
+    count = len(commands)
+    columns = np.full(count, imm, np.int64), np.full(count, uop, np.int64)
+    *found, last = encode_stream(Commands.of(commands), *columns, where, TINY)
     assert last == Finish()
     return found
 
 
-def one(command: Command, module: Module, uop: int = 0) -> Instruction:
-    (found,) = encoded(Slot(Resident(command, uop), module))
+def one(command: Command, module: Module, uop: int = 0, imm: int = 0) -> Instruction:
+    (found,) = encoded([command], slots([0], module), uop, imm)
     return found
 
 
 def copy(memory: MemoryId, pads: tuple[int, int, int, int] = (0, 0, 0, 0), dram: int = 77) -> Copy:
-    return Copy(
-        memory=memory, sram=5, dram=dram, rows=2, columns=3, stride=9, pads=pads, origin=ORIGIN
-    )
+    return Copy(memory=memory, sram=5, dram=dram, rows=2, columns=3, stride=9, pads=pads)
 
 
-def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = False) -> Compute:
+def compute(
+    op: AluOp | None = None, imm: int | str | None = None, *, reset: bool = False
+) -> Compute:
     return Compute(
         kernel=KERNEL,
         outer=Loop(2, 3, 4, 5),
@@ -45,7 +64,6 @@ def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = Fa
         op=op,
         imm=imm,
         reset=reset,
-        origin=ORIGIN,
     )
 
 
@@ -125,15 +143,15 @@ def test_tokens_are_of_neighbours(module: Module, neighbour: Module, which: str)
         STORER: [copy(MemoryId.OUT)],
     }
     for command in commands[module]:
-        taker = Slot(Resident(command), module, pops={neighbour})
-        giver = Slot(Resident(command), module, pushes={neighbour})
-        popping, pushing = encoded(taker, giver)
+        tokens = ({neighbour}, set[Module]()), (set[Module](), {neighbour})
+        popping, pushing = encoded([command], slots([0, 0], module, tokens))
         assert popping.tokens == Tokens(**{f"pop_{which}": True})
         assert pushing.tokens == Tokens(**{f"push_{which}": True})
 
 
 def test_an_empty_command_is_a_load_of_compute_that_moves_nothing() -> None:
-    found = encoded(Slot(None, COMPUTER, {LOADER}, {LOADER, STORER}))
+    where = slots([NOBODY], COMPUTER, [({LOADER}, {LOADER, STORER})])
+    found = encoded([compute(), copy(MemoryId.OUT)], where, uop=20, imm=3)
     assert found == [
         Load(
             memory=MemoryId.UOP,
@@ -152,7 +170,21 @@ def test_what_has_no_room_in_its_field_is_refused_by_name() -> None:
     with pytest.raises(
         EncodingError, match=r"^instruction 1: LOAD x_pad_0 is 16: it must lie in 0..15$"
     ):
-        encoded(Slot(Resident(fine), LOADER), Slot(Resident(wide), LOADER))
+        encoded([fine, wide], slots([0, 1], LOADER))
+
+
+def test_a_copy_begins_behind_its_prototype() -> None:
+    commands = replace(Commands.of([copy(MemoryId.INP)]), dram=np.array([100]))
+    nothing = np.zeros(1, np.int64)
+    found = encode_stream(commands, nothing, nothing, slots([0], LOADER), TINY)[0]
+    assert isinstance(found, Load)
+    assert found.dram_base == 177
+
+
+def test_a_number_that_comes_with_the_operator_is_the_immediate() -> None:
+    found = one(compute(AluOp.ADD, "n"), COMPUTER, imm=-9)
+    assert isinstance(found, Alu)
+    assert (found.use_imm, found.imm) == (True, -9)
 
 
 def test_micro_ops_one_kernel_after_the_other() -> None:
@@ -173,5 +205,7 @@ def test_an_index_that_a_micro_op_has_no_room_for_is_refused() -> None:
     """`tiny` has 32 accumulators."""
     store = KernelStore()
     store.place(Kernel((32,), (0,), (0,)))
-    with pytest.raises(EncodingError, match=r"^micro-op dst is 32: it must lie in 0..31$"):
+    with pytest.raises(
+        EncodingError, match=r"^micro-op 0: micro-op dst is 32: it must lie in 0..31$"
+    ):
         encode_kernels(store, TINY)

@@ -2,52 +2,60 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
-from compiler.lower.accelerator.footprints import Footprints, Where
+from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.footprints import Footprints, chip_elements, first_element
 from hw.config_files import load_config
 from hw.encoding import AluOp
 from hw.memories import MemoryId
 from tests.support.command_machine import Place, touched
-from tests.support.random_commands import ORIGIN, random_commands
+from tests.support.random_commands import random_commands
 
 TINY = load_config("tiny")
 
 
-def places(parts: tuple[tuple[MemoryId, Where], ...]) -> set[Place]:
+def places(footprints: Footprints, at: int, *, written: bool) -> set[Place]:
     found = set[Place]()
-    for memory, where in parts:
-        elements = np.arange(TINY.depth(memory))[where].tolist()
-        assert len(elements) == len(set(elements))
-        found |= {(memory.name.lower(), element) for element in elements}
+    for begin, end, writes in footprints.runs[footprints.first[at] : footprints.first[at + 1]]:
+        assert begin < end
+        if writes == written:
+            (memory,) = (
+                each
+                for each in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+                if first_element(each, TINY) <= begin < first_element(each, TINY) + TINY.depth(each)
+            )
+            offset = first_element(memory, TINY)
+            assert end - offset <= TINY.depth(memory)
+            elements = {(memory.name.lower(), int(each) - offset) for each in range(begin, end)}
+            assert not elements & found
+            found |= elements
     return found
 
 
 @settings(max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_footprints_are_what_is_touched(rng: random.Random) -> None:
-    footprints = Footprints(TINY)
-    for command in random_commands(rng, TINY, 8, range(512), range(512, 1024)):
-        found = footprints.of(command)
-        reads, writes = (
-            {each for each in part if each[0] != "dram"} for part in touched(command, TINY)
-        )
-        assert places(found.writes) == writes
-        # Accumulators that are changed are read too: `keeps` says so.
-        assert places(found.reads) | (writes if found.keeps else set()) == reads
+    commands = random_commands(rng, TINY, 8, range(512), range(512, 1024))
+    halves = (Footprints.of(part, TINY) for part in (commands[:3], commands[3:]))
+    for found in (Footprints.of(commands, TINY), Footprints.joined(list(halves))):
+        assert len(found.first) == len(commands) + 1
+        for at, command in enumerate(commands):
+            reads, writes = (
+                {each for each in part if each[0] != "dram"} for part in touched(command, TINY)
+            )
+            assert places(found, at, written=True) == writes
+            # Accumulators that are changed are read too: `keeps` says so.
+            kept = writes if found.keeps[at] else set()
+            assert places(found, at, written=False) | kept == reads
 
 
 def test_commands_that_differ_in_operands_have_footprints_of_their_own() -> None:
-    footprints = Footprints(TINY)
     kernel = Kernel((1,), (2,), (3,))
 
     def compute(op: AluOp | None, imm: int | None, reset: bool) -> Compute:
-        return Compute(
-            kernel=kernel, outer=Loop(1), inner=Loop(1), op=op, imm=imm, reset=reset, origin=ORIGIN
-        )
+        return Compute(kernel=kernel, outer=Loop(1), inner=Loop(1), op=op, imm=imm, reset=reset)
 
     kinds = (
         compute(None, None, False),
@@ -55,15 +63,23 @@ def test_commands_that_differ_in_operands_have_footprints_of_their_own() -> None
         compute(AluOp.ADD, None, False),
         compute(AluOp.ADD, 1, False),
     )
-    found = [[memory for memory, _ in footprints.of(each).reads] for each in kinds]
-    assert found == [[MemoryId.INP, MemoryId.WGT], [], [MemoryId.ACC], []]
-    assert [footprints.of(each).keeps for each in kinds] == [True, False, True, True]
-    assert footprints.of(kinds[2]) is footprints.of(compute(AluOp.MAX, None, False))
+    found = Footprints.of(kinds, TINY)
+    assert [places(found, at, written=False) for at in range(4)] == [
+        {("inp", 2), ("wgt", 3)},
+        set(),
+        {("acc", 2)},
+        set(),
+    ]
+    assert found.keeps.tolist() == [True, False, True, True]
 
 
 def test_micro_ops_are_left_out() -> None:
-    load: Command = Copy(
-        memory=MemoryId.UOP, sram=0, dram=0, rows=1, columns=4, stride=0, origin=ORIGIN
-    )
-    found = Footprints(TINY).of(load)
-    assert (found.reads, found.writes) == ((), ())
+    load = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=1, columns=4, stride=0)
+    found = Footprints.of([load], TINY)
+    assert (found.first.tolist(), len(found.runs)) == ([0, 0], 0)
+
+
+def test_memories_lie_one_behind_the_other() -> None:
+    wanted = {MemoryId.INP: 0, MemoryId.WGT: 32, MemoryId.ACC: 48, MemoryId.OUT: 48}
+    assert {each: first_element(each, TINY) for each in wanted} == wanted
+    assert chip_elements(TINY) == 80

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Compute, Kernel, Loop, Origin
+from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
@@ -15,7 +15,6 @@ from hw.encoding import AluOp
 from hw.memories import MemoryId
 from tests.support.command_machine import turns
 
-ORIGIN = Origin("op", "stage")
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))
 
 
@@ -60,19 +59,18 @@ def test_commands_do_what_the_loops_do(rng: random.Random, config: HardwareConfi
             axes.append(Axis(extent, *(rng.choice(steps) for _ in range(3))))
     work = rng.choice((Work(), Work(AluOp.MAX), Work(AluOp.ADD, 3), Work(reset=True)))
     start = {name: rng.randint(0, 50) for name in ("dst", "src", "wgt")}
-    commands = list(commands_of(axes, start, work, Shape.of(config), ORIGIN))
+    commands = list(commands_of(axes, start, work, Shape.of(config)))
     found = [turn for command in commands for turn in turns(command)]
     assert sorted(found) == sorted(by_loops(axes, start))
     for command in commands:
         check_fields(command, config)
         assert (command.op, command.imm, command.reset) == (work.op, work.imm, work.reset)
-        assert command.origin is ORIGIN
         assert command.micro_ops == len(list(turns(command)))
 
 
 def only(axes: list[Axis], work: Work, config: HardwareConfig = CONFIGS[2]) -> Compute:
     start = {"dst": 10, "src": 20, "wgt": 30}
-    (command,) = commands_of(axes, start, work, Shape.of(config), ORIGIN)
+    (command,) = commands_of(axes, start, work, Shape.of(config))
     return command
 
 
@@ -111,7 +109,7 @@ def test_what_a_kernel_has_no_room_for_is_several_commands() -> None:
     tiny = CONFIGS[0]
     axes = [Axis(40, 100, 0, 0), Axis(2, 49, 0, 0), Axis(3, 1, 0, 0)]
     start = {"dst": 0, "src": 0, "wgt": 0}
-    found = list(commands_of(axes, start, Work(reset=True), Shape.of(tiny), ORIGIN))
+    found = list(commands_of(axes, start, Work(reset=True), Shape.of(tiny)))
     assert [each.kernel.dst for each in found] == [
         (100 * turn, 100 * turn + 49) for turn in range(40)
     ]

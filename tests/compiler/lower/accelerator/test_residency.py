@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Origin
-from compiler.lower.accelerator.residency import KernelStore, Resident, keep_kernels
+from compiler.lower.accelerator.commands import Kernel
+from compiler.lower.accelerator.residency import KernelStore, Residency, keep_kernels
 from hw.config_files import load_config
 from hw.memories import MemoryId
 
@@ -20,27 +23,35 @@ def kernel(name: int, size: int) -> Kernel:
     return Kernel((name,) * size, tuple(range(size)), (0,) * size)
 
 
-def use(which: Kernel, operator: str = "op") -> Compute:
-    return Compute(kernel=which, outer=Loop(1), inner=Loop(1), origin=Origin(operator, "stage"))
+Uses: TypeAlias = Sequence[tuple[Kernel | None, str]]
+"""For each command its kernel, None for a copy, and its operator."""
 
 
-LOAD = Copy(
-    memory=MemoryId.INP, sram=0, dram=0, rows=1, columns=1, stride=0, origin=Origin("op", "A")
-)
+def residency(uses: Uses, store: KernelStore) -> Residency:
+    numbers = dict[Kernel, int]()
+    kernels = [-1 if each is None else numbers.setdefault(each, len(numbers)) for each, _ in uses]
+    operators = {name: at for at, name in enumerate(dict.fromkeys(name for _, name in uses))}
+    return keep_kernels(
+        np.array(kernels, np.int64),
+        np.array([operators[name] for _, name in uses], np.int64),
+        tuple(numbers),
+        store,
+        TINY,
+        DRAM,
+    )
 
 
-def loads(residents: list[Resident]) -> list[tuple[int, int, int]]:
-    """Where micro-ops go on chip, where they come from and how many; -1 for other commands."""
-    found = []
-    for each in residents:
-        command = each.command
-        if isinstance(command, Copy) and command.memory is MemoryId.UOP:
-            assert (command.rows, command.stride, any(command.pads)) == (1, 0, False)
-            assert command.origin.stage == "micro-ops"
-            found.append((command.sram, command.dram - DRAM, command.columns))
-        else:
-            found.append((-1, -1, -1))
-    return found
+def uses(*kernels: Kernel | None, operator: str = "op") -> Uses:
+    return [(each, operator) for each in kernels]
+
+
+def loads(found: Residency) -> list[tuple[int, int, int, int]]:
+    """In front of which command micro-ops come, where they go on chip, where they come from and
+    how many."""
+    for _, load in found.loads:
+        assert (load.memory, load.rows, load.stride) == (MemoryId.UOP, 1, 0)
+        assert not any(load.pads)
+    return [(at, load.sram, load.dram - DRAM, load.columns) for at, load in found.loads]
 
 
 @settings(max_examples=80)
@@ -49,96 +60,74 @@ def test_every_command_finds_its_kernel(rng: random.Random) -> None:
     """The micro-op memory is simulated: it starts with junk, and its size is never exceeded."""
     kernels = [kernel(name, rng.choice((1, 2, 5, 20, 33, 64))) for name in range(rng.randint(1, 8))]
     operators = ("first", "second", "third")
-    commands: list[Command] = [
-        LOAD
-        if rng.random() < 0.2
-        else use(rng.choice(kernels), operators[at * len(operators) // 30])
+    commands = [
+        (
+            None if rng.random() < 0.2 else rng.choice(kernels),
+            operators[at * len(operators) // 30],
+        )
         for at in range(30)
     ]
     store = KernelStore()
-    residents = list(keep_kernels(commands, store, TINY, DRAM))
+    found = residency(commands, store)
     dram = [op for each in store.kernels for op in zip(each.dst, each.src, each.wgt, strict=True)]
     assert store.size == len(dram)
-    assert len(store.kernels) == len(
-        {each.kernel for each in commands if isinstance(each, Compute)}
-    )
+    assert set(store.kernels) == {each for each, _ in commands if each is not None}
     memory: list[tuple[int, int, int] | None] = [None] * DEPTH
-    done = []
-    for resident in residents:
-        command = resident.command
-        if isinstance(command, Copy) and command.memory is MemoryId.UOP:
-            first = command.dram - DRAM
-            assert 0 <= first <= first + command.columns <= len(dram)
-            assert command.sram + command.columns <= DEPTH
-            memory[command.sram : command.sram + command.columns] = dram[
-                first : first + command.columns
-            ]
-            continue
-        done.append(command)
-        if isinstance(command, Compute):
-            mine = command.kernel
-            there = memory[resident.uop : resident.uop + len(mine)]
+    assert [at for at, *_ in loads(found)] == sorted(at for at, *_ in loads(found))
+    for position, (mine, _) in enumerate(commands):
+        for at, sram, first, size in loads(found):
+            if at == position:
+                assert 0 <= first <= first + size <= len(dram)
+                assert sram + size <= DEPTH
+                memory[sram : sram + size] = dram[first : first + size]
+        begin = int(found.uop[position])
+        if mine is None:
+            assert begin == 0
+        else:
+            there = memory[begin : begin + len(mine)]
             assert there == list(zip(mine.dst, mine.src, mine.wgt, strict=True))
-    assert done == commands
 
 
 def test_an_operators_kernels_come_in_one_load_with_the_first() -> None:
     a, b, c = kernel(0, 10), kernel(1, 20), kernel(2, 30)
-    commands: list[Command] = [LOAD, use(a), use(b), LOAD, use(a), use(c)]
-    residents = list(keep_kernels(commands, KernelStore(), TINY, DRAM))
-    other = (-1, -1, -1)
-    assert loads(residents) == [other, (0, 0, 60), *[other] * 5]
-    assert [each.uop for each in residents if isinstance(each.command, Compute)] == [0, 10, 0, 30]
+    found = residency(uses(None, a, b, None, a, c), KernelStore())
+    assert loads(found) == [(1, 0, 0, 60)]
+    assert found.uop.tolist() == [0, 0, 10, 0, 0, 30]
 
 
 def test_the_next_operators_kernels_wait_for_it() -> None:
     a, b = kernel(0, 10), kernel(1, 20)
-    residents = list(keep_kernels([use(a), use(b, "next")], KernelStore(), TINY, DRAM))
-    other = (-1, -1, -1)
-    assert loads(residents) == [(0, 0, 10), other, (10, 10, 20), other]
+    found = residency([(a, "op"), (b, "next")], KernelStore())
+    assert loads(found) == [(0, 0, 0, 10), (1, 10, 10, 20)]
 
 
 def test_equal_kernels_lie_once() -> None:
     store = KernelStore()
-    residents = list(
-        keep_kernels([use(kernel(0, 9)), use(kernel(0, 9), "next")], store, TINY, DRAM)
-    )
+    found = residency([(kernel(0, 9), "op"), (kernel(0, 9), "next")], store)
     assert store.size == 9
-    assert [each.uop for each in residents] == [0, 0, 0]
-    assert len(loads(residents)) == 3
+    assert found.uop.tolist() == [0, 0]
+    assert loads(found) == [(0, 0, 0, 9)]
 
 
 def test_the_least_recently_used_goes_first() -> None:
     """`b` goes, though `a` came before it: `a` was used again."""
     a, b, c = kernel(0, 30), kernel(1, 20), kernel(2, 25)
-    names = ("1", "2", "3", "4", "5", "6")
-    commands = [use(each, name) for each, name in zip((a, b, a, c, a, b), names, strict=True)]
-    residents = list(keep_kernels(commands, KernelStore(), TINY, DRAM))
-    other = (-1, -1, -1)
-    assert loads(residents) == [
-        (0, 0, 30),
-        other,
-        (30, 30, 20),
-        other,
-        other,
-        (30, 50, 25),
-        other,
-        other,
-        (30, 30, 20),
-        other,
+    commands = [(each, str(at)) for at, each in enumerate((a, b, a, c, a, b))]
+    assert loads(residency(commands, KernelStore())) == [
+        (0, 0, 0, 30),
+        (1, 30, 30, 20),
+        (3, 30, 50, 25),
+        (5, 30, 30, 20),
     ]
 
 
 def test_what_has_no_room_beside_what_is_needed_sooner_comes_later() -> None:
     a, b, c = kernel(0, 8), kernel(1, 40), kernel(2, 50)
-    residents = list(keep_kernels([use(a), use(b), use(c)], KernelStore(), TINY, DRAM))
-    other = (-1, -1, -1)
-    assert loads(residents) == [(0, 0, 48), other, other, (0, 48, 50), other]
+    found = residency(uses(a, b, c), KernelStore())
+    assert loads(found) == [(0, 0, 0, 48), (2, 0, 48, 50)]
 
 
 @pytest.mark.parametrize("sizes", [(64,), (1,) * 64])
 def test_a_full_memory_is_enough(sizes: tuple[int, ...]) -> None:
     kernels = [kernel(name, size) for name, size in enumerate(sizes)]
-    commands = [use(each) for each in (*kernels, *kernels)]
-    residents = list(keep_kernels(commands, KernelStore(), TINY, DRAM))
-    assert [each for each in loads(residents) if each[0] >= 0] == [(0, 0, 64)]
+    assert loads(residency(uses(*kernels, *kernels), KernelStore())) == [(0, 0, 0, 64)]

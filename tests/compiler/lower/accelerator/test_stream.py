@@ -1,16 +1,27 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from compiler.errors import LoweringError
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.join import join
+from compiler.lower.accelerator.residency import KernelStore
+from compiler.lower.accelerator.stream import (
+    Operator,
+    ProgramCache,
+    Stream,
+    compile_stream,
+)
 from compiler.target import AcceleratorTarget
 from hw.isa import Finish, Load, module_of
 from hw.isa.disasm import disassemble
-from hw.memories import MemoryId
+from hw.memories import MemoryId, Module
 from tests.support.accelerator_operators import machine
 from tests.support.invocations import INTRINSICS, TINY
 from tests.support.random_convolutions import RandomConvolution
@@ -130,10 +141,11 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
     *instructions, last = stream.program
     assert last == Finish()
     assert stream.origins[-1] is None
-    for instruction, origin, slot in zip(instructions, stream.origins, stream.slots, strict=False):
-        assert module_of(instruction) is slot.module
+    places = zip(instructions, stream.origins, stream.commands, stream.slots.module, strict=False)
+    for instruction, origin, command, module in places:
+        assert module_of(instruction) is Module(module)
         nothing = isinstance(instruction, Load) and not instruction.x_size
-        assert (origin is None) is (slot.what is None) is nothing
+        assert (origin is None) is (command is None) is nothing
         if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and origin:
             assert origin.stage == "micro-ops"
     found = [(each.operator, each.stage) for each in stream.origins if each is not None]
@@ -177,3 +189,48 @@ def test_commands_are_shown_with_their_tokens() -> None:
         "compute max -7 1 x 3 x 1 micro-ops from acc[0] >store",
         "store   out[0 :+ 3] -> dram[1024 :+ 3] <compute",
     ]
+
+
+def test_an_operators_number_and_place_of_each_instruction() -> None:
+    """As columns they say what origins say."""
+    stream = compiled(clip(), clip("again", source="D", result="E"))
+    names = [*(operator.title for operator, _ in stream.programs), None]
+    found = zip(stream.operator_of.tolist(), stream.sites, stream.origins, strict=True)
+    for operator, (stage, iterations), origin in found:
+        assert names[operator] == (origin.operator if origin else None)
+        assert (stage, iterations) == ((origin.stage, origin.turns) if origin else ("", ()))
+
+
+def test_programs_are_elaborated_once_for_all_streams() -> None:
+    """Whatever tensors and names operators have; and streams are as without."""
+    first, other = clip(), clip("other", source="D", result="E")
+    second = replace(first, tensors={"S": "D", "D": "E"}, name="again")
+    known = ProgramCache(TARGET)
+    for operators in ([first, second], [second], [other, first], [first, second, first]):
+        found = compile_stream(operators, TARGET, {"S": 3 * PAGE}, known)
+        wanted = compile_stream(operators, TARGET, {"S": 3 * PAGE})
+        assert found.program == wanted.program
+        assert found.constants == wanted.constants
+        assert found.origins == wanted.origins
+    elaborated = [program for _, program in found.elaborated]
+    assert elaborated[0] is elaborated[2]
+    assert elaborated[0] is not elaborated[1], "at the other end of the memories"
+    assert elaborated[0].lowered is elaborated[1].lowered
+
+
+def test_what_is_known_is_of_one_target() -> None:
+    known = ProgramCache(AcceleratorTarget.of(machine("small8")))
+    with pytest.raises(LoweringError, match=r"^programs elaborated for small8 are no use to tiny$"):
+        compile_stream([clip()], TARGET, {}, known)
+
+
+def test_tensors_where_no_element_begins_are_refused() -> None:
+    program = ProgramCache(TARGET).elaborated(clip().program, from_top=False)
+    message = "^S lies at 0x42, no multiple of the 4 bytes of an element of ACC_8BIT$"
+    with pytest.raises(LoweringError, match=message):
+        join([(clip(), program)], [{"S": 66, "D": 256}], KernelStore(), 0, TINY)
+
+
+def test_a_network_without_accelerators_does_not_import_numba() -> None:
+    code = "import sys, compiler.lower.accelerator; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -2,20 +2,29 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
+from compiler.lower.accelerator.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    module_of,
+)
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.residency import Resident
-from compiler.lower.accelerator.tokens import Slot, place_tokens
+from compiler.lower.accelerator.tokens import NOBODY, place_tokens
 from hw.config_files import load_config
 from hw.memories import MemoryId, Module
 from tests.support.command_machine import Place, touched
-from tests.support.random_commands import ORIGIN, random_commands
+from tests.support.random_commands import random_commands
 
 TINY = load_config("tiny")
 DRAM_BYTES = 1024
@@ -28,11 +37,32 @@ PAIRS = (
 """Producers and consumers of tokens."""
 
 
+@dataclass(frozen=True)
+class Slot:
+    """A place of the stream by itself; without a command it is an empty one."""
+
+    what: Command | None
+    module: Module
+    pops: set[Module]
+    pushes: set[Module]
+
+
 def placed(commands: list[Command]) -> list[Slot]:
-    slots = place_tokens([Resident(each) for each in commands], Footprints(TINY), DRAM_BYTES)
-    assert [each.what.command for each in slots if each.what is not None] == commands
+    columns = Commands.of(commands)
+    footprints = Footprints.of(columns.prototypes, TINY)
+    found = place_tokens(columns, footprints, TINY, DRAM_BYTES)
+    slots = [
+        Slot(
+            None if at == NOBODY else commands[at],
+            Module(found.module[place]),
+            found.pops(place),
+            found.pushes(place),
+        )
+        for place, at in enumerate(found.command.tolist())
+    ]
+    assert [at for at in found.command.tolist() if at != NOBODY] == list(range(len(commands)))
     for each in slots:
-        assert each.what is None or each.module is module_of(each.what.command)
+        assert each.what is None or each.module is module_of(each.what)
         assert each.what is not None or each.module is Module.COMPUTE
     return slots
 
@@ -40,7 +70,7 @@ def placed(commands: list[Command]) -> list[Slot]:
 def dependences(slots: list[Slot]) -> list[tuple[int, int]]:
     """Pairs of slots that touch something in common, one of them writing."""
     found = [
-        (set[Place](), set[Place]()) if each.what is None else touched(each.what.command, TINY)
+        (set[Place](), set[Place]()) if each.what is None else touched(each.what, TINY)
         for each in slots
     ]
     pairs = []
@@ -186,7 +216,6 @@ def copy(memory: MemoryId, sram: int, dram: int, columns: int = 1) -> Copy:
         rows=1,
         columns=columns,
         stride=0,
-        origin=ORIGIN,
     )
 
 
@@ -199,7 +228,7 @@ def store(sram: int, dram: int = 512) -> Copy:
 
 
 def gemm(dst: int, src: int) -> Compute:
-    return Compute(kernel=Kernel((dst,), (src,), (0,)), outer=Loop(1), inner=Loop(1), origin=ORIGIN)
+    return Compute(kernel=Kernel((dst,), (src,), (0,)), outer=Loop(1), inner=Loop(1))
 
 
 def shown(slots: list[Slot]) -> str:
@@ -276,9 +305,9 @@ def test_compute_between_passes_the_token_on() -> None:
 
 def test_what_lies_side_by_side_in_dram_is_apart() -> None:
     """Elements of 4 bytes; the second load reads those between the rows that are stored."""
-    rows = Copy(memory=MemoryId.OUT, sram=0, dram=128, rows=3, columns=1, stride=2, origin=ORIGIN)
-    apart = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=2, columns=1, stride=2, origin=ORIGIN)
-    over = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=1, columns=2, stride=0, origin=ORIGIN)
+    rows = Copy(memory=MemoryId.OUT, sram=0, dram=128, rows=3, columns=1, stride=2)
+    apart = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=2, columns=1, stride=2)
+    over = Copy(memory=MemoryId.INP, sram=0, dram=129, rows=1, columns=2, stride=0)
     assert shown(placed([rows, apart])) == "store\nload"
     assert shown(placed([rows, over])).splitlines()[1] == "empty compute <store >load"
 
@@ -287,3 +316,21 @@ def test_what_lies_side_by_side_in_dram_is_apart() -> None:
 def test_nothing_to_wait_for(columns: int) -> None:
     found = placed([load(0, 0, columns), load(4, 64, columns)])
     assert not any(each.pops or each.pushes for each in found)
+
+
+def test_prototypes_that_begin_elsewhere_in_dram_touch_that() -> None:
+    """A load that is moved behind what is stored need not wait for it."""
+    columns = Commands.of([store(3, 512), load(0, 512)])
+    for moved, empty in ((0, 1), (1, 0)):
+        commands = replace(columns, dram=np.array([0, moved]))
+        footprints = Footprints.of(columns.prototypes, TINY)
+        found = place_tokens(commands, footprints, TINY, DRAM_BYTES)
+        assert found.command.tolist().count(NOBODY) == empty
+
+
+def test_rows_that_touch_are_one_piece_and_rows_apart_are_not() -> None:
+    """Steps of DRAM are as long as an input element; weights and accumulators are longer."""
+    for stride, waits in ((4, True), (8, False)):
+        rows = Copy(memory=MemoryId.INP, sram=0, dram=0, rows=2, columns=4, stride=stride)
+        found = shown(placed([rows, store(3, 4 * 5)]))
+        assert ("store <compute" in found) is waits

@@ -76,7 +76,7 @@ def test_one_instruction_adds_all_pixels() -> None:
     tiling = global_average_pool_tiling(pool, pynq, threads=1)
     assert tiling == GlobalPoolTiling(32, 7, 7, threads=1)
     stream = stream_of(global_average_pool_schedule(pool, tiling, AcceleratorTarget.of(pynq)), pynq)
-    commands = [each.what.command for each in stream.slots if each.what is not None]
+    commands = [each for each in stream.commands if each is not None]
     added = [each for each in commands if isinstance(each, Compute) and each.op is AluOp.ADD]
     assert [each.micro_ops for each in added] == [32 * 49]
 

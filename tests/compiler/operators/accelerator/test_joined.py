@@ -136,8 +136,8 @@ def test_weights_of_the_second_layer_wait_for_nothing() -> None:
     """They lie where the first one has nothing, at the other end of the memory."""
     stream = stream_of(*layers(TILINGS["different orders"]))
     first = next(
-        slot
-        for slot, origin in zip(stream.slots, stream.origins, strict=False)
+        place
+        for place, origin in enumerate(stream.origins)
         if origin is not None and origin.stage == "two_weight"
     )
-    assert not first.pops
+    assert not stream.slots.pops(first)

@@ -128,9 +128,7 @@ def test_padding_is_neither_loaded_nor_looked_at() -> None:
         pool, Tile(1, 4, 4, threads=1), AcceleratorTarget.of(machine("small8"))
     )
     commands = [
-        each.what.command
-        for each in stream_of(schedule, machine("small8")).slots
-        if each.what is not None
+        each for each in stream_of(schedule, machine("small8")).commands if each is not None
     ]
     loads = [
         each for each in commands if isinstance(each, Copy) and each.memory is MemoryId.ACC_8BIT

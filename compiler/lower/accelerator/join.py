@@ -1,0 +1,165 @@
+"""Programs of operators, one after the other, with addresses and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.errors import LoweringError
+from compiler.lower.accelerator.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Ints,
+    Kernel,
+)
+from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.immediates import immediates_of
+from compiler.lower.accelerator.places import Operator
+from compiler.lower.accelerator.programs import ElaboratedProgram
+from compiler.lower.accelerator.residency import KernelStore, keep_kernels
+from hw.config import HardwareConfig
+
+__all__ = ["JoinedCommands", "join"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedCommands:
+    """The commands of a stream, and loads of their micro-ops, in order.
+
+    Attributes
+    ----------
+    commands
+        With addresses in all of DRAM.
+    footprints
+        Of the commands' prototypes.
+    operator
+        For each command the number of its operator.
+    source
+        For each command its position in its operator's program; -1 for those of none.
+    imm, uop
+        For each command its immediate, and where its kernel begins in the micro-op memory.
+    """
+
+    commands: Commands
+    footprints: Footprints
+    operator: Ints
+    source: Ints
+    imm: Ints
+    uop: Ints
+
+
+def join(
+    operators: Sequence[tuple[Operator, ElaboratedProgram]],
+    addresses: Sequence[Mapping[str, int]],
+    store: KernelStore,
+    dram: int,
+    config: HardwareConfig,
+) -> JoinedCommands:
+    """The operators' commands, with loads of micro-ops.
+
+    Parameters
+    ----------
+    addresses
+        For each operator, of its program's buffers and of `ZEROS`, in bytes.
+    store
+        Gets the kernels.
+    dram
+        Where it will lie, in micro-ops.
+
+    Raises
+    ------
+    LoweringError
+        For tensors that lie where elements cannot begin, and numbers that do not fit.
+    """
+    parts: dict[int, tuple[int, ElaboratedProgram]] = {}
+    prototypes: list[Command] = []
+    which, moved, imm = [], [], []
+    for (operator, program), places in zip(operators, addresses, strict=True):
+        commands = program.commands
+        if id(program) not in parts:
+            parts[id(program)] = len(prototypes), program
+            prototypes += commands.prototypes
+        numbers = immediates_of(operator, commands.prototypes, config)
+        bases = [_base(each, places, config) for each in commands.prototypes]
+        given = [_given(each, numbers) for each in commands.prototypes]
+        which.append(commands.which + parts[id(program)][0])
+        moved.append(commands.dram + np.array(bases, np.int64)[commands.which])
+        imm.append(np.array(given, np.int64)[commands.which])
+    lengths = [len(each) for each in which]
+    joined = JoinedCommands(
+        Commands(tuple(prototypes), _concatenated(which), _concatenated(moved), ()),
+        Footprints.joined([each.footprints for _, each in parts.values()]),
+        np.repeat(np.arange(len(operators)), lengths),
+        _concatenated([np.arange(each) for each in lengths]),
+        _concatenated(imm),
+        np.zeros(sum(lengths), np.int64),
+    )
+    return _with_micro_ops(joined, store, dram, config)
+
+
+def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig) -> int:
+    """Where a copy's tensor begins in DRAM, in elements."""
+    if not isinstance(command, Copy) or command.tensor is None:
+        return 0
+    address, size = addresses[command.tensor], config.element_bytes(command.memory)
+    if address % size:
+        raise LoweringError(
+            f"{command.tensor} lies at {address:#x}, no multiple of the {size} bytes of an element "
+            f"of {command.memory.name}"
+        )
+    return address // size
+
+
+def _given(command: Command, numbers: Mapping[str, int]) -> int:
+    """The number that an operator gives an instruction."""
+    if isinstance(command, Compute) and isinstance(command.imm, str):
+        return numbers[command.imm]
+    return 0
+
+
+def _concatenated(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _with_micro_ops(
+    joined: JoinedCommands, store: KernelStore, dram: int, config: HardwareConfig
+) -> JoinedCommands:
+    """With loads of micro-ops."""
+    commands = joined.commands
+    numbers = dict[Kernel, int]()
+    kernels = [
+        numbers.setdefault(each.kernel, len(numbers)) if isinstance(each, Compute) else -1
+        for each in commands.prototypes
+    ]
+    kernel_of = np.array(kernels, np.int64)[commands.which]
+    found = keep_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
+    at = np.array([position for position, _ in found.loads], np.int64)
+    loads = tuple(load for _, load in found.loads)
+    first = len(commands.prototypes)
+
+    def inserted(column: Ints, values: Ints | int) -> Ints:
+        return np.insert(column, at, values)
+
+    nothing = np.zeros(len(loads), np.int64)
+    footprints = Footprints(
+        np.append(joined.footprints.first, nothing + joined.footprints.first[-1]),
+        joined.footprints.runs,
+        np.append(joined.footprints.keeps, nothing),
+    )
+    return JoinedCommands(
+        Commands(
+            (*commands.prototypes, *loads),
+            inserted(commands.which, np.arange(first, first + len(loads))),
+            inserted(commands.dram, 0),
+            (),
+        ),
+        footprints,
+        inserted(joined.operator, joined.operator[at]),
+        inserted(joined.source, -1),
+        inserted(joined.imm, 0),
+        inserted(found.uop, 0),
+    )
