@@ -99,11 +99,14 @@ def _least_error(histogram: Histogram, mode: Mode) -> float:
     width = histogram.end / BINS
 
     def error(scale: float) -> float:
-        nearest = np.minimum(np.rint(values / scale), LEVELS) * scale
-        off = (values - nearest) ** 2
+        inner = int(np.searchsorted(values, scale * LEVELS, "right"))
+        off = np.empty_like(values)
+        off[inner:] = (values[inner:] - LEVELS * scale) ** 2
         if scale < 4 * width:
             # The middle of a bin stands for too many steps to say how they are rounded.
-            off = np.where(values > scale * LEVELS, off, scale**2 / 12)
+            off[:inner] = scale**2 / 12
+        else:
+            off[:inner] = (values[:inner] - np.rint(values[:inner] / scale) * scale) ** 2
         return float((off * weights).sum())
 
     return float(min(candidates, key=error))

@@ -53,17 +53,18 @@ class Weights:
     @property
     def sums(self) -> NDArray[np.int64]:
         """Of each channel's values."""
-        total: NDArray[np.int64] = self._rows.sum(1)
+        total: NDArray[np.int64] = self._rows.sum(1, dtype=np.int64)
         return total
 
     @property
     def reach(self) -> int:
         """The largest sum of a channel's absolute values."""
-        return int(np.abs(self._rows).sum(1).max(initial=0))
+        wide = np.int16 if self.values.dtype == np.int8 else np.int64
+        return int(np.abs(self._rows, dtype=wide).sum(1, dtype=np.int64).max(initial=0))
 
     @property
-    def _rows(self) -> NDArray[np.int64]:
-        return self.values.reshape(len(self.values), -1).astype(np.int64)
+    def _rows(self) -> NDArray[Any]:
+        return self.values.reshape(len(self.values), -1)
 
 
 def quantised_weights(
@@ -100,8 +101,10 @@ def quantised_weights(
 
 
 def _rounded(rows: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.clip(np.rint(rows / scales[:, None]), -LEVELS, LEVELS)
-    return found
+    found = rows / scales[:, None]
+    # In place: weights are many.
+    np.rint(found, out=found)
+    return np.clip(found, -LEVELS, LEVELS, out=found)
 
 
 def _finer(

@@ -39,8 +39,8 @@ def test_each_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
         same_values(evaluate(function, given, run), evaluate(function, given, Interpreter()))
     assert len(compiled) == 2
     fused = transform(function, [Fuse()])
-    for other in (fused, _renamed(fused)):
-        same_values(evaluate(other, given, run), evaluate(function, given, run))
+    for same in (fused, _renamed(fused)):
+        same_values(evaluate(same, given, run), evaluate(function, given, run))
         assert len(compiled) == 3
     other = [np.zeros((2, 3), np.int32)] * 2
     same_values(evaluate(function, other, run), np.zeros((2, 3), np.int32))
