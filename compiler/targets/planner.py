@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,7 @@ from compiler.targets.target import Target
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.pattern import Match, Matcher, operators_of
-from compiler.templates.template import KernelMatch, ScheduleTemplate
+from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = ["Candidate", "Plan", "Planner", "best_choice", "candidates"]
 
@@ -104,11 +104,12 @@ def best_choice(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a target does a kernel."""
+    """How a target does a kernel: a choice for its workload, and its own arguments."""
 
     template: ScheduleTemplate[Any, Any]
     found: KernelMatch
     workload: Any
+    arguments: Arguments
     choice: Choice
 
 
@@ -135,7 +136,7 @@ class Planner:
         if key not in self._plans:
             self._plans[key] = self._planned(kernel, call)
         plan = self._plans[key]
-        return Plan(plan.template, KernelMatch(call, plan.found.match), plan.workload, plan.choice)
+        return replace(plan, found=KernelMatch(call, plan.found.match))
 
     def schedule(self, plan: Plan) -> Schedule:
         """The schedule of a plan's workload, made once."""
@@ -149,8 +150,8 @@ class Planner:
     def _planned(self, kernel: Function, call: Call) -> Plan:
         refusals: list[str] = []
         for template, found in self._matches(kernel, call, refusals):
-            workload = template.workload(found, self.target.machine)
-            return Plan(template, found, workload, self._choice(template, workload))
+            workload, arguments = template.bind(found, self.target.machine)
+            return Plan(template, found, workload, arguments, self._choice(template, workload))
         raise Unsupported(f"kernel {kernel.name}: {'; '.join(dict.fromkeys(refusals))}")
 
     def _matches(

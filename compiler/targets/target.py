@@ -13,7 +13,6 @@ from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.pipeline import Pass
-from compiler.requantisation import RequantSpec, ResidualSpec
 from compiler.targets.parts import Invocation, Parts
 from compiler.te.knobs import Setting
 from compiler.templates.pattern import Match
@@ -161,8 +160,6 @@ class Target(Generic[M]):
         Knobs that are held at some of their settings, in every template that has them.
     make_backend
         A back end of its own for whoever builds artifacts.
-    exact
-        Raises `Unsupported` for a requantisation that the machine cannot do exactly.
     """
 
     name: str
@@ -174,7 +171,6 @@ class Target(Generic[M]):
     make_backend: Callable[[Target[M]], Backend]
     layouts: Layouts = field(default_factory=InPlace)
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
-    exact: Callable[[RequantSpec | ResidualSpec], None] = lambda _: None
 
     def memory(self, scope: Scope) -> Memory | None:
         """The memory that a scope names, if the machine has one."""

@@ -108,9 +108,11 @@ class ScheduleTemplate(ABC, Generic[W, M]):
     patterns: ClassVar[tuple[Apply, ...]]
 
     @abstractmethod
-    def workload(self, found: KernelMatch, machine: M) -> W:
-        """What has to be scheduled: shapes, types, strides and the structure of what follows, but
-        no name and no number that may differ between layers. Equal workloads share a schedule.
+    def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
+        """What has to be scheduled, and what this layer gives to the program that comes of it.
+
+        A workload is shapes, types, strides and the structure of what follows, but no name and no
+        number that may differ between layers. Equal workloads share a choice and a schedule.
 
         Raises
         ------

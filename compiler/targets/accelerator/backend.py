@@ -15,15 +15,14 @@ from compiler.graph.nodes import Call, Tuple, Var
 from compiler.graph.passes.base import Pass
 from compiler.graph.types import TensorType
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.lower.accelerator.stream import ProgramCache
 from compiler.lower.accelerator.places import grain
+from compiler.lower.accelerator.stream import ProgramCache
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
 from compiler.targets.parts import Invocation, Parts
 from compiler.targets.planner import Plan, Planner
 from compiler.targets.target import Backend, Target
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.template import Arguments
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, Resident, StreamCode
 
@@ -46,7 +45,6 @@ class Offloaded:
     type: TensorType
     source: str
     plan: Plan
-    arguments: Arguments
 
     @property
     def tensors(self) -> dict[str, str]:
@@ -56,7 +54,7 @@ class Offloaded:
     @property
     def named(self) -> dict[str, str]:
         """What all tensors of the program are called in a stream."""
-        given = {each: f"{self.name}.{each}" for each in self.arguments.tensors}
+        given = {each: f"{self.name}.{each}" for each in self.plan.arguments.tensors}
         return given | self.tensors | {"out": self.name}
 
 
@@ -90,8 +88,7 @@ class StreamBackend(Backend):
             assert isinstance(let.value, Call), "verified: streams call kernels"
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(let.value)
-            arguments = _template(plan).arguments(plan.found, self.target.machine)
-            calls.append(Offloaded(let.name, type_, let.source, plan, arguments))
+            calls.append(Offloaded(let.name, type_, let.source, plan))
         names = [each.name for each in results if isinstance(each, Var)]
         code = self.code(stream.name, calls, names)
         parts.streams[stream.name] = code
@@ -125,7 +122,7 @@ class StreamBackend(Backend):
                 self.planner.schedule(each.plan).program,
                 each.named,
                 each.name,
-                each.arguments.immediates,
+                each.plan.arguments.immediates,
             )
             for each in calls
         ]
@@ -134,7 +131,7 @@ class StreamBackend(Backend):
         values = {
             each.named[tensor]: value
             for each in calls
-            for tensor, value in each.arguments.tensors.items()
+            for tensor, value in each.plan.arguments.tensors.items()
         }
         types = {each.name: each.type for each in calls}
         inputs = {

@@ -80,7 +80,7 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> LayerPlan | None:
             for pattern in template.patterns:
                 try:
                     found = KernelMatch(call, matcher.at(pattern, let.name))
-                    workload = template.workload(found, target.machine)
+                    workload, _ = template.bind(found, target.machine)
                     return LayerPlan(template, workload, best_choice(target, template, workload))
                 except Unsupported:
                     continue  # The schedule that is good for any kernel takes it.

@@ -9,7 +9,6 @@ from math import prod
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from compiler import te
 from compiler.graph.constant import Constant
@@ -145,39 +144,26 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     )
     array_operand = "data"
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> Conv2dWorkload:
-        given, weight, groups = self._product(found.match, machine)
-        passes, _ = self._passes(found, machine)
-        return Conv2dWorkload(
+    def bind(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[Conv2dWorkload, Arguments]:
+        given = found.match.attributes("conv2d")
+        assert isinstance(given, Conv2d), "verified"
+        constant = found.match.constant("weight")
+        merged, groups = block_groups(constant.array, given.groups, machine.config)
+        weight = pack_weight(merged, machine.config)
+        spec = requantisation(found.match, largest_sum(constant))
+        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        workload = Conv2dWorkload(
             found.shape("data"),
-            pack_weight(weight, machine.config).shape,
+            weight.shape,
             given.strides,
             given.padding,
             given.dilation,
             groups,
             passes,
         )
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        _, weight, _ = self._product(found.match, machine)
-        _, numbers = self._passes(found, machine)
-        packed = pack_weight(weight, machine.config)
-        return Arguments({"weight": packed, **numbers.tensors}, numbers.immediates)
-
-    def _product(
-        self, match: Match, machine: AcceleratorTarget
-    ) -> tuple[Conv2d, NDArray[np.generic], int]:
-        """The attributes, the weight in groups of whole blocks, and how many groups."""
-        given = match.attributes("conv2d")
-        assert isinstance(given, Conv2d), "verified"
-        weight = match.constant("weight").array
-        return given, *block_groups(weight, given.groups, machine.config)
-
-    def _passes(
-        self, found: KernelMatch, machine: AcceleratorTarget
-    ) -> tuple[tuple[AluPass, ...], Arguments]:
-        spec = requantisation(found.match, largest_sum(found.match.constant("weight")))
-        return structure(spec, found.result_shape[1], machine.config)
+        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
     def macs(self, found: KernelMatch) -> int:
         images, _, *pixels = found.result_shape

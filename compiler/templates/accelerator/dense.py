@@ -59,20 +59,14 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     )
     array_operand = "data"
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> DenseWorkload:
-        passes, _ = self._passes(found, machine)
-        return DenseWorkload(Products.of(found, machine.config), passes)
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        _, numbers = self._passes(found, machine)
-        weight = Products.weight(found, machine.config)
-        return Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
-
-    def _passes(
+    def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
-    ) -> tuple[tuple[AluPass, ...], Arguments]:
+    ) -> tuple[DenseWorkload, Arguments]:
         spec = requantisation(found.match, largest_sum(found.match.constant("weight")))
-        return structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        weight = Products.weight(found, machine.config)
+        workload = DenseWorkload(Products.of(found, machine.config), passes)
+        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
     def macs(self, found: KernelMatch) -> int:
         return Products.macs(found)

@@ -36,14 +36,12 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
     array_operand = "data"
     leaves_in_bytes = True
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> Products:
-        return Products.of(found, machine.config)
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
+    def bind(self, found: KernelMatch, machine: AcceleratorTarget) -> tuple[Products, Arguments]:
         config = machine.config
         bits = 8 * np.arange(PLANES, dtype=np.int32)[:, None, None]
         amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
-        return Arguments({"weight": Products.weight(found, config), "amounts": amounts})
+        weight = Products.weight(found, config)
+        return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
 
     def macs(self, found: KernelMatch) -> int:
         return Products.macs(found)

@@ -80,18 +80,12 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         Apply("requantise_add", (widened(), *_NUMBERS, *_SKIP)),
     )
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> ElementwiseWorkload:
-        passes, _ = self._passes(found, machine)
-        return ElementwiseWorkload(found.shape("data"), passes)
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        return self._passes(found, machine)[1]
-
-    def _passes(
+    def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
-    ) -> tuple[tuple[AluPass, ...], Arguments]:
+    ) -> tuple[ElementwiseWorkload, Arguments]:
         spec = requantisation(found.match, -INT8.low)
-        return structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        return ElementwiseWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_data`, the passes', `out`."""

@@ -98,19 +98,13 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         ),
     )
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> GlobalPoolWorkload:
-        passes, _ = self._passes(found, machine)
-        return GlobalPoolWorkload(found.shape("data"), passes)
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        return self._passes(found, machine)[1]
-
-    def _passes(
+    def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
-    ) -> tuple[tuple[AluPass, ...], Arguments]:
+    ) -> tuple[GlobalPoolWorkload, Arguments]:
         pixels = prod(found.shape("data")[2:4])
         spec = requantisation(found.match, -INT8.low * pixels)
-        return structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        return GlobalPoolWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_data`, the image in int32; `out_sum`; the passes'; `out`."""

@@ -96,13 +96,12 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
     patterns = (Apply("max_pool", (Operand("data", INT8, (4,)),)),)
     kept = 1
 
-    def workload(self, found: KernelMatch, machine: AcceleratorTarget) -> MaxPoolWorkload:
+    def bind(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[MaxPoolWorkload, Arguments]:
         given = found.match.attributes("max_pool")
         assert isinstance(given, MaxPool), "verified"
-        return MaxPoolWorkload(found.shape("data"), given)
-
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        return Arguments()
+        return MaxPoolWorkload(found.shape("data"), given), Arguments()
 
     def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
         given = found.match.attributes("max_pool")

@@ -18,7 +18,7 @@ from compiler.te.knobs import Choice, OpenTrace
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
+from compiler.templates.template import KernelMatch, ScheduleTemplate
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
@@ -43,10 +43,6 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
 
     array_operand: ClassVar[str] = ""
     leaves_in_bytes: ClassVar[bool] = False
-
-    @abstractmethod
-    def arguments(self, found: KernelMatch, machine: AcceleratorTarget) -> Arguments:
-        """What this layer gives to the workload's program."""
 
     @abstractmethod
     def start(self, workload: W, machine: AcceleratorTarget) -> Schedule:

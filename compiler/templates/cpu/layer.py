@@ -22,7 +22,7 @@ from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
 from compiler.templates.cpu.tiles import Tile, TileSpace
 from compiler.templates.space import Bools, Choices, Floats, Space
-from compiler.templates.template import KernelMatch, ScheduleTemplate
+from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = ["LayerWorkload", "Packed", "PackedLayer", "placeholders"]
 
@@ -116,7 +116,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
     def scheduled(self, layer: Any, output: Tensor) -> Schedule:
         """The second program: inputs `data` and packed weights, then what `output` reads."""
 
-    def workload(self, found: KernelMatch, machine: CpuTarget) -> LayerWorkload:
+    def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
         kernel, layer = found.kernel, found.match.lets[-1]
         assert isinstance(layer.value, Call), "matched"
         weight, names = layer.value.args[1], [param.name for param in kernel.params]
@@ -127,7 +127,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         _element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
         self.layer(workload, None, machine)
-        return workload
+        return workload, Arguments()
 
     @abstractmethod
     def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
