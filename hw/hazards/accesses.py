@@ -154,7 +154,8 @@ def compare_accesses(
                                 rows[kept, 4], rows[kept, 5] = position, place
                                 kept += 1
             own = last[tables[kind] : tables[kind + 1]]
+            mine = clocks[position, modules[kind]] + 1
             for run in range(start[chosen], start[chosen + 1]):
                 for place in range(begin[run], end[run]):
-                    own[place] = clocks[position, modules[kind]] + 1
+                    own[place] = mine
     return rows[:kept], count
