@@ -122,12 +122,17 @@ def _called(
     lets = (calls.get(let.name, let) for let in body.lets)
     return Body(
         tuple(
-            replace(let, reason=reasons.get(let.name))
+            replace(let, reason=_both(let.reason, reasons.get(let.name)))
             for let in lets
             if let.name in calls or let.name not in inside
         ),
         body.result,
     )
+
+
+def _both(earlier: str | None, own: str | None) -> str | None:
+    """What other targets said, too."""
+    return "; ".join(dict.fromkeys(filter(None, (earlier, own)))) or None
 
 
 def _with(body: Body, rewritten: Mapping[str, Rewritten]) -> Body:

@@ -76,7 +76,7 @@ def test_candidates() -> None:
         (
             ["s = requantise(a, int32[1](1), int64[1](0), shift=4, low=0, high=9)"],
             "s",
-            "data of requantise comes from no operator, not from "
+            "acc of requantise comes from no operator, not from "
             "conv2d or dense or reduce_sum or cast",
         ),
         (

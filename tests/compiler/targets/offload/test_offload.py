@@ -19,7 +19,7 @@ from compiler.graph.printer import text
 from compiler.graph.visit import functions
 from compiler.ir.dtypes import INT32
 from compiler.targets.accelerator.target import accelerator
-from compiler.targets.offload import Plans, offload_passes
+from compiler.targets.offload import Offload, Plans, offload_passes
 from tests.support.accelerator_operators import machine
 from tests.support.quantised_graphs import Net, residual_net
 
@@ -96,6 +96,33 @@ def test_nothing_accepted_nothing_changed() -> None:
         "nothing fits; no schedule template for flatten",
         "nothing fits; no schedule template for dequantise",
     }
+
+
+def test_reasons_of_several_targets() -> None:
+    """Each says why it does not do what stays; who does something says nothing of it."""
+    target = accelerator(machine("tiny"))
+    net = Net()
+    function = net.function((1, 3, 8, 8), net.max_pool("y", net.quantise("x8", Var("x"))))
+
+    def offload(given: Function, name: str, reason: str | None) -> Function:
+        def plan(_: Call) -> None:
+            if reason:
+                raise Unsupported(reason)
+
+        return Offload(replace(target, name=name), plan).apply(given)
+
+    refused = offload(offload(function, "first", "too large"), "second", "too slow")
+    reasons = {let.name: let.reason for let in refused.body.lets}
+    assert reasons == {"x8": "no schedule template for quantise", "y": "too large; too slow"}
+    found = transform(offload(offload(function, "first", "too large"), "second", None), ())
+    (kernel,) = (
+        let.value.callee
+        for let in found.body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.callee, Function)
+    )
+    assert kernel.target == "second"
+    reasons = {let.name: let.reason for let in found.body.lets}
+    assert reasons["y"] == "layout for the second"
 
 
 def test_only_images_from_outside_have_their_windows_packed() -> None:
