@@ -60,9 +60,9 @@ def loop_called(body: Stmt, name: str) -> For | None:
     """The loop over the variable called so."""
     if name not in facts(body).loops:
         return None
-    if isinstance(body, For) and body.var.name == name:
-        return body
-    return next(filter(None, (loop_called(each, name) for each in children(body))))
+    while not (isinstance(body, For) and body.var.name == name):
+        body = next(each for each in children(body) if name in facts(each).loops)
+    return body
 
 
 def axes_of(body: Stmt, stage: str) -> tuple[str, ...]:
