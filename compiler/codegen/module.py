@@ -39,7 +39,7 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
     """
     parameters = parameters_of(function)
     for buffer in parameters:
-        if buffer.scope is not Scope.GLOBAL:
+        if buffer.scope != Scope.GLOBAL:
             raise CodegenError(
                 f"{function.name}: parameter {buffer.name} lies in {buffer.scope.value}, "
                 "where no caller reaches it"

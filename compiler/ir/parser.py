@@ -96,7 +96,9 @@ class _Parser:
         cursor.expect(":")
         dtype = type_named(cursor.take(TokenKind.NAME, "a type"))
         shape = cursor.listed("[", "]", lambda: cursor.integer("an extent"))
-        scope = self._one_of(Scope) if cursor.accept("@") else Scope.GLOBAL
+        scope = Scope.GLOBAL
+        if cursor.accept("@"):
+            scope = Scope(cursor.take(TokenKind.NAME, "a scope's name").text)
         return Buffer(name, shape, dtype, scope)
 
     def _one_of(self, words: type[_Word]) -> _Word:

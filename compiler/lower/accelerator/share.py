@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Seq, Stmt
@@ -52,7 +53,7 @@ def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
     if not allocated(stmt):
         return stmt
     stmt = map_children(stmt, lambda each: _shared(each, target))
-    if not isinstance(stmt, Alloc) or stmt.buffer.scope is not Scope.ACC:
+    if not isinstance(stmt, Alloc) or stmt.buffer.scope != OnChip.ACC:
         return stmt
     first, body = stmt.buffer, stmt.body
     while True:

@@ -137,7 +137,7 @@ class _Pusher:
         """Runs of instructions that a thread does at a time, and loops between them."""
         buffers, parts_of_it = flat(stmt)
         for buffer in buffers:
-            if buffer.scope is Scope.GLOBAL:
+            if buffer.scope == Scope.GLOBAL:
                 raise LoweringError(
                     f"{buffer.name}, allocated inside the virtual threads {self._loop.var.name}, "
                     f"lies in DRAM: allocate it outside"

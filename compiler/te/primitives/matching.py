@@ -132,7 +132,7 @@ class _Matcher:
             raise Mismatch(f"{parameter.name} is no parameter of it")
         if buffer.dtype != parameter.dtype:
             raise Mismatch(f"{what}: {buffer.dtype}, not {parameter.dtype}")
-        anywhere = parameter.scope is Scope.GLOBAL and buffer.scope is Scope.LOCAL
+        anywhere = parameter.scope == Scope.GLOBAL and buffer.scope == Scope.LOCAL
         if buffer.scope is not parameter.scope and not anywhere:
             raise Mismatch(f"{what}: in {buffer.scope.value}, not in {parameter.scope.value}")
         region = self._region(what, buffer, indices, parameter, wanted)

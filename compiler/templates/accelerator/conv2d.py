@@ -16,7 +16,7 @@ from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.blocks import PackWindows
 from compiler.graph.operators.products import Conv2d
 from compiler.intrinsics.accelerator import fill, gemm
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
@@ -264,7 +264,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             )
             .reorder(out, knob("order", {each: ("n", *outer[each], *inner) for each in outer}))
             .virtual_thread(out, "thread")
-            .set_scope(sums, Scope.ACC)
+            .set_scope(sums, OnChip.ACC)
         )
         steps = (
             epilogue.place(steps)
@@ -275,11 +275,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         if any(workload.padding):
             image = "out_pad"
-            steps = steps.set_scope(image, Scope.INP)
+            steps = steps.set_scope(image, OnChip.INP)
         else:
             image = "out_data"
-            steps = steps.cache_read("data", (sums,), Scope.INP, image)
-        steps = steps.cache_read("weight", (sums,), Scope.WGT, "out_weight")
+            steps = steps.cache_read("data", (sums,), OnChip.INP, image)
+        steps = steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
         # Weights first: they wait for nobody, where the image may still be being stored by the
         # operator before.
         for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
@@ -83,8 +83,8 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         products, epilogue = workload.products, workload.epilogue
         steps = epilogue.place(products.tiled(), "resident")
-        steps = steps.set_scope("out_sum", Scope.ACC).compute_at("out_sum", "out", "thread")
-        steps = products.summed(steps, ("data", Scope.INP), ("weight", Scope.WGT))
+        steps = steps.set_scope("out_sum", OnChip.ACC).compute_at("out_sum", "out", "thread")
+        steps = products.summed(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
         steps = epilogue.tensorize(steps, machine.config)
         return products.tensorized(steps, machine.config).trace
 

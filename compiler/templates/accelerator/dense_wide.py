@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler import te
 from compiler.intrinsics.accelerator import alu_value, two_operands
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import PLANES
@@ -66,9 +66,9 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
     def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
         steps = workload.tiled("p")
         for stage in ("out_moved", "out_sum"):
-            steps = steps.set_scope(stage, Scope.ACC).compute_at(stage, "out", "thread")
-        steps = steps.cache_read("amounts", ("out_moved",), Scope.ACC, "amounts_acc")
-        steps = workload.summed(steps, ("weight", Scope.WGT), ("data", Scope.INP))
+            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
+        steps = workload.summed(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
         shift = two_operands(machine.config, AluOp.SHR).function
         return workload.tensorized(steps.tensorize("out_moved", "b", shift), machine.config).trace
 

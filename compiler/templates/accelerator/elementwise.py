@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.graph.operators.elementwise import Cast
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.operators.blocks import DATA_AXES
 from compiler.target import AcceleratorTarget
@@ -96,5 +96,5 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
 
     def sketch(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         steps = workload.epilogue.place(self.tiled(), "resident")
-        steps = steps.set_scope("out_data", Scope.ACC).compute_at("out_data", "out", "thread")
+        steps = steps.set_scope("out_data", OnChip.ACC).compute_at("out_data", "out", "thread")
         return workload.epilogue.tensorize(steps, machine.config).trace

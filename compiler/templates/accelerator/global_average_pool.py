@@ -11,7 +11,7 @@ from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
 from compiler.intrinsics.accelerator import fill, two_operands
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
@@ -133,13 +133,13 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
             .virtual_thread(out, "thread")
         )
         steps = epilogue.place(steps, "resident")
-        steps = steps.set_scope(sums, Scope.ACC).compute_at(sums, out, "thread")
+        steps = steps.set_scope(sums, OnChip.ACC).compute_at(sums, out, "thread")
         for axis in ("y", "x"):
             steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
         steps = (
             steps.reorder(sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo")
             .decompose_reduction(sums, "ky_o")
-            .set_scope("out_data", Scope.ACC)
+            .set_scope("out_data", OnChip.ACC)
             .compute_at("out_data", sums, "kx_o")
         )
         config = machine.config

@@ -11,7 +11,7 @@ import numpy as np
 from compiler import te
 from compiler.graph.operators.reductions import MaxPool
 from compiler.intrinsics.accelerator import fill, two_operands
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
@@ -138,7 +138,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
     def sketch(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
         steps = self.tiled()
         for stage in ("out_max", "out_data"):
-            steps = steps.set_scope(stage, Scope.ACC).compute_at(stage, "out", "thread")
+            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
         steps = steps.decompose_reduction("out_max", "ky")
         if any(each.before or _reaches_over(each) for each in workload.windows):

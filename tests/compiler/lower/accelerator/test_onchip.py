@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import CapacityError
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator.onchip import ChipMemory
 from hw.config_files import load_config
 from hw.memories import MemoryId
 
 SMALL8 = load_config("small8")
-SCOPES = {MemoryId.INP: Scope.INP, MemoryId.WGT: Scope.WGT, MemoryId.ACC: Scope.ACC}
+SCOPES = {MemoryId.INP: OnChip.INP, MemoryId.WGT: OnChip.WGT, MemoryId.ACC: OnChip.ACC}
 LANES = {MemoryId.INP: 8, MemoryId.WGT: 64, MemoryId.ACC: 8}
 
 
@@ -55,7 +56,7 @@ def test_parts_of_elements_are_refused() -> None:
         CapacityError,
         match=r"B \[3, 7\] has 21 values, no multiple of the 64 in an element of WGT",
     ):
-        ChipMemory(SMALL8).allocate(MemoryId.WGT, Buffer("B", (3, 7), INT8, Scope.WGT))
+        ChipMemory(SMALL8).allocate(MemoryId.WGT, Buffer("B", (3, 7), INT8, OnChip.WGT))
 
 
 @settings(max_examples=60)
