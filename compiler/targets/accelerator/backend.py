@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from compiler.errors import BuildError
 from compiler.graph.infer import infer
 from compiler.graph.memory import Tenant, plan_memory
 from compiler.graph.nodes import Call, Tuple, Var
@@ -174,8 +176,13 @@ def _bytes(type_: TensorType) -> int:
 
 def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
     """A tensor's place; its shape is the graph's."""
-    place = stream.tensors[name]
-    return Resident(name, place.address, type_.static_shape(name), place.buffer.dtype.numpy.name)
+    place, shape = stream.tensors[name], type_.static_shape(name)
+    if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
+        raise BuildError(
+            f"{name} is {type_} in the graph and {place.buffer.dtype}{list(place.buffer.shape)} in "
+            f"the stream: the template's program takes another tensor than its kernel"
+        )
+    return Resident(name, place.address, shape, place.buffer.dtype.numpy.name)
 
 
 def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
