@@ -13,14 +13,7 @@ from compiler.targets.accelerator.target import TEMPLATES
 from compiler.templates.pattern import operators_of
 
 ROOT = Path(__file__).parents[2]
-BELOW = tuple(f"compiler/{each}" for each in ("lower", "codegen", "ir", "te", "graph")) + ("runtime",)
-    "compiler/lower",
-    "compiler/codegen",
-    "compiler/ir",
-    "compiler/te",
-    "compiler/graph",
-    "runtime",
-)
+BELOW = (*(f"compiler/{name}" for name in ("lower", "codegen", "ir", "te", "graph")), "runtime")
 LANGUAGE = {"cast"}
 """What the loop language has itself."""
 ACCELERATED = {
