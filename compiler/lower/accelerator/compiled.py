@@ -20,6 +20,8 @@ Flags = npt.NDArray[np.bool_]
 NOBODY = -1
 """No position in the stream."""
 LOAD, COMPUTE, STORE = int(Module.LOAD), int(Module.COMPUTE), int(Module.STORE)
+PLACES = 3
+"""Of counts: the places of all modules together."""
 
 
 @cached
@@ -119,10 +121,15 @@ def _pop(
 
 
 @compiled
-def _append(module: int, modules: Ints, clocks: Ints, last: Ints, counts: Ints) -> int:
+def _append(
+    module: int, modules: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints
+) -> int:
     """A command at the end of the stream, which knows what the last one of its module does."""
-    position = int(counts[COMPUTE])
-    counts[COMPUTE] += 1
+    position = int(counts[PLACES])
+    counts[PLACES] += 1
+    if module == COMPUTE:
+        computes[counts[COMPUTE]] = position
+        counts[COMPUTE] += 1
     modules[position] = module
     if last[module] != NOBODY:
         clocks[position] = clocks[last[module]]
@@ -216,9 +223,9 @@ def place(
     clocks = np.full((room, 3), NOBODY, dtype=np.int64)
     # For load and store, what compute has waited for, and since which place.
     passed = np.empty((3, room, 2), dtype=np.int64)
-    # For load and store, how often; for compute, places so far.
-    counts = np.zeros(3, dtype=np.int64)
-    computes, computed = np.empty(room, dtype=np.int64), 0
+    # For load and store, how often; for compute, its places so far, and those of all.
+    counts = np.zeros(4, dtype=np.int64)
+    computes = np.empty(room, dtype=np.int64)
     last = np.full(3, NOBODY, dtype=np.int64)
     chip = np.full((3, 2, elements), NOBODY, dtype=np.int64)
     # Of DRAM a module only reads, or only writes.
@@ -246,13 +253,12 @@ def place(
                 # waited for anyway, or the next, where compute has waited for none since.
                 at = _lower_bound(passed[far, :, 0], counts[far], needed)
                 since = passed[far, counts[far] - 1, 1] if counts[far] else NOBODY
+                computed = counts[COMPUTE]
                 free = _lower_bound(computes, computed, max(least, needed + 1, since + 1))
                 if at < counts[far]:
                     relay = passed[far, at, 1]
                 elif least == NOBODY or free == computed:
-                    relay = _append(COMPUTE, modules, clocks, last, counts)
-                    computes[computed] = relay
-                    computed += 1
+                    relay = _append(COMPUTE, modules, clocks, last, computes, counts)
                     _pop(relay, needed, modules, tokens, clocks, passed, counts)
                 else:
                     relay = computes[free]
@@ -260,16 +266,13 @@ def place(
                     for later in range(free + 1, computed):
                         _after(clocks, modules, computes[later], needed)
                 needs[COMPUTE] = max(least, relay)
-        position = _append(module, modules, clocks, last, counts)
+        position = _append(module, modules, clocks, last, computes, counts)
         commands[position] = command
-        if module == COMPUTE:
-            computes[computed] = position
-            computed += 1
         # The latest first: what it has waited for need not be waited for again.
         early, late = min(needs[LOAD], needs[STORE]), max(needs[LOAD], needs[STORE])
         for needed in (max(needs[COMPUTE], late), min(needs[COMPUTE], late), early):
             _pop(position, needed, modules, tokens, clocks, passed, counts)
         _on_chip(chip, module, module, begin, end, runs, position)
         _in_dram(dram[module], access[command], grain, position)
-    size = counts[COMPUTE]
+    size = counts[PLACES]
     return commands[:size], modules[:size], tokens[:size]
