@@ -72,7 +72,7 @@ class StreamBackend(Backend):
     def __init__(self, target: Target[AcceleratorTarget]) -> None:
         self.target = target
         self.planner = Planner(target)
-        self._programs = ProgramCache(target.machine)
+        self._programs = ProgramCache(target.machine, target.passes)
 
     def passes(self) -> tuple[Pass, ...]:
         return offload_passes(self.target, self.planner.plan)
