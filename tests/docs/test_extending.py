@@ -13,7 +13,7 @@ import pytest
 from compiler.build import build
 from hw.config_files import load_config
 from runtime.artifact import Provenance
-from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
 from sim.timing import parse_memory
@@ -47,7 +47,7 @@ def test_without_its_template_the_host_does_it(names: dict[str, Any]) -> None:
 def test_on_the_rtl(names: dict[str, Any]) -> None:
     engine = make_engine("rtl", load_config("tiny"), parse_memory("fast"))
     try:
-        devices = [AcceleratorDevice(engine), CpuDevice(1)]
+        devices: list[Device] = [AcceleratorDevice(engine), CpuDevice(1)]
         given = {"a": names["a"], "b": names["b"]}
         found = Executor(names["artifact"], devices).run(given).outputs["y"]
     finally:
