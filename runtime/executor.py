@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Arena, Artifact, Constant, Input, Output, Step, Tensor
+from runtime.artifact import (
+    Arena,
+    Artifact,
+    Constant,
+    Input,
+    KernelCall,
+    Output,
+    Step,
+    Tensor,
+)
 from runtime.devices.device import Device, Ready
 from runtime.errors import RunError
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
@@ -111,7 +120,15 @@ class Executor:
                 seconds = perf_counter() - start
                 watched |= {name: arrays[name].copy() for name in step.outputs if name in watch}
                 steps.append(
-                    StepProfile(step.name, step.operators, device, step.macs, seconds, told)
+                    StepProfile(
+                        step.name,
+                        step.operators,
+                        device,
+                        step.macs,
+                        seconds,
+                        told,
+                        (step.reason or None) if isinstance(step, KernelCall) else None,
+                    )
                 )
             outputs = _results(self.artifact, arrays)
         return Run(outputs, Profile(tuple(steps), perf_counter() - begun), watched)

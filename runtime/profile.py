@@ -27,6 +27,8 @@ class StepProfile:
         Of this computer's time.
     run
         What the accelerator tells of it; None on a device that tells nothing.
+    reason
+        Why no accelerator does the step; None where one does, or none was asked.
     """
 
     name: str
@@ -35,6 +37,7 @@ class StepProfile:
     macs: int
     seconds: float
     run: StreamRun | None = None
+    reason: str | None = None
 
     @property
     def cycles(self) -> int | None:

@@ -12,6 +12,7 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import Pixels
+from scripts.explain import print_reasons
 from scripts.model_options import (
     CalibrateOption,
     DeviceName,
@@ -26,6 +27,7 @@ from scripts.options import (
     DEFAULT_MEMORY,
     ConfigOption,
     DebugOption,
+    ExplainOption,
     JsonOption,
     MemoryOption,
     SeedOption,
@@ -60,6 +62,7 @@ def command(
     hiding: HidingOption = True,
     device: DeviceOption = DeviceName.ACCELERATOR,
     seed: SeedOption = 0,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -72,7 +75,7 @@ def command(
         begun = perf_counter()
         check_destination(output)
         if device is DeviceName.CPU:
-            check_for_cpu(context)
+            check_for_cpu(context, ["--explain"] * explain)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding)
@@ -87,20 +90,23 @@ def command(
             print_json(told)
         else:
             typer.echo(_summary(artifact, output, seconds))
+            if explain:
+                steps = (each for each in artifact.manifest.steps if isinstance(each, KernelCall))
+                print_reasons([(each.operators, each.reason or None) for each in steps])
 
 
-def _operators(artifact: Artifact) -> list[dict[str, str]]:
-    found = []
+def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
+    found: list[tuple[str, tuple[str, ...], str, str | None]] = []
     for step in artifact.manifest.steps:
         match step:
             case KernelCall():
-                found.append((step.name, step.operators, "cpu"))
+                found.append((step.name, step.operators, "cpu", step.reason or None))
             case StreamCall():
                 layers = artifact.streams[step.stream].layers
-                found += [(each.name, each.operators, "accelerator") for each in layers]
+                found += [(each.name, each.operators, "accelerator", None) for each in layers]
     return [
-        {"name": name, "op": "+".join(operators), "device": device}
-        for name, operators, device in found
+        {"name": name, "op": "+".join(operators), "device": device, "reason": reason}
+        for name, operators, device, reason in found
     ]
 
 

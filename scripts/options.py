@@ -56,6 +56,10 @@ SeedOption = Annotated[
     int,
     typer.Option("--seed", metavar="N", min=0, help="Seed of everything random."),
 ]
+ExplainOption = Annotated[
+    bool,
+    typer.Option("--explain", help="Say of each operator on the CPU why it is there."),
+]
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object on standard output, and nothing else."),

@@ -13,11 +13,12 @@ from compiler.errors import Unsupported
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function
+from compiler.graph.opspec import OpSpec
 from compiler.graph.types import Type
 from compiler.targets.target import Target
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
-from compiler.templates.pattern import Match, Matcher, operators_of
+from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_patterns
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = ["Candidate", "Plan", "Planner", "best_choice", "candidates"]
@@ -37,13 +38,10 @@ def candidates(
     """What the templates of a target match, no operator twice; and for each other operator why
     none does."""
     matcher = Matcher(body, types)
-    roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Any]]] = {}
-    inner: dict[str, list[str]] = {}
+    roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Apply]]] = {}
     for template in target.templates:
         for pattern in template.patterns:
             roots.setdefault(pattern.operator, []).append((template, pattern))
-            for operator in list(operators_of(pattern))[1:]:
-                inner.setdefault(operator, []).append(pattern.operator)
     found: dict[str, Candidate] = {}
     taken: set[str] = set()
     reasons: dict[str, str] = {}
@@ -51,26 +49,54 @@ def candidates(
     for let in reversed(body.lets):
         if let.name in taken or not isinstance(let.value, Call):
             continue
+        if not isinstance(let.value.callee, OpSpec):
+            continue  # A kernel of another target.
         operator = let.value.callee.name
-        refusals = []
+        refusals: list[Unsupported] = []
         for template, pattern in roots.get(operator, ()):
             try:
                 match = matcher.at(pattern, let.name)
             except Unsupported as refusal:
-                refusals.append(str(refusal))
+                refusals.append(refusal)
                 continue
             found[let.name] = Candidate(template, match)
             taken |= {each.name for each in match.lets}
             break
         else:
-            if refusals:
-                reasons[let.name] = "; ".join(dict.fromkeys(refusals))
-            elif operator in inner:
-                users = " or ".join(dict.fromkeys(inner[operator]))
-                reasons[let.name] = f"{operator} is done together with {users} only"
-            else:
-                reasons[let.name] = f"{target.name} has no schedule template for {operator}"
+            if not refusals:
+                refusals = list(_refusals_inside(target, matcher, let.name, operator))
+            reasons[let.name] = _joined(refusals) or f"no schedule template for {operator}"
     return tuple(found[let.name] for let in body.lets if let.name in found), reasons
+
+
+def _refusals_inside(
+    target: Target[Any], matcher: Matcher, name: str, operator: str
+) -> Iterator[Unsupported]:
+    """Why patterns that have an operator inside do not take it."""
+    users: list[str] = []
+    for root in (pattern for template in target.templates for pattern in template.patterns):
+        for inner in inner_patterns(root):
+            if inner.operator == operator:
+                try:
+                    matcher.at(inner, name)
+                except Unsupported as refusal:
+                    yield refusal
+                else:
+                    users.append(root.operator)
+    if users:
+        together = " or ".join(dict.fromkeys(users))
+        yield Unsupported(f"{operator} is done together with {together} only")
+
+
+def _joined(refusals: Sequence[Unsupported]) -> str:
+    """All refusals, once; where other patterns come closer, not those of other operators."""
+    closer = [str(each) for each in refusals if not isinstance(each, Mismatch)]
+    wanted: dict[tuple[str, str], list[str]] = {}
+    for each in refusals:
+        if isinstance(each, Mismatch):
+            wanted.setdefault((each.value, each.found), []).extend(each.wanted)
+    others = [str(Mismatch(*key, *dict.fromkeys(names))) for key, names in wanted.items()]
+    return "; ".join(dict.fromkeys(closer or others))
 
 
 def best_choice(
@@ -148,14 +174,14 @@ class Planner:
         return self._schedules[key]
 
     def _planned(self, kernel: Function, call: Call) -> Plan:
-        refusals: list[str] = []
+        refusals: list[Unsupported] = []
         for template, found in self._matches(kernel, call, refusals):
             workload, arguments = template.bind(found, self.target.machine)
             return Plan(template, found, workload, arguments, self._choice(template, workload))
-        raise Unsupported(f"kernel {kernel.name}: {'; '.join(dict.fromkeys(refusals))}")
+        raise Unsupported(f"kernel {kernel.name}: {_joined(refusals)}")
 
     def _matches(
-        self, kernel: Function, call: Call, refusals: list[str]
+        self, kernel: Function, call: Call, refusals: list[Unsupported]
     ) -> Iterator[tuple[ScheduleTemplate[Any, Any], KernelMatch]]:
         """Templates whose pattern is all that the kernel computes."""
         layouts = self.target.layouts.operators
@@ -175,10 +201,12 @@ class Planner:
                 try:
                     match = matcher.at(pattern, core[-1].name)
                 except Unsupported as refusal:
-                    refusals.append(str(refusal))
+                    refusals.append(refusal)
                     continue
                 if len(match.lets) == len(core):
                     yield template, KernelMatch(call, match)
+                else:
+                    refusals.append(Unsupported(f"it computes more than {template.name}"))
 
     def _choice(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
         key = template, workload

@@ -78,6 +78,11 @@ class Rewritten:
     after: tuple[Let, ...]
 
     @property
+    def outside(self) -> tuple[Let, ...]:
+        """What the host does."""
+        return (*self.before, *self.after)
+
+    @property
     def lets(self) -> tuple[Let, ...]:
         """All, in order."""
         return (*self.before, *self.inside, *self.after)

@@ -15,7 +15,7 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import use_counts
 from compiler.ir.dtypes import DType
 
-__all__ = ["Apply", "Match", "Matcher", "Operand", "Pattern", "operators_of"]
+__all__ = ["Apply", "Match", "Matcher", "Mismatch", "Operand", "Pattern", "inner_patterns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,28 @@ class Apply:
 Pattern: TypeAlias = Operand | Apply
 
 
-def operators_of(pattern: Pattern) -> Iterator[str]:
-    """The operators of a pattern, the result's first."""
-    if isinstance(pattern, Apply):
-        yield pattern.operator
-        for operand in pattern.operands:
-            yield from operators_of(operand)
+def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
+    """The operators of a pattern but the result's, with what they read."""
+    for operand in pattern.operands if isinstance(pattern, Apply) else ():
+        if isinstance(operand, Apply):
+            yield operand
+            yield from inner_patterns(operand)
+
+
+class Mismatch(Unsupported):
+    """A value that another operator computes than a pattern says.
+
+    Attributes
+    ----------
+    value
+        What reads the value, and as what.
+    found, wanted
+        The operators.
+    """
+
+    def __init__(self, value: str, found: str, *wanted: str) -> None:
+        super().__init__(f"{value} comes from {found}, not from {' or '.join(wanted)}")
+        self.value, self.found, self.wanted = value, found, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,41 +201,41 @@ class Matcher:
     ) -> None:
         plain = self.plain(atom)
         if isinstance(pattern, Operand):
-            self._check(pattern, atom, plain)
+            self._check(pattern, atom, plain, place)
             operands[pattern.name] = plain
             return
         let = self._made.get(plain.name) if isinstance(plain, Var) else None
         call = None if let is None else let.value
         if let is None or not isinstance(call, Call) or not isinstance(call.callee, OpSpec):
-            raise Unsupported(f"{place} does not come from {pattern.operator}")
+            raise Mismatch(place, "no operator", pattern.operator)
         operator = call.callee.name
         if operator != pattern.operator:
-            raise Unsupported(f"{place} comes from {operator}, not from {pattern.operator}")
-        if len(call.args) != len(pattern.operands):
-            raise Unsupported(
-                f"{operator} has {len(call.args)} operands; {len(pattern.operands)} are allowed"
-            )
+            raise Mismatch(place, operator, pattern.operator)
         if not pattern.where(call.attributes):
-            raise Unsupported(f"{operator}: {pattern.requires}")
+            raise Unsupported(f"{operator} is done {pattern.requires}")
         if lets and not pattern.recomputed and self._uses[let.name] != 1:
             raise Unsupported(f"the result of {operator} is used {self._uses[let.name]} times")
         lets[let.name] = let
-        for number, (operand, arg) in enumerate(zip(pattern.operands, call.args, strict=True)):
+        for number, (operand, arg) in enumerate(zip(pattern.operands, call.args, strict=False)):
             name = call.callee.operands.name(number)
             self._match(operand, arg, lets, operands, f"{name} of {operator}")
+        if len(call.args) != len(pattern.operands):
+            raise Unsupported(
+                f"{operator} has {len(call.args)} operands, not {len(pattern.operands)}"
+            )
 
-    def _check(self, pattern: Operand, atom: Atom, plain: Atom) -> None:
+    def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
         if isinstance(plain, Constant) != pattern.constant:
             kind = "computed when the network runs" if pattern.constant else "a constant"
-            raise Unsupported(f"{pattern.name} is {kind}")
+            raise Unsupported(f"{place} is {kind}")
         found = atom.type if isinstance(atom, Constant) else self.types[atom.name]
         if not isinstance(found, TensorType):
-            raise Unsupported(f"{pattern.name} is no tensor")
+            raise Unsupported(f"{place} is no tensor")
         if pattern.dtype is not None and found.dtype != pattern.dtype:
-            raise Unsupported(f"{pattern.name} is {found.dtype}; {pattern.dtype} is supported")
+            raise Unsupported(f"{place} is {found.dtype}, not {pattern.dtype}")
         if pattern.ranks and len(found.shape) not in pattern.ranks:
             allowed = " or ".join(map(str, pattern.ranks))
-            raise Unsupported(f"{pattern.name} has {len(found.shape)} dimensions, not {allowed}")
+            raise Unsupported(f"{place} has {len(found.shape)} dimensions, not {allowed}")
 
 
 def _call(let: Let) -> Call:

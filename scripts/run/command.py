@@ -28,6 +28,7 @@ from scripts.options import (
     DEFAULT_MEMORY,
     DebugOption,
     EngineOption,
+    ExplainOption,
     JsonOption,
     MemoryOption,
     SeedOption,
@@ -117,6 +118,7 @@ def command(
     pixels: PixelsOption = Pixels.IMAGENET,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -137,7 +139,7 @@ def command(
         }
         check_for_artifact(model, [name for name, given in compiling.items() if given])
         if on_cpu:
-            check_for_cpu(context, ["--check"] * check)
+            check_for_cpu(context, ["--check"] * check + ["--explain"] * explain)
         pictures = Pictures(report, trace)
         pictures.check(on_cpu, engine)
         check_engine(engine)
@@ -178,7 +180,7 @@ def command(
         if as_json:
             print_json(told.as_json())
         else:
-            print_run(told)
+            print_run(told, explain=explain)
         if comparison is not None and not comparison.equal:
             raise CommandError(
                 f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "

@@ -78,7 +78,9 @@ class Pictures:
             layers=_layers(run),
             without=None if plain is None else _layers(plain),
             cpu_steps=tuple(
-                CpuStep(each.name, each.seconds) for each in run.profile.steps if each.run is None
+                CpuStep(each.name, each.seconds, each.operators, each.reason)
+                for each in run.profile.steps
+                if each.run is None
             ),
             areas=tuple(area for each in _streams(run) for area in _areas(each)),
             versions=tuple((each, version(each)) for each in _TOOLS),

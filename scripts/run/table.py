@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from scripts.explain import print_reasons
 from scripts.run.outputs import top5
 from scripts.run.sqnr import show_sqnr
 from scripts.run.told import Told
@@ -14,8 +15,9 @@ from scripts.wide import wide_console
 __all__ = ["print_run"]
 
 
-def print_run(told: Told) -> None:
-    """A row for each layer and step, what each output is, and how the comparison came out."""
+def print_run(told: Told, *, explain: bool = False) -> None:
+    """A row for each layer and step, what each output is, and how the comparison came out; with
+    `explain`, why the CPU does what it does."""
     table = _rows(told)
     console = wide_console(table)
     console.print(f"{_header(told)}:")
@@ -37,6 +39,9 @@ def print_run(told: Told) -> None:
         )
     if told.sqnr:
         console.print(f"against float32: SQNR {show_sqnr(told.sqnr)}")
+    if explain:
+        steps = (each for each in told.run.profile.steps if each.run is None)
+        print_reasons([(each.operators, each.reason) for each in steps])
 
 
 def _header(told: Told) -> str:

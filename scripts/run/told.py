@@ -27,6 +27,8 @@ class Row:
         Cycles without latency hiding, if that was run.
     seconds
         Of this computer's time; None of a layer, which is a part of a step.
+    reason
+        Why the CPU does it; None on the accelerator, and where no accelerator was asked.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Row:
     utilization: float | None
     without: int | None
     seconds: float | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class Told:
                 "macs": each.macs,
                 "cycles": each.cycles,
                 "utilization": each.utilization,
+                "reason": each.reason,
             }
             for each in self.rows
         ]
@@ -132,7 +136,8 @@ def _cycles(run: Run) -> dict[str, int | None]:
 
 
 def _step(step: StepProfile) -> Row:
-    return Row(step.name, step.operators, step.device, step.macs, None, None, None, step.seconds)
+    known = step.name, step.operators, step.device, step.macs
+    return Row(*known, None, None, None, step.seconds, step.reason)
 
 
 def _layer(layer: LayerProfile, without: int | None) -> Row:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from compiler.build import build
 from compiler.codegen import CpuTarget
 from compiler.graph import Function
+from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance
 from tests.support.graphs import graph
 
@@ -39,7 +40,9 @@ def network() -> Function:
 @cache
 def compiled() -> Artifact:
     """The same for this machine."""
-    return build(network(), CpuTarget.host(threads=1), Provenance("net", options={"seed": 3}))
+    return build(
+        network(), [cpu(CpuTarget.host(threads=1))], Provenance("net", options={"seed": 3})
+    )
 
 
 def image(seed: int = 0) -> dict[str, NDArray[Any]]:

@@ -51,8 +51,8 @@ class KernelPool:
         if kernel is None:
             kernel = replace(nameless, name=fresh(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
-        reason = next((let.reason for let in reversed(lets) if let.reason), None)
-        return replace(last, value=Call(kernel, args), reason=reason)
+        reasons = dict.fromkeys(let.reason for let in lets if let.reason)
+        return replace(last, value=Call(kernel, args), reason="; ".join(reasons) or None)
 
     def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
         """Values called by their operators, everything from outside a parameter."""

@@ -71,6 +71,8 @@ class Offload:
         for each in found:
             if each.match.name in refused:
                 reasons |= {let.name: refused[each.match.name] for let in each.match.lets}
+        for name in (let.name for each in rewritten.values() for let in each.outside):
+            reasons[name] = f"layout for the {self.target.name}"
         return replace(function, body=_called(changed, rewritten, kernels, reasons))
 
     def _refusal(self, let: Let) -> str | None:

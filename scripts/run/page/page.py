@@ -48,10 +48,12 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class CpuStep:
-    """A step that this computer did, and the seconds that it took."""
+    """A step that this computer did, the seconds that it took, and why no accelerator does it."""
 
     name: str
     seconds: float
+    operators: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,17 +18,18 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import If
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import all_lets
+from compiler.targets.cpu.target import cpu
 from runtime.artifact import Arena, Artifact, Provenance, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.artifacts import compiled, network
 from tests.support.graphs import graph, graphs, inputs, same_values
 
-HOST = CpuTarget.host(threads=1)
+HOST = cpu(CpuTarget.host(threads=1))
 
 
 def built(function: Function, **options: Any) -> Artifact:
-    return build(function, HOST, Provenance("test"), **options)
+    return build(function, [HOST], Provenance("test"), **options)
 
 
 def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifact:
@@ -79,7 +80,7 @@ def test_results_are_called_as_in_the_graph() -> None:
 
 def test_the_same_graph_gives_the_same_bytes() -> None:
     artifact = compiled()
-    again = build(network(), HOST, artifact.manifest.provenance)
+    again = build(network(), [HOST], artifact.manifest.provenance)
     assert to_bytes(again) == to_bytes(artifact)
 
 
@@ -201,8 +202,8 @@ def test_what_is_being_done() -> None:
 
 
 def test_code_for_a_lesser_processor() -> None:
-    lesser = HOST.without("avx512f", "avx2", "avx")
-    artifact = build(network(), lesser, Provenance("test"))
+    lesser = cpu(HOST.machine.without("avx512f", "avx2", "avx"))
+    artifact = build(network(), [lesser], Provenance("test"))
     assert all("avx2" not in each.features for each in artifact.kernels.values())
     given = inputs(network())
     run = Executor(artifact, [CpuDevice(1)]).run({"x": given[0], "s": given[1]})  # type: ignore[dict-item]

@@ -11,12 +11,13 @@ from onnx import ModelProto, TensorProto, helper
 from compiler.build.network import CompileOptions, compile_network, prepare_network
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
+from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.models import convolution
 
-HOST = CpuTarget.host(threads=1)
+HOST = cpu(CpuTarget.host(threads=1))
 FLOAT = CompileOptions(quantise=None)
 
 
@@ -31,7 +32,7 @@ def rectifier(shape: list[int | str]) -> ModelProto:
 
 
 def compiled(model: ModelProto, options: CompileOptions = FLOAT) -> Artifact:
-    return compile_network(model, Provenance("relu", "digest", seed=5), options, HOST)
+    return compile_network(model, Provenance("relu", "digest", seed=5), options, [HOST])
 
 
 def test_names_are_the_models() -> None:
@@ -74,11 +75,11 @@ def test_samples_are_asked_for_by_the_models_names(tmp_path: Path) -> None:
 def test_one_network_for_two_targets() -> None:
     told: list[str] = []
     prepared = prepare_network(rectifier([2]), Provenance("relu"), FLOAT)
-    first = prepared.build(HOST, report=told.append)
+    first = prepared.build([HOST], report=told.append)
     assert told.count("compiling relu") == 1
-    assert to_bytes(prepared.build(HOST, report=told.append)) == to_bytes(first)
+    assert to_bytes(prepared.build([HOST], report=told.append)) == to_bytes(first)
     assert told.count("compiling relu") == 1
-    lesser = HOST.without("avx512f", "avx2", "avx")
-    other = prepared.build(lesser, report=told.append)
+    lesser = cpu(HOST.machine.without("avx512f", "avx2", "avx"))
+    other = prepared.build([lesser], report=told.append)
     assert told.count("compiling relu") == 2
     assert all("avx2" not in each.features for each in other.kernels.values())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from compiler.build import build
 from compiler.codegen import CpuTarget
+from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Input, Provenance, Tensor
 from runtime.devices import CpuDevice
 from runtime.errors import InputError
@@ -33,7 +34,7 @@ func @net(a: float32[2, 3], b: float32[2, 3], c: float32[2, 3], d: int8[2, 3]):
 
 
 def rounded() -> Artifact:
-    return build(graph(ROUNDED), CpuTarget.host(threads=1), Provenance("net"))
+    return build(graph(ROUNDED), [cpu(CpuTarget.host(threads=1))], Provenance("net"))
 
 
 def given() -> dict[str, NDArray[Any]]:

@@ -14,6 +14,7 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.opspec import registry
 from compiler.operators import (
     arg,
+    blocks,
     concat,
     conv2d,
     dense,
@@ -28,17 +29,16 @@ from compiler.operators import (
     slicing,
     softmax,
 )
-from compiler.operators.accelerator import layouts
 from compiler.operators.elementwise import ELEMENTWISE
 
 MODULES = (
     arg,
+    blocks,
     concat,
     conv2d,
     dense,
     gather,
     layout,
-    layouts,
     matmul,
     norm,
     pad,
@@ -47,6 +47,7 @@ MODULES = (
     slicing,
     softmax,
 )
+HELPERS = frozenset({"blocks"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
     **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},
@@ -54,7 +55,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
         name.removesuffix("_of"): getattr(module, name)
         for module in MODULES
         for name in module.__all__
-        if inspect.isfunction(getattr(module, name))
+        if inspect.isfunction(getattr(module, name)) and name not in HELPERS
     },
 }
 """What computes each operator, by its name; of elements, where it works on these."""

@@ -13,12 +13,11 @@ from compiler import te
 from compiler.codegen import CpuTarget, compile_function
 from compiler.errors import ScheduleError, TensorError
 from compiler.ir.dtypes import FLOAT32, INT8
-from compiler.operators.cpu.dense import schedule_packed_dense
-from compiler.operators.cpu.packed_dense import PackedDense, packed_dense
 from compiler.operators.cpu.simd import Simd
-from compiler.operators.cpu.tiles import Tile
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.build import program_of
+from compiler.templates.cpu.dense import PackedDense, packed_dense, schedule_packed_dense
+from compiler.templates.cpu.tiles import Tile
 from tests.support.operators import Array, given_as, numbers, same
 
 HOST = CpuTarget.host(1)

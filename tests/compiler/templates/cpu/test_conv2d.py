@@ -19,13 +19,12 @@ from compiler.ir.interpreter import run
 from compiler.ir.stmt import Invoke
 from compiler.ir.visit import statements
 from compiler.operators.conv2d import conv2d
-from compiler.operators.cpu.conv2d import schedule_packed_conv2d
 from compiler.operators.cpu.generic import cpu_schedule
-from compiler.operators.cpu.packed_conv2d import PackedConv2d, packed_conv2d
 from compiler.operators.cpu.simd import Simd
-from compiler.operators.cpu.tiles import Tile
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.build import program_of
+from compiler.templates.cpu.conv2d import PackedConv2d, packed_conv2d, schedule_packed_conv2d
+from compiler.templates.cpu.tiles import Tile
 from tests.support.operators import Array, given_as, numbers, onnx, same
 
 HOST = CpuTarget.host(1)

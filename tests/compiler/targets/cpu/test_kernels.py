@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.build.kernels import CpuKernel, cpu_kernel, weight_of
 from compiler.codegen import CpuTarget, compile_function
-from compiler.graph import Function
+from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from compiler.operators.cpu.simd import Simd
+from compiler.targets.cpu.kernels import CpuKernel, cpu_kernel, layer_plan
+from compiler.targets.cpu.target import cpu
 from tests.support.graphs import graph, inputs
 
 HOST = CpuTarget.host(threads=1)
-SIMD = Simd.of(HOST.features)
+TARGET = cpu(HOST)
 
 CONV = """
 kernel @k(x: float32[1, 3, 9, 9], w: float32[5, 3, 3, 3], b: float32[5], y: float32[1, 5, 4, 4]):
@@ -47,9 +47,19 @@ kernel @k(x: float32[1, 3, 5, 5], w: float32[3, 1, 3, 3]):
 """
 
 
+def call(kernel: Function, known: int | None = 1) -> Call:
+    """A call of the kernel, of which the parameter of that number is a constant."""
+    args: list[Atom] = [Var(param.name) for param in kernel.params]
+    if known is not None:
+        array = inputs(kernel, seed=3)[known]
+        assert not isinstance(array, tuple)
+        args[known] = Constant(np.asarray(array))
+    return Call(kernel, tuple(args))
+
+
 def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     """The kernel's program, which gives what the kernel gives."""
-    found = cpu_kernel(kernel, SIMD, pack=pack)
+    found = cpu_kernel(kernel, layer_plan(call(kernel, 1 if pack else None), TARGET), TARGET)
     given = inputs(kernel, seed=3)
     arrays = []
     for number in found.operands:
@@ -68,7 +78,9 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
 @pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
 def test_packed_weights(program: str) -> None:
     kernel = graph(program)
-    assert weight_of(kernel) == 1
+    plan = layer_plan(call(kernel), TARGET)
+    assert plan is not None
+    assert plan.workload.weight == 1
     found = runs(kernel, pack=True)
     assert [*found.packing] == [1]
     assert found.packing[1].outputs[0] in found.program.inputs
@@ -79,7 +91,7 @@ def test_packed_weights(program: str) -> None:
 
 
 def test_what_it_says_of_itself() -> None:
-    found = cpu_kernel(graph(CONV), SIMD, pack=True)
+    found = runs(graph(CONV), pack=True)
     assert found.operators == ("conv2d", "add", "relu")
     assert found.macs == 5 * 4 * 4 * 3 * 3 * 3
     assert found.program.name == "k"
@@ -96,5 +108,18 @@ kernel @k(x: float32[3, 3]):
   c = dense(x, x)
   return c
 """)
-    assert weight_of(kernel) is None
-    assert weight_of(graph("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")) is None
+    assert layer_plan(call(kernel, 0), TARGET) is None
+    kernel = graph("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")
+    assert layer_plan(call(kernel, None), TARGET) is None
+
+
+def test_the_second_of_two_layers_where_packing_does_not_help_the_first() -> None:
+    kernel = graph("""
+kernel @k(x: float32[2, 7], v: float32[5, 7], w: float32[9, 5]):
+  a = dense(x, v)
+  c = dense(a, w)
+  return c
+""")
+    plan = layer_plan(call(kernel, 2), TARGET)
+    assert plan is not None
+    assert (plan.workload.line, plan.workload.weight) == (1, 2)

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from compiler.errors import Unsupported
 from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import FunctionKind
 from compiler.graph.operators.products import Conv2d
-from compiler.graph.passes import transform
-from compiler.graph.passes.offload import Accepts, offload_passes
+from compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
 from compiler.graph.printer import text
 from compiler.graph.visit import functions
 from compiler.ir.dtypes import INT32
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.offload import Plans, offload_passes
 from tests.support.accelerator_operators import machine
 from tests.support.quantised_graphs import Net, residual_net
 
+RUN = NativeRunner(reassociate=False)
+
 
 def offloaded(
-    function: Function, config: str = "tiny", accepts: Accepts = lambda *_: True
+    function: Function, config: str = "tiny", plan: Plans = lambda _: None, name: str = ""
 ) -> Function:
-    return transform(
-        function, offload_passes(NativeRunner(reassociate=False), machine(config), accepts)
-    )
+    """With kernels for the accelerator, or a target of another name; the host's are fused."""
+    target = accelerator(machine(config))
+    target = replace(target, name=name or target.name)
+    passes = (*simplifying_passes(RUN), *offload_passes(target, plan), Fuse(), InferTypes())
+    return transform(function, passes)
 
 
-def kernels(function: Function, kind: FunctionKind = FunctionKind.OFFLOAD) -> list[str]:
-    return [each.name for each in functions(function) if each.kind is kind]
+def refuse(_: Call) -> None:
+    raise Unsupported("nothing fits")
+
+
+def kernels(
+    function: Function, kind: FunctionKind = FunctionKind.KERNEL, target: str = "accelerator"
+) -> list[str]:
+    return [each.name for each in functions(function) if (each.kind, each.target) == (kind, target)]
 
 
 @pytest.mark.parametrize("config", ["tiny", "small8", "batch2", "tall"])
@@ -39,8 +52,8 @@ def test_the_result_stays(config: str) -> None:
     found = offloaded(function, config)
     x = np.random.default_rng(1).normal(size=(1, 3, 16, 16)).astype(np.float32)
     np.testing.assert_array_equal(
-        evaluate(found, [x], NativeRunner(reassociate=False)),
-        evaluate(function, [x], NativeRunner(reassociate=False)),
+        evaluate(found, [x], RUN),
+        evaluate(function, [x], RUN),
     )
     # Where input and output blocks differ, the CPU repacks between.
     one = machine(config).block_in == machine(config).block_out
@@ -54,21 +67,35 @@ def test_the_text(golden: Callable[[str, str], None]) -> None:
 def test_what_is_refused_stays_with_the_cpu() -> None:
     asked: list[str] = []
 
-    def accepts(name: str, call: Call) -> bool:
-        asked.append(name)
-        return "pool" not in name
+    def plan(call: Call) -> None:
+        asked.append(call.callee.name)
+        if "max_pool" in call.callee.name:
+            raise Unsupported("windows are too large")
 
-    found = offloaded(residual_net(), accepts=accepts)
-    assert "pool_blocks" in asked
+    found = offloaded(residual_net(), plan=plan)
+    assert "unpack_data_max_pool_pack_data" in asked
     assert not any("max_pool" in each for each in kernels(found))
-    assert any("max_pool" in each for each in kernels(found, FunctionKind.KERNEL))
+    (let,) = (each for each in found.body.lets if each.reason == "windows are too large")
+    assert isinstance(let.value, Call)
+    assert "max_pool" in let.value.callee.name
     assert len(kernels(found, FunctionKind.STREAM)) == 2
 
 
 def test_nothing_accepted_nothing_changed() -> None:
-    found = offloaded(residual_net(), accepts=lambda *_: False)
+    function = residual_net()
+    found = offloaded(function, plan=refuse)
     assert not kernels(found)
     assert not kernels(found, FunctionKind.STREAM)
+    assert text(found) == text(
+        transform(function, (*simplifying_passes(RUN), Fuse(), InferTypes()))
+    )
+    reasons = {let.reason for let in found.body.lets}
+    assert reasons == {
+        "nothing fits",
+        "no schedule template for quantise",
+        "nothing fits; no schedule template for flatten",
+        "nothing fits; no schedule template for dequantise",
+    }
 
 
 def test_only_images_from_outside_have_their_windows_packed() -> None:
@@ -94,8 +121,8 @@ def test_a_tensor_that_is_read_twice(config: str, kernel: int) -> None:
     assert kernels(found) == ["unpack_data_unpack_data_conv2d_requantise_add_and_1_more"]
     image = np.random.default_rng(2).normal(size=(1, 3, 5, 4)).astype(np.float32)
     np.testing.assert_array_equal(
-        evaluate(found, [image], NativeRunner(reassociate=False)),
-        evaluate(function, [image], NativeRunner(reassociate=False)),
+        evaluate(found, [image], RUN),
+        evaluate(function, [image], RUN),
     )
 
 

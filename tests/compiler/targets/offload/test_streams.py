@@ -9,13 +9,14 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import FunctionKind, TupleGet
 from compiler.graph.passes import transform
-from compiler.graph.passes.offload import FormStreams, StreamsOnCpu, offload_passes
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.offload import FormStreams, StreamsOnHost, offload_passes
 from tests.support.accelerator_operators import machine
 from tests.support.graphs import graph, inputs, keeps_meaning
 from tests.support.quantised_graphs import Net
 
 TYPE = "int8[4]"
-KERNEL = f"offload @k(p: {TYPE}) -> {TYPE}:\n  r = relu(p)\n  return r\n\n"
+KERNEL = f"kernel[other] @k(p: {TYPE}) -> {TYPE}:\n  r = relu(p)\n  return r\n\n"
 
 
 def streams(function: Function) -> list[int]:
@@ -34,7 +35,7 @@ def test_a_chain_is_one_stream() -> None:
         f"{KERNEL}func @f(x: {TYPE}) -> {TYPE}:\n"
         "  a = @k(x)\n  b = @k(a)\n  c = @k(b)\n  return c\n"
     )
-    assert streams(FormStreams().apply(function)) == [3]
+    assert streams(FormStreams("other").apply(function)) == [3]
 
 
 def test_the_cpu_goes_first_where_it_can() -> None:
@@ -43,10 +44,10 @@ def test_the_cpu_goes_first_where_it_can() -> None:
         f"{KERNEL}func @f(x: {TYPE}, z: {TYPE}) -> {TYPE}:\n"
         "  a = @k(x)\n  y = negative(z)\n  b = @k(y)\n  c = add(a, b)\n  return c\n"
     )
-    found = FormStreams().apply(function)
+    found = FormStreams("other").apply(function)
     assert streams(found) == [2]
     assert sum(isinstance(each.value, TupleGet) for each in found.body.lets) == 2
-    keeps_meaning(FormStreams(), function, inputs(function))
+    keeps_meaning(FormStreams("other"), function, inputs(function))
 
 
 def test_what_the_cpu_does_between_parts_streams() -> None:
@@ -54,8 +55,8 @@ def test_what_the_cpu_does_between_parts_streams() -> None:
         f"{KERNEL}func @f(x: {TYPE}) -> {TYPE}:\n"
         "  a = @k(x)\n  y = negative(a)\n  b = @k(y)\n  c = add(a, b)\n  return c\n"
     )
-    assert streams(FormStreams().apply(function)) == [1, 1]
-    keeps_meaning(FormStreams(), function, inputs(function))
+    assert streams(FormStreams("other").apply(function)) == [1, 1]
+    keeps_meaning(FormStreams("other"), function, inputs(function))
 
 
 def test_two_branches_of_a_network() -> None:
@@ -65,12 +66,12 @@ def test_two_branches_of_a_network() -> None:
     a, b = net.conv("a", x, (4, 4)), net.conv("b", x, (4, 4), 1, 1, 0)
     both = net.call("both", "maximum", a, b)
     function = net.function((1, 4, 5, 5), both)
-    passes = offload_passes(NativeRunner(reassociate=False), machine("tiny"), lambda *_: True)
+    passes = offload_passes(accelerator(machine("tiny")), lambda _: None)
     found = transform(function, passes)
     assert streams(found) == [2]
     given = np.random.default_rng(0).normal(size=(1, 4, 5, 5)).astype(np.float32)
     wanted = evaluate(function, [given], NativeRunner(reassociate=False))
     np.testing.assert_array_equal(evaluate(found, [given], NativeRunner(reassociate=False)), wanted)
-    back = transform(found, (StreamsOnCpu(),))
+    back = transform(found, (StreamsOnHost(),))
     assert streams(back) == []
     np.testing.assert_array_equal(evaluate(back, [given], NativeRunner(reassociate=False)), wanted)
