@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Expr, Load
 from compiler.ir.stmt import Alloc, Block, Function, Invoke, IterKind, Stmt, Store
-from compiler.ir.visit import blocks, map_expressions, rewrite, rewrite_expr, statements
+from compiler.ir.visit import blocks, rewrite, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.compute_at import ComputeAt
 from compiler.te.primitives.nests import copy_nest
@@ -17,6 +16,7 @@ from compiler.te.tree import (
     insert_before,
     loops_among,
     map_blocks,
+    map_buffers,
     path_to,
     read_by,
     written_by,
@@ -102,16 +102,7 @@ class CacheRead(Primitive):
     def _redirect(self, block: Block, copy: Buffer) -> Block:
         if block.name not in self.readers:
             return block
-
-        def in_expr(expr: Expr) -> Expr:
-            if isinstance(expr, Load) and expr.buffer.name == self.buffer:
-                return Load(copy, expr.indices)
-            return expr
-
-        def change(each: Stmt) -> Stmt:
-            return map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
-
-        return replace(block, body=rewrite(block.body, change))
+        return replace(block, body=map_buffers(block.body, {self.buffer: copy}))
 
 
 def _allocation(body: Stmt, buffer: str) -> Stmt:
