@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from compiler.errors import QuantisationError
 from compiler.requantisation.alu_lowering import Goal, Line
-from compiler.requantisation.alu_steps import emulate
 from compiler.requantisation.channels import (
     INT32,
     PerChannel,
@@ -33,7 +32,7 @@ from compiler.requantisation.residual_lowering import (
 from compiler.requantisation.residual_scales import Scaled, residual_lines
 from compiler.requantisation.scales import ADDEND, Real, exact_scales
 
-__all__ = ["ResidualSpec", "emulate_residual"]
+__all__ = ["ResidualSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,18 +206,6 @@ class ResidualSpec:
         lines = [Line(m, c, self.shift) for m, c in pairs]
         skip = Skip(self.skip_multiplier, *self.skip_limits)
         return lines, skip, _goal(self.low, self.high, self.bound)
-
-
-def emulate_residual(
-    steps: ResidualSteps,
-    acc: npt.NDArray[np.signedinteger[Any]],
-    skip: npt.NDArray[np.signedinteger[Any]],
-    axis: int | None = None,
-) -> npt.NDArray[np.int32]:
-    """What the passes leave on a machine with 32 bits. Raises as `emulate`."""
-    left = emulate(steps.acc, acc, axis).astype(np.int64)
-    total = (left + emulate(steps.skip, skip, axis)).astype(np.int32)
-    return emulate(steps.total, total, axis)
 
 
 def _goal(low: int, high: int, bound: int | None) -> Goal:

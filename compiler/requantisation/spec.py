@@ -24,7 +24,7 @@ from compiler.requantisation.channels import (
     spread,
     whole,
 )
-from compiler.requantisation.scales import ADDEND, Real, exact_scales, relative_error, scaled_lines
+from compiler.requantisation.scales import ADDEND, Real, exact_scales, scaled_lines
 
 __all__ = ["RequantSpec"]
 
@@ -116,7 +116,7 @@ class RequantSpec:
 
         A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 that 32 bits allow,
         one for all channels. The relative error is at most 1 / (2 M - 1), so at most 2^-(k - 1) for
-        an M of k bits; `relative_errors` tells it. From then on all is exact.
+        an M of k bits. From then on all is exact.
 
         Parameters
         ----------
@@ -176,14 +176,6 @@ class RequantSpec:
         if -(1 << 15) <= self.low and self.high < 1 << 15:
             return np.dtype(np.int16)
         return np.dtype(np.int32)
-
-    def relative_errors(self, scales: Real) -> tuple[Fraction, ...]:
-        """|M / 2^s - scale| / scale for each channel; for scale 0 it is 0 where M is, else 1."""
-        wanted = exact_scales(scales)
-        each = wanted if isinstance(wanted, tuple) else (wanted,) * (self.channels or 1)
-        if len(each) != len(self._lines):
-            raise QuantisationError(f"{len(each)} scales for {len(self._lines)} channels")
-        return tuple(map(relative_error, each, self._lines))
 
     def reference(
         self, acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None

@@ -16,7 +16,6 @@ from compiler.graph import (
     Function,
     FunctionKind,
     Let,
-    Module,
     Param,
     TensorType,
     Var,
@@ -26,8 +25,8 @@ from compiler.graph.infer import infer, signature
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Alpha
 from compiler.graph.operators.reductions import Softmax
-from compiler.graph.parser import parse, parse_function
-from compiler.graph.verify import verify, verify_module
+from compiler.graph.parser import parse_function
+from compiler.graph.verify import verify
 from compiler.ir import FLOAT32
 from compiler.te import Tensor
 from tests.support.graphs import graph
@@ -168,18 +167,6 @@ def test_names_mean_one_thing() -> None:
 
 def both(first: Call, second: Call) -> Body:
     return Body((Let("a", first), Let("y", second)), Var("y"))
-
-
-def test_modules() -> None:
-    module = parse(CALLEE + HEAD + "  y = @g(x)\n  return y", OPERATORS)
-    verify_module(module)
-    first, second = module.functions
-    with pytest.raises(GraphError, match="function f calls g, which is not listed before"):
-        verify_module(Module((second, first)))
-    with pytest.raises(GraphError, match="function g is listed twice"):
-        verify_module(Module((first, first)))
-    with pytest.raises(GraphError, match="two functions are called g"):
-        verify_module(Module((first, replace(first, result=None))))
 
 
 def test_symbols_of_a_callee_stand_for_the_callers() -> None:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
 from compiler.requantisation import AluStep
-from compiler.requantisation.residual import ResidualSpec, emulate_residual
+from compiler.requantisation.residual import ResidualSpec
 from compiler.requantisation.residual_lowering import ResidualSteps
 from hw.encoding import AluOp
+from tests.support.alu_emulator import emulate_residual
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL
 
