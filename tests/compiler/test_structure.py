@@ -10,7 +10,7 @@ import pytest
 
 from compiler.graph.operators import OPERATORS
 from compiler.targets.accelerator.target import TEMPLATES
-from compiler.templates.pattern import operators_of
+from compiler.templates.pattern import inner_patterns
 
 ROOT = Path(__file__).parents[2]
 BELOW = (*(f"compiler/{name}" for name in ("lower", "codegen", "ir", "te", "graph")), "runtime")
@@ -20,7 +20,7 @@ ACCELERATED = {
     operator
     for template in TEMPLATES
     for pattern in template.patterns
-    for operator in operators_of(pattern)
+    for operator in (pattern.operator, *(inner.operator for inner in inner_patterns(pattern)))
 } - LANGUAGE
 
 
