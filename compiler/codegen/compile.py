@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.codegen.module import build_module, entry_name, parameters_of
+from compiler.codegen.module import build_module, entry_name
 from compiler.codegen.optimise import machine_code
 from compiler.codegen.target import CpuTarget
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.lower.pipeline import CPU_PASSES, Pass, lower
@@ -33,7 +34,7 @@ def emit_object(
         triple=target.triple,
         features=target.features,
         parameters=tuple(
-            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters_of(plain)
+            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters(plain)
         ),
         inputs=tuple(each.name for each in plain.inputs),
         outputs=tuple(each.name for each in plain.outputs),

@@ -133,7 +133,7 @@ class _Matcher:
         if buffer.dtype != parameter.dtype:
             raise Mismatch(f"{what}: {buffer.dtype}, not {parameter.dtype}")
         anywhere = parameter.scope == Scope.GLOBAL and buffer.scope == Scope.LOCAL
-        if buffer.scope is not parameter.scope and not anywhere:
+        if buffer.scope != parameter.scope and not anywhere:
             raise Mismatch(f"{what}: in {buffer.scope.value}, not in {parameter.scope.value}")
         region = self._region(what, buffer, indices, parameter, wanted)
         if self.regions.setdefault(parameter.name, region) != region:
