@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TypeAlias, assert_never
 
 from compiler.graph.constant import Constant
@@ -26,10 +27,7 @@ def size_of(name: str, type_: TensorType) -> int:
     GraphError
         A symbolic extent.
     """
-    elements = 1
-    for each in type_.static_shape(name):
-        elements *= each
-    return elements * -(-type_.dtype.bits // 8)
+    return prod(type_.static_shape(name)) * -(-type_.dtype.bits // 8)
 
 
 def lifetimes(function: Function) -> tuple[Tenant, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.checks import refuse, show
+from compiler.operators.checks import ranked, refuse, show
 from compiler.operators.window import Window, windows
 from compiler.te import Tensor, compute
 
@@ -51,7 +51,7 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     TensorError
         Another rank; blocks of nothing.
     """
-    _ranked("pack_data", name, data, 4)
+    ranked("pack_data", name, data, 4)
     _positive("pack_data", name, batch, block)
     n, c, h, w = data.shape
 
@@ -71,7 +71,7 @@ def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data"
     TensorError
         Another rank; a shape that is not what would be packed so.
     """
-    _ranked("unpack_data", name, data, 6)
+    ranked("unpack_data", name, data, 6)
     outer, channels, height, width, batch, block = data.shape
     fits = len(shape) == 4 and tuple(shape[2:]) == (height, width)
     if not fits or (blocks(shape[0], batch), blocks(shape[1], block)) != (outer, channels):
@@ -109,7 +109,7 @@ def pack_windows(
     TensorError
         Another rank; windows larger than the image; blocks of nothing.
     """
-    _ranked("pack_windows", name, data, 4)
+    ranked("pack_windows", name, data, 4)
     _positive("pack_windows", name, batch, block)
     n, c, _, _ = data.shape
     rows, columns = windows("pack_windows", name, data, kernel, strides, padding, dilation)
@@ -170,11 +170,6 @@ def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
 def _inside(window: Window, place: Expr) -> list[Expr]:
     low = [place >= window.before] if window.before else []
     return [*low, place < window.before + window.extent] if window.after else low
-
-
-def _ranked(operator: str, name: str, data: Tensor, rank: int) -> None:
-    if len(data.shape) != rank:
-        refuse(operator, name, f"{show(data)} has to have {rank} dimensions")
 
 
 def _positive(operator: str, name: str, batch: int, block: int) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "SIGNED",
     "Elementwise",
     "at",
+    "broadcast_indices",
     "broadcast_shape",
     "elementwise",
 ]
@@ -52,8 +53,13 @@ def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tupl
 
 def at(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
     """The element that broadcasting `tensor` puts at `indices`."""
-    own = indices[len(indices) - len(tensor.shape) :]
-    return tensor[tuple(0 if n == 1 else i for n, i in zip(tensor.shape, own, strict=True))]
+    return tensor[broadcast_indices(tensor.shape, indices)]
+
+
+def broadcast_indices(shape: Sequence[int], indices: Sequence[Expr]) -> tuple[Expr | int, ...]:
+    """Those of the element that broadcasting a shape puts at `indices`."""
+    own = indices[len(indices) - len(shape) :]
+    return tuple(0 if n == 1 else i for n, i in zip(shape, own, strict=True))
 
 
 @dataclass(frozen=True)

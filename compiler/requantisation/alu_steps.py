@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.errors import QuantisationError
-from compiler.requantisation.channels import INT32, check_range
+from compiler.requantisation.channels import INT16, INT32, check_range
 from hw.encoding import AluOp
 
-__all__ = ["AluStep", "alu_step"]
+__all__ = ["AluStep", "alu_step", "needed_steps"]
 
-IMMEDIATE = (-(1 << 15), (1 << 15) - 1)
 SHIFTS = (-31, 31)
 
 
@@ -37,7 +36,7 @@ class AluStep:
     operand: int | tuple[int, ...]
 
     def __post_init__(self) -> None:
-        low, high = INT32 if isinstance(self.operand, tuple) else IMMEDIATE
+        low, high = INT32 if isinstance(self.operand, tuple) else INT16
         if self.op is AluOp.SHR:
             low, high = SHIFTS
         check_range(f"{self.op.name}: operand", self.operand, low, high)
@@ -49,5 +48,13 @@ def alu_step(op: AluOp, values: Sequence[int]) -> AluStep:
     """The pass with an int32 operand for each channel, in its cheapest form."""
     if any(value != values[0] for value in values):
         return AluStep(op, tuple(values))
-    low, high = IMMEDIATE
+    low, high = INT16
     return AluStep(op, values[0] if low <= values[0] <= high else (values[0],))
+
+
+def needed_steps(*asked: tuple[AluOp, Sequence[int], int]) -> tuple[AluStep, ...]:
+    """Passes of an operation, its operands and the operand with which it does nothing, without
+    those that do nothing."""
+    return tuple(
+        alu_step(op, values) for op, values, idle in asked if any(each != idle for each in values)
+    )

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.requantisation import AluStep
+from compiler.requantisation import AluStep, ResidualSpec
 from compiler.requantisation.channels import along, checked_int32
 from compiler.requantisation.residual_lowering import ResidualSteps
 from hw.encoding import AluOp
 
-__all__ = ["emulate", "emulate_residual"]
+__all__ = ["emulate", "emulate_residual", "residual_reference"]
 
 
 def emulate(
@@ -76,3 +76,16 @@ def emulate_residual(
     left = emulate(steps.acc, acc, axis).astype(np.int64)
     total = (left + emulate(steps.skip, skip, axis)).astype(np.int32)
     return emulate(steps.total, total, axis)
+
+
+def residual_reference(
+    spec: ResidualSpec,
+    acc: npt.NDArray[np.signedinteger[Any]],
+    skip: npt.NDArray[np.signedinteger[Any]],
+    axis: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """The outputs of a residual sum, of values within the specification's limits."""
+    m, c = (along("reference", each, acc.shape, axis) for each in (spec.multiplier, spec.addend))
+    total = acc.astype(np.int64) * m + c + skip.astype(np.int64) * spec.skip_multiplier
+    outputs: npt.NDArray[np.int64] = np.clip(total >> spec.shift, spec.low, spec.high)
+    return outputs

@@ -23,7 +23,6 @@ from compiler.graph import (
 from compiler.graph.attributes import Attributes
 from compiler.graph.infer import infer, signature
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Alpha
 from compiler.graph.operators.reductions import Softmax
 from compiler.graph.parser import parse_function
 from compiler.graph.verify import verify
@@ -31,6 +30,7 @@ from compiler.ir import FLOAT32
 from compiler.te import Tensor
 from tests.support.graphs import graph
 
+ELU = OPERATORS["elu"].attributes
 HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
 
 
@@ -137,12 +137,12 @@ def with_value(call: Call, name: str = "y") -> Function:
 def test_what_no_text_can_say() -> None:
     relu, x = OPERATORS["relu"], (Var("x"),)
     for call, message in (
-        (Call(relu, x, Alpha()), r"y = relu\(...\): attributes are Alpha, not Attributes"),
-        (Call(OPERATORS["elu"], x), "attributes are Attributes, not Alpha"),
-        (Call(OPERATORS["elu"], x, Alpha(1)), "alpha is 1, and has to be a float"),
-        (Call(OPERATORS["elu"], x, Alpha(float("nan"))), "alpha is nan, and has to be a float"),
+        (Call(relu, x, ELU()), r"y = relu\(...\): attributes are Elu, not Attributes"),
+        (Call(OPERATORS["elu"], x), "attributes are Attributes, not Elu"),
+        (Call(OPERATORS["elu"], x, ELU(1)), "alpha is 1, and has to be a float"),
+        (Call(OPERATORS["elu"], x, ELU(float("nan"))), "alpha is nan, and has to be a float"),
         (Call(OPERATORS["softmax"], x, Softmax(True)), "axis is True, and has to be an integer"),
-        (Call(with_value(Call(relu, x)), x, Alpha()), "function f, which takes no attributes"),
+        (Call(with_value(Call(relu, x)), x, ELU()), "function f, which takes no attributes"),
     ):
         with pytest.raises(GraphError, match=message):
             verify(replace(with_value(call), name="g"))

@@ -41,9 +41,7 @@ def _constant(node: Node) -> Value:
 
 
 def _constant_of_shape(node: Node) -> Value:
-    shape = node.numbers(0)
-    if shape is None:
-        node.refuse("the shape is missing")
+    shape = node.needed(node.numbers(0), "the shape is missing")
     value = node.tensor("value")
     if value is not None and value.size != 1:
         node.refuse(f"value has {value.size} elements: one is expected")
