@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -103,6 +104,12 @@ class Conv2dWorkload:
         return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
 
     @property
+    def padded(self) -> tuple[int, int]:
+        """Rows and columns of the image with its padding."""
+        top, left, bottom, right = self.padding
+        return top + self.data[2] + bottom, left + self.data[3] + right
+
+    @property
     def taps(self) -> int:
         """Weights of one channel."""
         return prod(self.weight[2:4])
@@ -112,9 +119,13 @@ class Conv2dWorkload:
         """Output blocks of a group."""
         return self.weight[0] // self.groups
 
-    def spanned(self, oc: Count) -> Count:
-        """Groups that a tile of so many output blocks reads, if these divide a group or it them."""
-        return -(-oc // self.blocks_per_group)
+    def spanned(self, oc: Ints) -> Ints:
+        """Groups that a tile of so many output blocks reads, wherever it begins."""
+        if self.groups == 1:
+            return np.ones_like(oc)
+        own = self.blocks_per_group
+        first = np.where(oc < self.weight[0], own - np.gcd(own, oc), 0)
+        return (first + oc - 1) // own + 1
 
     def under(self, axis: int, count: Count) -> Count:
         """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
@@ -244,7 +255,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
                 **{axis: factors(extents[axis]) for axis in ("ic", "oc", "x", "y")},
                 "order": tuple(_OUTER),
                 "along": ("oc", "y", "x"),
-            }
+            },
+            partial(_consistent, workload),
         )
 
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
@@ -297,33 +309,32 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             .trace
         )
 
-    def valid(self, workload: Conv2dWorkload, choices: Choices) -> Bools:
-        """What stays cannot be what threads share; what a step reads of the image lies together."""
-        image, weights = choices.are("order", "image"), choices.are("order", "weights")
-        shares_channels = choices.are("along", "oc")
-        possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
-        possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
-        if workload.groups > 1:
-            own = workload.blocks_per_group
-            within = own % choices["oc"] == 0
-            whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
-            possible &= within | whole
-        return possible
-
     def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
-        threads, oc, ic = choices["threads"], choices["oc"], choices["ic"]
-        epilogue, channels = workload.epilogue, workload.weight[1]
-        size = oc * choices["y"] * choices["x"]
-        image = workload.under(0, choices["y"]) * workload.under(1, choices["x"])
-        steps = threads * ic
-        stays = choices.are("order", "image")
-        of_image = np.where(stays, channels * workload.groups, steps * workload.spanned(oc))
-        of_weight = np.where(choices.are("order", "weights"), channels, steps)
+        extents, epilogue = workload.extents, workload.epilogue
+        tile = choices.at_most(extents)
+        threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
+        image, weights = choices.are("order", "image"), choices.are("order", "weights")
+        # What stays is there once, for the tiles of all threads; else each thread has its own.
+        own_image, own_weights = np.where(image, 1, threads), np.where(weights, 1, threads)
+        of_oc, of_y, of_x = (
+            np.where(stays & choices.are("along", axis) & (tile[axis] < extents[axis]), threads, 1)
+            for stays, axis in ((weights, "oc"), (image, "y"), (image, "x"))
+        )
+        outputs = workload.weight[0]
+        rows, columns = workload.under(0, of_y * y), workload.under(1, of_x * x)
+        channels, inputs = workload.weight[1], workload.data[1]
+        blocks = np.minimum((workload.spanned(oc) - 1) * channels + choices["ic"], inputs)
         return {
-            MemoryId.ACC: threads * size * (1 + epilogue.element_operands)
-            + len(epilogue.channel_operands) * workload.weight[0],
-            MemoryId.INP: image * of_image,
-            MemoryId.WGT: oc * workload.taps * of_weight,
+            MemoryId.ACC: threads * oc * y * x * (1 + epilogue.element_operands)
+            + len(epilogue.channel_operands) * outputs,
+            MemoryId.INP: own_image
+            * np.minimum(rows, workload.padded[0])
+            * np.minimum(columns, workload.padded[1])
+            * np.where(image, inputs, blocks),
+            MemoryId.WGT: own_weights
+            * np.minimum(of_oc * oc, outputs)
+            * np.where(weights, channels, tile["ic"])
+            * workload.taps,
         }
 
     # What it costs --------------------------------------------------------------------------------
@@ -448,3 +459,18 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         elements = np.minimum(rows, height) * np.minimum(columns, width)
         padding = np.maximum(0, rows * columns - elements)
         return blocks * cost.load(MemoryId.INP, elements, padding)
+
+
+def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
+    """What stays is for all threads and the whole sum; what a step reads of the image lies
+    together."""
+    image, weights = choices.are("order", "image"), choices.are("order", "weights")
+    shares_channels = choices.are("along", "oc")
+    possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
+    possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
+    if workload.groups > 1:
+        own = workload.blocks_per_group
+        within = own % choices["oc"] == 0
+        whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
+        possible &= within | whole
+    return possible

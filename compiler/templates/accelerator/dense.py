@@ -90,6 +90,7 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
 
     def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         products, epilogue = workload.products, workload.epilogue
+        choices = choices.at_most(products.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         operands = operand_accumulators(choices, epilogue, products.outputs)
         accumulators = tile * (1 + epilogue.element_operands) + operands

@@ -73,6 +73,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return workload.tensorized(steps.tensorize("out_moved", "b", shift), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
+        choices = choices.at_most(workload.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
 

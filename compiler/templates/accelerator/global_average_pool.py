@@ -151,7 +151,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         )
 
     def usage(self, workload: GlobalPoolWorkload, choices: Choices) -> dict[MemoryId, Ints]:
-        epilogue = workload.epilogue
+        choices, epilogue = choices.at_most(workload.extents), workload.epilogue
         block = choices["y"] * choices["x"] + 1 + epilogue.element_operands
         operands = operand_accumulators(choices, epilogue, workload.data[1])
         return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}

@@ -30,6 +30,9 @@ __all__ = ["PRODUCT", "Products", "largest_sum"]
 
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
 
+_SHARED = ("oc", "n")
+"""Axes whose tiles threads may share; best the first that has a tile for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Products:
@@ -63,8 +66,8 @@ class Products:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of the loops over blocks; threads share the tiles of the first that is long enough."""
-        return {"oc": self.outputs, "n": self.rows}
+        """Of the output's loops over blocks, and of the sum's."""
+        return {"oc": self.outputs, "n": self.rows, "ic": self.inputs}
 
     def sums(self) -> tuple[Tensor, Tensor, Tensor]:
         """The operands and `out_sum`."""
@@ -84,7 +87,7 @@ class Products:
         return Space(
             {
                 "threads": (2, 1),
-                "along": tuple(self.extents),
+                "along": _SHARED,
                 "n": factors(self.rows),
                 "oc": factors(self.outputs),
                 "ic": factors(self.inputs),
@@ -96,8 +99,8 @@ class Products:
         steps = Sketch()
         for axis in ("n", "oc"):
             steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = knob("along", {axis: f"{axis}_o" for axis in self.extents})
-        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in self.extents})
+        outer = knob("along", {axis: f"{axis}_o" for axis in _SHARED})
+        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in _SHARED})
         return (
             steps.split("out", outer, knob("threads"), names)
             .reorder("out", "n_o", "oc_o", "thread", *inner, "n_i", "oc_i", "b", "bo")

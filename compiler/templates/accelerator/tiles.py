@@ -81,6 +81,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         )
 
     def usage(self, workload: W, choices: Choices) -> dict[MemoryId, Ints]:
+        choices = choices.at_most(workload.extents)
         oc, y, x = (choices[axis] for axis in ("oc", "y", "x"))
         epilogue = workload.epilogue
         block = workload.loaded(y, x) + (self.kept + epilogue.element_operands) * y * x
