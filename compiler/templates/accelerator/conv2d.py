@@ -396,7 +396,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         size = images * prod(whole)
         # Where a tile spans groups, the array is told block by block.
-        blocks = np.where((groups > 1) & (own > 1), oc, 1)
+        blocks = np.where((workload.spanned(oc) > 1) & (own > 1), oc, 1)
         return Demand.of(
             Output((images, *whole), (np.ones_like(oc), oc, y, x)),
             workload.epilogue,
