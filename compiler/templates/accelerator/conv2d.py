@@ -28,10 +28,21 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
+from compiler.templates.accelerator.demand import (
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    kernel_length,
+    repeated,
+    seen,
+)
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
+from compiler.templates.accelerator.sharing import stays
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.traffic import windows_needed
@@ -351,6 +362,59 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             kept.append(same[: _ESTIMATED if threads == most else _ESTIMATED_ALONE])
         return choices.where(np.concatenate(kept))
 
+    def demand(self, workload: Conv2dWorkload, choices: Choices) -> Demand:
+        images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
+        oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
+        kept = {each: choices.are("order", each) for each in ("weights", "image")}
+        whole = tuple(extents[axis] for axis in ("oc", "y", "x"))
+        again = repeated(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
+        parts, oc_tiles = -(-whole[1] // y) * -(-whole[2] // x), -(-whole[0] // oc)
+        # The groups that a tile reads, and how often tiles come for them.
+        groups = np.where(kept["image"], workload.groups, workload.spanned(oc))
+        times = np.where(kept["image"], 1, oc_tiles)
+        weights = cut(workload.weight[:2], (oc, ic))
+        image = (
+            (count * times, (groups * depth, *self._under(workload, rows, columns)))
+            for count, (depth, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
+        )
+        pixels = prod(
+            seen(window, sizes) for window, sizes in zip(workload.windows, (y, x), strict=True)
+        )
+        # What is left of a tile spans fewer groups than others.
+        spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
+        of_weights = copies(
+            MemoryId.WGT,
+            ((count, (*box, workload.taps)) for count, box in weights),
+            (*workload.weight[:2], workload.taps),
+        )
+        of_image = replace(
+            copies(MemoryId.INP, image, workload.data[1:4]),
+            elements=np.asarray(extents["ic"] * spans * pixels, np.float64),
+        )
+        size = images * prod(whole)
+        # Where a tile spans groups, the array is told block by block.
+        blocks = np.where((workload.spanned(oc) > 1) & (own > 1), oc, 1)
+        return Demand.of(
+            Output((images, *whole), (np.ones_like(oc), oc, y, x)),
+            workload.epilogue,
+            stays(choices),
+            (
+                of_weights.times(images * np.where(kept["weights"], 1, parts * again)),
+                of_image.times(images * np.where(kept["image"], 1, again)),
+            ),
+            again,
+            self._kernel(workload, choices),
+            Sums(-(-extents["ic"] // ic) * blocks, size * extents["ic"] * workload.taps, size),
+        )
+
+    def _under(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of the image that a tile needs at most, without padding."""
+        rows, columns = workload.under(0, y), workload.under(1, x)
+        if workload.taps == 1:
+            # Rows between those that are needed are left out.
+            rows = y
+        return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
+
     def _guess(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Cycles: the longer of arithmetic and loads, and what cannot overlap.
 
@@ -381,13 +445,15 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return np.where(self._kernels_stay(workload, choices, cost), total, np.inf)
 
     def _kernels_stay(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Bools:
-        """Whether all micro-ops stay on chip: of the products, all iterations but those of the two
-        longest loops, for each thread."""
-        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
-        extents = np.broadcast_arrays(*axes, *workload.weight[2:4])
-        kernel = np.sort(extents, axis=0)[:-2].prod(axis=0)
+        """Whether all micro-ops stay on chip, of each thread."""
+        kernel = self._kernel(workload, choices)
         stay: Bools = choices["threads"] * (kernel + 4) <= cost.config.depth(MemoryId.UOP)
         return stay
+
+    def _kernel(self, workload: Conv2dWorkload, choices: Choices) -> Ints:
+        """Micro-ops of the products."""
+        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
+        return kernel_length(*axes, *workload.weight[2:4])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on

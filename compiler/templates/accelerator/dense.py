@@ -9,6 +9,7 @@ from compiler.ir.dtypes import INT8
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
@@ -95,6 +96,9 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         operands = operand_accumulators(choices, epilogue, products.outputs)
         accumulators = tile * (1 + epilogue.element_operands) + operands
         return {MemoryId.ACC: accumulators, **products.usage(choices)}
+
+    def demand(self, workload: DenseWorkload, choices: Choices) -> Demand:
+        return workload.products.demand(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""

@@ -13,6 +13,8 @@ from compiler.operators.blocks import PLANES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.demand import Demand, copies
+from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
 from compiler.templates.accelerator.sharing import shared
@@ -76,6 +78,10 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         choices = choices.at_most(workload.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
+
+    def demand(self, workload: Products, choices: Choices) -> Demand:
+        amounts = copies(MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,))
+        return workload.demand(choices, Epilogue(()), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from compiler.graph.operators.elementwise import Cast
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
@@ -66,9 +68,13 @@ class ElementwiseWorkload:
         """Of the output."""
         return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
 
-    def loaded(self, y: Ints, x: Ints) -> Ints:
+    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Every element lies under itself."""
+        return y, x
+
+    def seen(self, y: Ints, x: Ints) -> Ints:
         """Every element once."""
-        return y * x
+        return np.full_like(y, self.data[2] * self.data[3])
 
 
 class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):

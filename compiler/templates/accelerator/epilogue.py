@@ -96,9 +96,15 @@ class Epilogue:
         return tuple(dict.fromkeys(one.operand for one in found if one.kind is Kind.CHANNEL))
 
     @property
+    def element_types(self) -> tuple[DType, ...]:
+        """The types in DRAM of operands with a number for each element."""
+        steps = (each.step for each in self._all(self._top))
+        return tuple(step.dtype for step in steps if step.kind is Kind.ELEMENT)
+
+    @property
     def element_operands(self) -> int:
         """How many operands have a number for each element."""
-        return sum(each.step.kind is Kind.ELEMENT for each in self._all(self._top))
+        return len(self.element_types)
 
     @property
     def immediate_passes(self) -> int:

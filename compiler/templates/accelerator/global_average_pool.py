@@ -20,6 +20,15 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction as Sum
+from compiler.templates.accelerator.demand import (
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    kernel_length,
+    repeated,
+)
 from compiler.templates.accelerator.elementwise import widened
 from compiler.templates.accelerator.epilogue import (
     AluPass,
@@ -33,6 +42,7 @@ from compiler.templates.accelerator.sharing import (
     operand_accumulators,
     residency,
     shared,
+    stays,
     unusual,
 )
 from compiler.templates.accelerator.template import AcceleratorTemplate
@@ -155,6 +165,22 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         block = choices["y"] * choices["x"] + 1 + epilogue.element_operands
         operands = operand_accumulators(choices, epilogue, workload.data[1])
         return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}
+
+    def demand(self, workload: GlobalPoolWorkload, choices: Choices) -> Demand:
+        images, blocks, *pixels = whole = workload.data[:4]
+        sizes = [choices[axis] for axis in ("oc", "y", "x")]
+        one, again = np.ones_like(sizes[0]), repeated(choices, {"oc": blocks})
+        loads = copies(MemoryId.ACC_8BIT, cut(whole, (one, *sizes)), whole)
+        steps = prod(-(-extent // size) for extent, size in zip(pixels, sizes[1:], strict=True))
+        return Demand.of(
+            Output((images, blocks), (one, sizes[0])),
+            workload.epilogue,
+            stays(choices),
+            (loads.times(again),),
+            again,
+            kernel_length(*sizes),
+            Sums(steps, resets=images * blocks, tensor=prod(whole)),
+        )
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest steps, then the longest rows."""

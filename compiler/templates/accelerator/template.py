@@ -15,6 +15,7 @@ from compiler.graph.nodes import Let
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
+from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
 from compiler.templates.space import Bools, Choices, Floats, Ints
@@ -57,6 +58,10 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     @abstractmethod
     def usage(self, workload: W, choices: Choices) -> Mapping[MemoryId, Ints]:
         """Elements that a choice takes of each memory, of all threads together."""
+
+    @abstractmethod
+    def demand(self, workload: W, choices: Choices) -> Demand:
+        """What the programs of choices move and compute."""
 
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
