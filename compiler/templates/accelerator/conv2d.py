@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,29 +21,31 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
-from compiler.operators.window import Window, windows
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
+from compiler.templates.accelerator.conv2d_cycles import (
+    ORDERS,
+    Conv2dCycles,
+    Conv2dWorkload,
+)
 from compiler.templates.accelerator.demand import (
     Demand,
     Output,
     Sums,
     copies,
     cut,
-    kernel_length,
     repeated,
     seen,
 )
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
+from compiler.templates.accelerator.epilogue import requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
 from compiler.templates.accelerator.sharing import stays
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
-from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.traffic import windows_needed
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
@@ -61,87 +62,6 @@ _ESTIMATED_ALONE = 16
 _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 _NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
 _SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
-
-_OUTER: Mapping[str, tuple[str, ...]] = {
-    "outputs": ("oc", "y", "x"),
-    "weights": ("oc", "y", "x"),
-    "image": ("y", "x", "oc"),
-}
-"""The loops over tiles, by what stays on chip meanwhile: each tile brings its own weights and its
-own part of the image, step by step; or a block of output channels keeps its weights for all parts
-of the image; or a part of the image stays for all blocks of output channels."""
-
-Count = TypeVar("Count", int, Ints)
-
-
-@dataclass(frozen=True, slots=True)
-class Conv2dWorkload:
-    """A convolution of packed int8 to packed int8.
-
-    Attributes
-    ----------
-    data, weight
-        Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
-    padding
-        Zeros at the top, the left, the bottom, the right.
-    groups
-        Of whole blocks: each output block reads the IC input blocks of its group.
-    """
-
-    data: tuple[int, ...]
-    weight: tuple[int, ...]
-    strides: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
-    passes: tuple[AluPass, ...]
-
-    @property
-    def epilogue(self) -> Epilogue:
-        """What follows the sums."""
-        return Epilogue(self.passes)
-
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """Along y and x."""
-        image = placeholder(self.data[:4], INT8, "data")
-        kernel = self.weight[2:4]
-        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Output blocks, rows, columns; input blocks of which each output block is made."""
-        y, x = (each.count for each in self.windows)
-        return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
-
-    @property
-    def padded(self) -> tuple[int, int]:
-        """Rows and columns of the image with its padding."""
-        top, left, bottom, right = self.padding
-        return top + self.data[2] + bottom, left + self.data[3] + right
-
-    @property
-    def taps(self) -> int:
-        """Weights of one channel."""
-        return prod(self.weight[2:4])
-
-    @property
-    def blocks_per_group(self) -> int:
-        """Output blocks of a group."""
-        return self.weight[0] // self.groups
-
-    def spanned(self, oc: Ints) -> Ints:
-        """Groups that a tile of so many output blocks reads, wherever it begins."""
-        if self.groups == 1:
-            return np.ones_like(oc)
-        own = self.blocks_per_group
-        first = np.where(oc < self.weight[0], own - np.gcd(own, oc), 0)
-        return (first + oc - 1) // own + 1
-
-    def under(self, axis: int, count: Count) -> Count:
-        """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
-        reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
-        return (count - 1) * self.strides[axis] + reach
 
 
 class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
@@ -264,7 +184,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             {
                 "threads": (2, 1),
                 **{axis: factors(extents[axis]) for axis in ("ic", "oc", "x", "y")},
-                "order": tuple(_OUTER),
+                "order": tuple(ORDERS),
                 "along": ("oc", "y", "x"),
             },
             partial(_consistent, workload),
@@ -276,7 +196,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         steps = Sketch()
         for axis in axes:
             steps = steps.split(out, axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in _OUTER.items()}
+        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
         inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
         steps = (
             steps.split(
@@ -352,7 +272,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     def shortlist(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Choices:
         """The best by a quick guess."""
-        guess = self._guess(workload, choices, cost)
+        guess = Conv2dCycles(workload, choices, cost).guessed()
         sizes = choices["oc"] * choices["y"] * choices["x"]
         rows = np.lexsort((-sizes, guess))
         most = choices["threads"].max()
@@ -403,7 +323,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
                 of_image.times(images * np.where(kept["image"], 1, again)),
             ),
             again,
-            self._kernel(workload, choices),
+            workload.kernel(choices),
             Sums(-(-extents["ic"] // ic) * blocks, size * extents["ic"] * workload.taps, size),
         )
 
@@ -415,116 +335,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             rows = y
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
-    def _guess(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles: the longer of arithmetic and loads, and what cannot overlap.
-
-        While a tile's epilogue runs, its buffers are free for one step of the next tile and no
-        more: then loads stand still as well.
-        """
-        extents, epilogue = workload.extents, workload.epilogue
-        oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
-        stays = {each: choices.are("order", each) for each in _OUTER}
-        oc_tiles = -(-extents["oc"] // oc)
-        parts = -(-extents["y"] // y) * -(-extents["x"] // x)
-        elements = workload.under(0, y) * workload.under(1, x)
-        spanned = np.where(stays["image"], workload.groups, workload.spanned(oc))
-        image = extents["ic"] * spanned * cost.load(MemoryId.INP, elements)
-        steps = -(-extents["ic"] // ic)
-        channels = extents["ic"] * workload.taps
-        weights = steps * cost.overhead + cost.beats(MemoryId.WGT, oc * channels)
-        images = parts * image * np.where(stays["image"], 1, oc_tiles)
-        loads = images + weights * oc_tiles * np.where(stays["weights"], 1, parts)
-        tiles, size = oc_tiles * parts, oc * y * x
-        passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
-        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-        work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
-        still = tiles * np.maximum(0, passes - loads / (tiles * steps))
-        # Loads before the first product.
-        first = (image + weights) / np.where(stays["outputs"], steps, 1)
-        total: Floats = workload.data[0] * np.maximum(loads + still, work) + first + passes
-        return np.where(self._kernels_stay(workload, choices, cost), total, np.inf)
-
-    def _kernels_stay(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Bools:
-        """Whether all micro-ops stay on chip, of each thread."""
-        kernel = self._kernel(workload, choices)
-        stay: Bools = choices["threads"] * (kernel + 4) <= cost.config.depth(MemoryId.UOP)
-        return stay
-
-    def _kernel(self, workload: Conv2dWorkload, choices: Choices) -> Ints:
-        """Micro-ops of the products."""
-        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
-        return kernel_length(*axes, *workload.weight[2:4])
-
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
-        chip, which nobody has a model of."""
-        cycles = self._pipeline(workload, choices, cost).cycles()
-        return np.where(self._kernels_stay(workload, choices, cost), cycles, np.inf)
-
-    def _pipeline(
-        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
-    ) -> TilePipeline:
-        """How long the parts of each tile take."""
-        extents, epilogue = workload.extents, workload.epilogue
-        stays = {each: choices.are("order", each) for each in _OUTER}
-        whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
-        sizes = np.stack([choices[axis] for axis in ("oc", "y", "x")], axis=1)
-        steps = -(-extents["ic"] // choices["ic"])
-        last = extents["ic"] - (steps - 1) * choices["ic"]
-        # A choice; the end or the middle of each axis; and of the sum.
-        oc, y, x = (each[..., None] for each in ends(whole, sizes))
-        depth = np.stack([last, choices["ic"]], axis=1)[:, None, None, None, :]
-        weights, image = (stays[each].reshape(-1, 1, 1, 1, 1) for each in ("weights", "image"))
-        channels = extents["ic"]
-        kept = np.where(weights, self._weight_cycles(workload, cost, oc, channels), 0)
-        whole_depth = channels * workload.groups
-        kept = kept + np.where(image, self._image_cycles(workload, cost, y, x, whole_depth), 0)
-        spanned = depth * workload.spanned(oc)
-        loads = np.where(image, 0, self._image_cycles(workload, cost, y, x, spanned))
-        loads = loads + np.where(weights, 0, self._weight_cycles(workload, cost, oc, depth))
-        size = oc * y * x
-        passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
-        passes = passes + epilogue.immediate_passes * size
-        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-        begin = cost.load(MemoryId.UOP, 128 * choices["threads"])
-        operands = np.full(len(choices), extents["oc"])
-        begin = begin + len(epilogue.channel_operands) * cost.load(MemoryId.ACC, operands)
-        return TilePipeline(
-            batches=workload.data[0],
-            extents=np.broadcast_to(whole, sizes.shape),
-            sizes=sizes,
-            loops=np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
-            along=choices.are("along", "y") + 2 * choices.are("along", "x"),
-            keeps=stays["weights"] + 2 * stays["image"],
-            threads=choices["threads"],
-            steps=steps,
-            kept=kept[..., 0],
-            loads=loads,
-            products=size * depth * workload.taps,
-            passes=passes[..., 0],
-            stores=(oc * (cost.store_gap + cost.beats(MemoryId.OUT, y * x)))[..., 0],
-            begin=(begin, begin // 4),
-            overhead=cost.overhead,
-        )
-
-    def _weight_cycles(
-        self, workload: Conv2dWorkload, cost: MachineCost, oc: Ints, ic: Ints | int
-    ) -> Ints:
-        """Weights of so many blocks, in one LOAD."""
-        return cost.load(MemoryId.WGT, oc * ic * workload.taps)
-
-    def _image_cycles(
-        self, workload: Conv2dWorkload, cost: MachineCost, y: Ints, x: Ints, blocks: Ints | int
-    ) -> Ints:
-        """The part of the image for a tile: one LOAD a block of channels, padding included."""
-        rows, columns = workload.under(0, y), workload.under(1, x)
-        if workload.taps == 1:
-            # Rows between those that are needed are left out.
-            rows = y
-        height, width = workload.data[2:4]
-        elements = np.minimum(rows, height) * np.minimum(columns, width)
-        padding = np.maximum(0, rows * columns - elements)
-        return blocks * cost.load(MemoryId.INP, elements, padding)
+        """Cycles: see `Conv2dCycles`."""
+        return Conv2dCycles(workload, choices, cost).played()
 
 
 def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:

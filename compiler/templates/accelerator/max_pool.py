@@ -122,7 +122,6 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             loops=tuple(each.kernel for each in workload.windows),
         )
 
-
     def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
         given = found.match.attributes("max_pool")
         assert isinstance(given, MaxPool), "verified"
