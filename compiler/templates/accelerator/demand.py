@@ -44,9 +44,11 @@ class Copies:
     Attributes
     ----------
     elements
-        That cross the bus; exact where each tile sees more than padding.
+        That cross the bus: exact, but for zeros that are loaded where padding is longer than an
+        instruction has room for.
     instructions
-        Exact without padding, and where nothing is left out of a row.
+        Exact without padding, and where tiles of windows are all of one size. With it there are
+        more LOADs of INP, and of ACC between half as many and twice as many.
     bursts
         Runs of elements that lie together in DRAM, in the same cases.
     """

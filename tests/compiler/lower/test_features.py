@@ -61,7 +61,7 @@ def test_windows_overlap_and_conditions_count() -> None:
     (nest,) = features(
         parse(
             """
-def f(a: int8[10]) -> b: int8[4, 3]:
+func f(a: int8[10]) -> (b: int8[4, 3]):
   for i in 4:
     for k in 3:
       if i + k < 5:
@@ -79,7 +79,7 @@ def test_elements_that_loops_pass_over_are_not_touched() -> None:
     (nest,) = features(
         parse(
             """
-def f(a: int8[40]) -> b: int8[4]:
+func f(a: int8[40]) -> (b: int8[4]):
   for i in 4:
     b[i] = a[10 * i]
 """

@@ -87,7 +87,7 @@ def held(elements: int, inner: int) -> Function:
     """A program that keeps `elements` of ACC, and for a while `inner` more."""
     return parse(
         f"""
-def f(a: int32[64, 8]) -> b: int8[64, 8]:
+func f(a: int32[64, 8]) -> (b: int8[64, 8]):
   alloc x: int32[{elements}, 8] @ acc
   for i in 2:
     alloc y: int32[{inner}, 8] @ acc

@@ -104,7 +104,7 @@ def even(found: Drawn, choice: Choice) -> bool:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_programs_do_what_was_counted(
     template: AcceleratorTemplate[Any], seed: int, config: str
@@ -163,7 +163,8 @@ def test_copies_of_a_box(
     sizes = None if chip is None else tuple(numbers(each) for each in chip)
     found = copies(MemoryId.INP, boxes, (4, 10, 8), sizes)
     assert found.elements == 7 * prod(box)
-    assert (found.instructions, found.bursts) == (7 * instructions, 7 * bursts)
+    assert found.instructions == 7 * instructions
+    assert found.bursts == 7 * bursts
 
 
 def test_a_kernel_is_what_two_loops_leave() -> None:

@@ -35,7 +35,7 @@ def row(found: Drawn, number: int = 0, memory: MemoryTiming | None = None) -> di
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_features_are_those_of_the_program(
     template: AcceleratorTemplate[Any], seed: int, config: str
