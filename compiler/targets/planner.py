@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from compiler.errors import Unsupported
+from compiler.errors import ScheduleError, Unsupported
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function
@@ -19,6 +20,7 @@ from compiler.targets.target import Target
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_patterns
+from compiler.templates.space import Choices
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = ["Candidate", "Plan", "Planner", "best_choice", "candidates"]
@@ -116,16 +118,32 @@ def best_choice(
     ------
     Unsupported
         Nothing fits: says what is lacking.
+    ScheduleError
+        The template or the cost model gives no number for each choice.
     """
     space = template.space(workload, target.machine)
     held = {name: each for name, each in target.settings if name in space.knobs}
     choices = space.choices({**held, **fixed})
-    fitting = choices.where(template.fits(workload, choices, target.machine))
+    fits = template.fits(workload, choices, target.machine)
+    fitting = choices.where(_column(template, "fits", fits, choices, "b"))
     if not len(fitting):
         raise Unsupported(template.lacking(workload, choices, target.machine))
     worthwhile = target.cost.candidates(template, workload, fitting)
     costs = target.cost.costs(template, workload, worthwhile)
-    return worthwhile.choice(int(np.argmin(costs)))
+    return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
+
+
+def _column(
+    template: ScheduleTemplate[Any, Any], what: str, found: Any, choices: Choices, kinds: str
+) -> NDArray[Any]:
+    """A number for each choice, of NumPy's `kinds` of types and none of them NaN: who takes another
+    column for one, chooses at random."""
+    column = np.asarray(found)
+    wrong = column.shape != (len(choices),) or column.dtype.kind not in kinds
+    if wrong or np.isnan(column).any():
+        shown = f"{column.dtype}{list(column.shape)}" if wrong else "NaN"
+        raise ScheduleError(template.name, f"{what} of {len(choices):,} choices are {shown}")
+    return column
 
 
 @dataclass(frozen=True, slots=True)

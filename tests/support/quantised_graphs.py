@@ -97,6 +97,15 @@ class Net:
         spec = RequantSpec.from_scales([1.5 / pixels], 0, -128, 127, bound=128 * pixels)
         return self._rounded(name, total, spec)
 
+    def dense(self, name: str, data: Var, inputs: int, outputs: int) -> Var:
+        """Of rows, to int8."""
+        weight = self.weight(outputs, inputs)
+        acc = self.call(f"{name}_acc", "dense", data, Constant(weight), given=Product(INT32))
+        reach = int(np.abs(weight.astype(np.int64)).sum(1).max()) * 128
+        scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs))
+        bias = self._rng.integers(-1000, 1000, outputs).tolist()
+        return self._rounded(name, acc, RequantSpec.from_scales(scales, bias, 0, 127, bound=reach))
+
     def logits(self, name: str, data: Var, inputs: int, classes: int) -> Var:
         flat = self.call(f"{name}_flat", "flatten", data, given=Axis())
         weight = Constant(self.weight(classes, inputs))

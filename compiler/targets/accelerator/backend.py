@@ -16,6 +16,8 @@ from compiler.graph.memory import Tenant, plan_memory
 from compiler.graph.nodes import Call, Tuple, Var
 from compiler.graph.passes.base import Pass
 from compiler.graph.types import TensorType
+from compiler.ir.buffer import Scope
+from compiler.ir.stmt import Function as Program
 from compiler.lower.accelerator import Operator, Stream, compile_stream
 from compiler.lower.accelerator.places import grain
 from compiler.lower.accelerator.stream import ProgramCache
@@ -58,6 +60,45 @@ class Offloaded:
         """What all tensors of the program are called in a stream."""
         given = {each: f"{self.name}.{each}" for each in self.plan.arguments.tensors}
         return given | self.tensors | {"out": self.name}
+
+    def check(self, program: Program) -> None:
+        """Raise `BuildError` where the workload's program has other tensors than this call."""
+        found, arguments = self.plan.found, self.plan.arguments.tensors
+        types = {each: found.type_of(each) for each in self.tensors} | {"out": self.type}
+        given = {
+            name: _Extent.of(array.shape, array.dtype.name) for name, array in arguments.items()
+        }
+        for name, type_ in types.items():
+            given[name] = _Extent.of(type_.static_shape(name), type_.dtype.numpy.name)
+        wanted = {
+            each.name: _Extent.of(each.shape, each.dtype.numpy.name)
+            for each in (*program.inputs, *program.outputs)
+            if each.scope is Scope.GLOBAL
+        }
+        for name in {**wanted, **given}:
+            if wanted.get(name) != given.get(name):
+                raise BuildError(
+                    f"{self.source}: in the program of template {self.plan.template.name} {name} "
+                    f"is {wanted.get(name, 'no tensor')}, in the kernel "
+                    f"{given.get(name, 'no tensor')}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """What tensors have in common that are the same to the machine: outer axes may be written as
+    one, or as several."""
+
+    elements: int
+    block: tuple[int, ...]
+    dtype: str
+
+    @staticmethod
+    def of(shape: tuple[int, ...], dtype: str) -> _Extent:
+        return _Extent(prod(shape), shape[-2:], dtype)
+
+    def __str__(self) -> str:
+        return f"{self.elements:,} of {self.dtype} in blocks of {list(self.block)}"
 
 
 class StreamBackend(Backend):
@@ -119,14 +160,17 @@ class StreamBackend(Backend):
         results
             Of these, what others want.
         """
+        programs = [self.planner.schedule(each.plan).program for each in calls]
+        for each, program in zip(calls, programs, strict=True):
+            each.check(program)
         operators = [
             Operator(
-                self.planner.schedule(each.plan).program,
+                program,
                 each.named,
                 each.name,
                 each.plan.arguments.immediates,
             )
-            for each in calls
+            for each, program in zip(calls, programs, strict=True)
         ]
         placed = self._placed(calls, results)
         stream = compile_stream(operators, self.target.machine, placed, self._programs)

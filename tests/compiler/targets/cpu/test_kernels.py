@@ -9,6 +9,7 @@ from compiler.codegen import CpuTarget, compile_function
 from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
+from compiler.graph.passes import InferTypes
 from compiler.targets.cpu.kernels import CpuKernel, cpu_kernel, layer_plan
 from compiler.targets.cpu.target import cpu
 from tests.support.graphs import graph, inputs
@@ -47,6 +48,11 @@ kernel @k(x: float32[1, 3, 5, 5], w: float32[3, 1, 3, 3]):
 """
 
 
+def typed(program: str) -> Function:
+    """The kernel; the types of all its values are known."""
+    return InferTypes().apply(graph(program))
+
+
 def call(kernel: Function, known: int | None = 1) -> Call:
     """A call of the kernel, of which the parameter of that number is a constant."""
     args: list[Atom] = [Var(param.name) for param in kernel.params]
@@ -77,7 +83,7 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
 
 @pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
 def test_packed_weights(program: str) -> None:
-    kernel = graph(program)
+    kernel = typed(program)
     plan = layer_plan(call(kernel), TARGET)
     assert plan is not None
     assert plan.workload.weight == 1
@@ -91,7 +97,7 @@ def test_packed_weights(program: str) -> None:
 
 
 def test_what_it_says_of_itself() -> None:
-    found = runs(graph(CONV), pack=True)
+    found = runs(typed(CONV), pack=True)
     assert found.operators == ("conv2d", "add", "relu")
     assert found.macs == 5 * 4 * 4 * 3 * 3 * 3
     assert found.program.name == "k"
@@ -99,22 +105,22 @@ def test_what_it_says_of_itself() -> None:
 
 @pytest.mark.parametrize("program", [JOINED, DEPTHWISE])
 def test_where_packing_does_not_help(program: str) -> None:
-    assert not runs(graph(program), pack=True).packing
+    assert not runs(typed(program), pack=True).packing
 
 
 def test_weights_that_are_used_elsewhere() -> None:
-    kernel = graph("""
+    kernel = typed("""
 kernel @k(x: float32[3, 3]):
   c = dense(x, x)
   return c
 """)
     assert layer_plan(call(kernel, 0), TARGET) is None
-    kernel = graph("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")
+    kernel = typed("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")
     assert layer_plan(call(kernel, None), TARGET) is None
 
 
 def test_the_second_of_two_layers_where_packing_does_not_help_the_first() -> None:
-    kernel = graph("""
+    kernel = typed("""
 kernel @k(x: float32[2, 7], v: float32[5, 7], w: float32[9, 5]):
   a = dense(x, v)
   c = dense(a, w)
