@@ -13,7 +13,8 @@ from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.checks import ranked, refuse, show
-from compiler.operators.window import Window, windows
+from compiler.operators.pad import inside
+from compiler.operators.window import windows
 from compiler.te import Tensor, compute
 
 __all__ = [
@@ -116,14 +117,18 @@ def pack_windows(
     taps = rows.kernel * columns.kernel
 
     def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
-        image, place = i * batch + b, o * block + k
-        channel, tap = place // taps, place % taps
+        image, number = i * batch + b, o * block + k
+        channel, tap = number // taps, number % taps
         row = rows.place(y, tap // columns.kernel)
         column = columns.place(x, tap % columns.kernel)
         pixel = data[image, channel, row - rows.before, column - columns.before]
-        tests = [*_inside(rows, row), *_inside(columns, column)]
+        tests = [
+            test
+            for window, place in ((rows, row), (columns, column))
+            for test in inside(place, window.before, window.extent, window.after)
+        ]
         found = te.select(te.all_of(*tests), pixel, te.const(0, data.dtype)) if tests else pixel
-        return _within(found, (image, n, batch), (place, c * taps, block))
+        return _within(found, (image, n, batch), (number, c * taps, block))
 
     shape = (blocks(n, batch), blocks(c * taps, block), rows.count, columns.count, batch, block)
     return compute(shape, element, name, DATA_AXES)
@@ -165,11 +170,6 @@ def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
     """Zero where a place is not under its extent, which its block may exceed."""
     tests = [place < extent for place, extent, block in places if extent % block]
     return te.select(te.all_of(*tests), value, te.const(0, value.dtype)) if tests else value
-
-
-def _inside(window: Window, place: Expr) -> list[Expr]:
-    low = [place >= window.before] if window.before else []
-    return [*low, place < window.before + window.extent] if window.after else low
 
 
 def _positive(operator: str, name: str, batch: int, block: int) -> None:

@@ -117,6 +117,12 @@ class Walk:
             return False
         return atom.name in self.chosen or self._known[atom.name].own is not None
 
+    def allowed_small(self, atom: Atom) -> Small:
+        """The value as int8, where `may_be_small` says so."""
+        found = self.small(atom)
+        assert found is not None, "it may be"
+        return found
+
     def is_small(self, atom: Atom) -> bool:
         """Whether the value is int8 already."""
         return isinstance(atom, Var) and self._known[atom.name].own is not None

@@ -77,9 +77,7 @@ def _exact(
     lines: Sequence[Line], skip: Skip, goal: Goal
 ) -> Iterator[tuple[Sequence[Window], Skip]]:
     """Windows, one for each channel, that make exact passes, with what is added in their units."""
-    twos = min(line.twos for line in lines)
-    if skip.multiplier:
-        twos = min(twos, (skip.multiplier & -skip.multiplier).bit_length() - 1)
+    twos = min(line.twos for line in (*lines, Line(skip.multiplier, 0, lines[0].shift)))
     reduced = [line.without_twos(twos) for line in lines]
     added = Skip(skip.multiplier >> twos, skip.least, skip.greatest)
     for window_of in (_whole, _narrow):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
+from compiler.ir import dtypes
 from compiler.requantisation.alu_lowering import Line, exact_steps, goal_of, has_exact_steps
 from compiler.requantisation.alu_steps import AluStep
 from compiler.requantisation.channels import (
@@ -172,11 +173,9 @@ class RequantSpec:
     @property
     def dtype(self) -> np.dtype[np.signedinteger[Any]]:
         """The smallest signed type that holds every output: int8, int16 or int32."""
-        if -(1 << 7) <= self.low and self.high < 1 << 7:
-            return np.dtype(np.int8)
-        if -(1 << 15) <= self.low and self.high < 1 << 15:
-            return np.dtype(np.int16)
-        return np.dtype(np.int32)
+        types = (dtypes.INT8, dtypes.INT16, dtypes.INT32)
+        fitting = (each for each in types if each.low <= self.low and self.high <= each.high)
+        return next(fitting).numpy
 
     def reference(
         self, acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None

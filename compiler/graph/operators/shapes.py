@@ -83,10 +83,9 @@ class SpaceToDepth(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
-class DepthToSpace(Attributes):
+class DepthToSpace(SpaceToDepth):
     """As `SpaceToDepth`, and the order of a channel's parts."""
 
-    block: int
     column_row_depth: bool = False
 
 

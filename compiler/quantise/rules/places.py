@@ -41,8 +41,7 @@ def _mover(walk: Walk, name: str, call: Call) -> bool:
 
 def _moved(walk: Walk, name: str, call: Call) -> bool:
     """The same operator on int8."""
-    small = walk.small(call.args[0])
-    assert small is not None, "it may be"
+    small = walk.allowed_small(call.args[0])
     moved = walk.builder.call(name, "_int8", call.callee.name, [small.var], call.attributes)
     return walk.set_own(name, moved, small.scale)
 
@@ -69,8 +68,7 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
         return False
     if walk.type(data).dtype != FLOAT32 or not walk.may_be_small(data):
         return False
-    small = walk.small(data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(data)
     wide = walk.builder.wide(name, small.var)
     acc = walk.builder.call(name, "_acc", "reduce_sum", [wide], over)
     bias = np.array([-small.scale.zero * count], np.int64)
@@ -90,8 +88,7 @@ def _average_pool(walk: Walk, name: str, call: Call) -> bool:
     if type_.dtype != FLOAT32 or not walk.may_be_small(call.args[0]):
         return False
     channels = type_.shape[1]
-    small = walk.small(call.args[0])
-    assert small is not None, "it may be"
+    small = walk.allowed_small(call.args[0])
     count = prod(given.kernel)
     ones = Weights(np.ones((channels, 1, *given.kernel), np.int8), np.array([1 / count]))
     window = Conv2d(given.strides or (1, 1), padding, given.dilation or (1, 1), groups=channels)

@@ -105,8 +105,7 @@ def _operands(
     known = walk.form(weight)
     if not isinstance(weight, Constant) and not isinstance(known, Weights):
         return None
-    small = walk.small(data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(data)
     if isinstance(known, Weights):
         weights = known.turned(weight_axis)
     else:
