@@ -348,5 +348,5 @@ def writes(stmt: Stmt) -> Iterator[Store]:
 
 def buffers_in(function: Function) -> tuple[Buffer, ...]:
     """Inputs, outputs and everything allocated, each once."""
-    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
+    allocated = facts(function.body).allocated.values()
     return tuple(dict.fromkeys((*function.inputs, *function.outputs, *allocated)))

@@ -139,7 +139,9 @@ class _Pusher:
                     f"{buffer.name}, allocated inside the virtual threads {self._loop.var.name}, "
                     f"lies in DRAM: allocate it outside"
                 )
-        slices = [replace(each, shape=(self._threads, *each.shape)) for each in buffers]
+        assert isinstance(self._loop.extent, Const)
+        threads = int(self._loop.extent.value)
+        slices = [replace(each, shape=(threads, *each.shape)) for each in buffers]
         for each in slices:
             parts_of_it = [self._sliced(part, each) for part in parts_of_it]
         done = []
@@ -181,11 +183,6 @@ class _Pusher:
 
     def _differs(self, expr: Expr) -> bool:
         return self._loop.var.name in variables(expr)
-
-    @property
-    def _threads(self) -> int:
-        assert isinstance(self._loop.extent, Const)
-        return int(self._loop.extent.value)
 
 
 def _phase(stmt: Stmt) -> bool | None:

@@ -13,6 +13,7 @@ from compiler.te.primitives.compute_at import ComputeAt
 from compiler.te.primitives.nests import copy_nest
 from compiler.te.tree import (
     allocated,
+    allocations,
     insert_before,
     loops_among,
     map_blocks,
@@ -85,7 +86,8 @@ class CacheRead(Primitive):
         if self.buffer not in allocated(body):
             return replace(program, body=place(body))
         cached = replace(program, body=rewrite(body, change))
-        around = loops_among(path_to(body, _allocation(body, self.buffer)))
+        allocation = next(each for each in allocations(body) if each.buffer == source)
+        around = loops_among(path_to(body, allocation))
         if not around:
             return cached
         # Computed in a loop, the buffer holds a box only: the copy is of what is read there.
@@ -103,9 +105,3 @@ class CacheRead(Primitive):
         if block.name not in self.readers:
             return block
         return replace(block, body=map_buffers(block.body, {self.buffer: copy}))
-
-
-def _allocation(body: Stmt, buffer: str) -> Stmt:
-    return next(
-        each for each in statements(body) if isinstance(each, Alloc) and each.buffer.name == buffer
-    )

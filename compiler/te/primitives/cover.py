@@ -13,9 +13,8 @@ from compiler.ir.prove import prove
 from compiler.ir.stmt import Alloc, Block, For, Stmt, Store
 from compiler.ir.visit import (
     blocks,
-    expressions,
+    reads,
     statements,
-    subexpressions,
     substitute,
     variables,
 )
@@ -68,13 +67,7 @@ def not_covered(body: Stmt, stage: str) -> str | None:
 
 def loads_of(block: Block, buffer: str) -> list[Load]:
     """A block's loads of a buffer."""
-    return [
-        load
-        for each in statements(block)
-        for expr in expressions(each)
-        for load in subexpressions(expr)
-        if isinstance(load, Load) and load.buffer.name == buffer
-    ]
+    return [load for load in reads(block) if load.buffer.name == buffer]
 
 
 def boxes_of(
