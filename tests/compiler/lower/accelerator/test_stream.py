@@ -21,8 +21,8 @@ from hw.memories import MemoryId, Module
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY
-from tests.support.random_convolutions import RandomConvolution
-from tests.support.streams import run_stream, stream_of
+from tests.support.random_workloads import RandomConvolution
+from tests.support.streams import run_stream
 
 TARGET = AcceleratorTarget.of(TINY)
 PAGE = 4096
@@ -136,11 +136,11 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
 
 def test_all_stages_of_a_convolution_have_instructions() -> None:
     drawn = RandomConvolution.of(8, machine("tiny"), largest=3)
-    stream = stream_of(drawn.schedule(), drawn.config)
+    stream = drawn.stream()
     stages = {each.stage for each in stream.origins if each is not None}
-    operands = {f"conv_{name}" for name in drawn.values if name not in ("data", "weight")}
-    assert stages == {"micro-ops", "conv", "conv_pad", "conv_weight", "conv_sum", *operands}
-    turns = {dict(each.turns)["conv.oc_o"] for each in stream.origins if each and each.turns}
+    operands = {f"out_{name}" for name in drawn.values if name not in ("data", "weight")}
+    assert stages == {"micro-ops", "out", "out_pad", "out_weight", "out_sum", *operands}
+    turns = {dict(each.turns)["out.oc_o"] for each in stream.origins if each and each.turns}
     assert turns == {0, 1}
 
 

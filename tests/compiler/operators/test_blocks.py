@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from compiler.errors import TensorError
 from compiler.ir import interpreter
 from compiler.ir.dtypes import INT8
-from compiler.operators.accelerator import packing
-from compiler.operators.accelerator.layouts import pack_data, pack_windows, unpack_data
+from compiler.operators.blocks import pack_data, pack_windows, unpack_data
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
+from compiler.templates.accelerator import packing
 from tests.support.accelerator_operators import machine
-from tests.support.random_convolutions import convolve
+from tests.support.random_workloads import convolve
 from tests.support.streams import Array
 
 SHAPES = st.tuples(*[st.integers(1, high) for high in (3, 9, 4, 4)])
