@@ -15,7 +15,7 @@ from compiler.errors import CompilerError, LoweringError, ReplayError, ScheduleE
 from compiler.graph import Function, Var
 from compiler.graph.operators.shapes import Axis
 from compiler.intrinsics.accelerator import fill
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from compiler.te import compute
@@ -186,7 +186,7 @@ def forgets_options(own: Callable[..., Any], *args: Any) -> Any:
         (first(Split, stage="nothing"), ScheduleError),
         (first(Split, factor=0), ReplayError),
         (first(Split, factor=Knob("spare")), ReplayError),
-        (first(SetScope, scope=Scope.INP), (ScheduleError, LoweringError)),
+        (first(SetScope, scope=OnChip.INP), (ScheduleError, LoweringError)),
         (first(ComputeAt, reader="nothing"), ScheduleError),
         (first(ComputeAt, axis="nowhere"), ScheduleError),
         (first(Tensorize, axis="nowhere"), ScheduleError),
