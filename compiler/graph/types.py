@@ -71,7 +71,7 @@ class TupleType:
 Type: TypeAlias = TensorType | TupleType
 
 T = TypeVar("T")
-Nested: TypeAlias = "T | tuple[Nested[T], ...]"
+Nested: TypeAlias = T | tuple["Nested[T]", ...]
 """One, or a tuple of such."""
 
 
