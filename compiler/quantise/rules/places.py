@@ -15,7 +15,7 @@ from compiler.graph.operators.reductions import AveragePool, Reduction
 from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.forms import Joined, Sums
 from compiler.quantise.rules.products import convolved
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights
 
 __all__ = ["MOVERS", "PLACES"]
@@ -52,8 +52,7 @@ def _global_pool(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _reduce_mean(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Reduction), "verified"
+    given = attributes_of(call, Reduction)
     return _mean(walk, name, call.args[0], given)
 
 
@@ -77,8 +76,7 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
 
 def _average_pool(walk: Walk, name: str, call: Call) -> bool:
     """As a convolution with ones, where each window has as many elements."""
-    given = call.attributes
-    assert isinstance(given, AveragePool), "verified"
+    given = attributes_of(call, AveragePool)
     type_ = walk.type(call.args[0])
     padding = given.padding or (0, 0, 0, 0)
     if len(type_.shape) != 4 or given.ceil_mode or not isinstance(type_.shape[1], int):

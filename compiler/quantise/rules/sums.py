@@ -14,7 +14,7 @@ from compiler.graph.operators.elementwise import Clip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.fold_affine import affine_of, by_channel
 from compiler.quantise.forms import Sums
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 
 __all__ = ["SUMS"]
 
@@ -85,8 +85,7 @@ def _relu(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _clip(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Clip), "verified"
+    given = attributes_of(call, Clip)
     low = None if given.min is None else float(given.min)
     high = None if given.max is None else float(given.max)
     return _clipped(walk, name, call.args[0], low, high)
