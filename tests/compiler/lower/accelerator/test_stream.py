@@ -135,7 +135,7 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
 
 
 def test_all_stages_of_a_convolution_have_instructions() -> None:
-    drawn = RandomConvolution.of(8, machine("tiny"), largest=3)
+    drawn = RandomConvolution.of(18, machine("tiny"), largest=3)
     stream = drawn.stream()
     stages = {each.stage for each in stream.origins if each is not None}
     operands = {f"out_{name}" for name in drawn.values if name not in ("data", "weight")}

@@ -2,68 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError, TensorError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32, DType
-from compiler.operators.accelerator.elementwise import (
-    elementwise_schedule,
-    elementwise_tile,
-    packed_add,
-    packed_elementwise,
-)
-from compiler.operators.accelerator.epilogue import Pass
-from compiler.operators.accelerator.tiles import Tile
+from compiler.errors import CapacityError, LoweringError, Unsupported
+from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.target import AcceleratorTarget
-from compiler.te import placeholder
-from hw.config import HardwareConfig
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.planner import best_choice
+from compiler.te import Schedule
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
+from compiler.templates.accelerator.epilogue import AluPass, Kind
 from hw.encoding import AluOp
-from tests.support.accelerator_operators import drawn_size, machine
-from tests.support.alu_passes import draw_passes, draw_tensor, low_bytes, passed
+from tests.support.accelerator_operators import machine
+from tests.support.alu_passes import Passes, draw_values, low_bytes
 from tests.support.random_operators import random_tests
+from tests.support.random_workloads import check_of, draw_elementwise
 from tests.support.streams import run_schedule, run_stream, stream_of
 
+TEMPLATE = ElementwiseOnAlu()
 TINY = machine("tiny")
-RELU = Pass(AluOp.MAX, 0)
+RELU = AluPass(AluOp.MAX, "zero")
+ZERO = {"zero": 0}
+
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
+    check_of(draw_elementwise), few=16
+)
 
 
-def _shape(rng: np.random.Generator, config: HardwareConfig) -> tuple[int, ...]:
-    n, c, h, w = (drawn_size(rng, most) for most in (2, 5, 7, 6))
-    return n, c, h, w, config.batch, config.block_out
+def best(workload: ElementwiseWorkload, threads: int = 2) -> Choice:
+    return best_choice(accelerator(TINY), TEMPLATE, workload, {"threads": (threads,)})
 
 
-def _check(seed: int, config: HardwareConfig, threads: int, engine: str = "functional") -> None:
-    rng = np.random.default_rng(seed)
-    shape = _shape(rng, config)
-    data, values = draw_tensor(rng, shape, INT8 if rng.random() < 0.5 else INT32, "data")
-    drawn = draw_passes(rng, shape, 3)
-    operator = packed_elementwise(data, drawn.passes)
-    tile = elementwise_tile(operator, config, threads)
-    tile = replace(
-        tile,
-        oc=drawn_size(rng, tile.oc),
-        y=drawn_size(rng, tile.y),
-        x=drawn_size(rng, tile.x),
-        along=str(rng.choice([tile.along, "oc", "y", "x"])),
-    )
-    schedule = elementwise_schedule(operator, tile, AcceleratorTarget.of(config))
-    tensors = {"data": values, **drawn.values}
-    found = run_schedule(schedule, config, tensors, engine)
-    expected = low_bytes(passed(values.astype(np.int64), drawn.passes, tensors))
-    np.testing.assert_array_equal(found, expected, f"{drawn.passes} in {tile}")
+def scheduled(workload: ElementwiseWorkload, choice: Choice) -> Schedule:
+    return TEMPLATE.schedule(workload, choice, AcceleratorTarget.of(TINY))
 
 
-test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(_check, few=16)
+def tile(oc: int, y: int, x: int, threads: int = 2, along: str = "oc") -> Choice:
+    return {"threads": threads, "along": along, "oc": oc, "y": y, "x": x}
 
 
 @pytest.mark.parametrize("dtype", [INT8, INT32])
 def test_without_passes_low_bytes_are_copied(dtype: DType) -> None:
-    data, values = draw_tensor(np.random.default_rng(1), (1, 2, 3, 3, 1, 4), dtype, "data")
-    operator = packed_elementwise(data, [])
-    schedule = elementwise_schedule(operator, Tile(1, 2, 3), AcceleratorTarget.of(TINY))
+    values = draw_values(np.random.default_rng(1), (1, 2, 3, 3, 1, 4), dtype)
+    schedule = scheduled(ElementwiseWorkload(values.shape, (), dtype), tile(1, 2, 3))
     found = run_schedule(schedule, TINY, {"data": values}, "functional")
     np.testing.assert_array_equal(found, values.astype(np.int8))
 
@@ -71,121 +54,109 @@ def test_without_passes_low_bytes_are_copied(dtype: DType) -> None:
 @pytest.mark.parametrize("engine", ["functional", "rtl"])
 def test_a_sum_of_tensors_of_different_scales(engine: str) -> None:
     rng = np.random.default_rng(2)
-    shape = (2, 3, 5, 3, 1, 4)
-    left, a = draw_tensor(rng, shape, INT8, "left")
-    right, b = draw_tensor(rng, shape, INT8, "right")
-    add = packed_add(
-        left,
-        right,
-        [Pass(AluOp.SHR, 4), RELU, Pass(AluOp.MIN, 127)],
-        left_passes=[Pass(AluOp.MUL, 9)],
-        right_passes=[Pass(AluOp.MUL, 23)],
+    left, right = (draw_values(rng, (2, 3, 5, 3, 1, 4), INT8) for _ in range(2))
+    passes = (
+        AluPass(AluOp.MUL, "left"),
+        AluPass(AluOp.ADD, "other", Kind.ELEMENT, INT8, (AluPass(AluOp.MUL, "right"),)),
+        AluPass(AluOp.SHR, "shift"),
+        RELU,
+        AluPass(AluOp.MIN, "most"),
     )
-    schedule = elementwise_schedule(add, elementwise_tile(add, TINY), AcceleratorTarget.of(TINY))
-    found = run_schedule(schedule, TINY, {"left": a, "right": b}, engine)
-    total = 9 * a.astype(np.int64) + 23 * b.astype(np.int64)
+    workload = ElementwiseWorkload(left.shape, passes)
+    numbers = {"left": 9, "right": 23, "shift": 4, "most": 127, **ZERO}
+    schedule = scheduled(workload, best(workload))
+    found = run_schedule(schedule, TINY, {"data": left, "other": right}, engine, numbers)
+    total = 9 * left.astype(np.int64) + 23 * right.astype(np.int64)
     np.testing.assert_array_equal(found, np.clip(total >> 4, 0, 127))
 
 
 def test_a_tensor_added_to_itself() -> None:
-    data, values = draw_tensor(np.random.default_rng(3), (1, 1, 4, 4, 1, 4), INT8, "data")
-    add = packed_add(data, data, [Pass(AluOp.SHR, 1)])
-    schedule = elementwise_schedule(add, elementwise_tile(add, TINY), AcceleratorTarget.of(TINY))
-    np.testing.assert_array_equal(
-        run_schedule(schedule, TINY, {"data": values}, "functional"), values
-    )
+    values = draw_values(np.random.default_rng(3), (1, 1, 4, 4, 1, 4), INT8)
+    passes = (AluPass(AluOp.ADD, "again", Kind.ELEMENT, INT8), AluPass(AluOp.SHR, "half"))
+    workload = ElementwiseWorkload(values.shape, passes)
+    tensors = {"data": values, "again": values}
+    schedule = scheduled(workload, best(workload))
+    found = run_schedule(schedule, TINY, tensors, "functional", {"half": 1})
+    np.testing.assert_array_equal(found, values)
 
 
 def test_operands_of_channels_that_do_not_stay() -> None:
     """10 blocks of channels with 3 operands are 30 of 32 accumulators: tiles load their own."""
     rng = np.random.default_rng(4)
-    shape = (1, 10, 3, 2, 1, 4)
-    data, values = draw_tensor(rng, shape, INT8, "data")
-    tensors = {"data": values}
-    passes = []
-    for op in (AluOp.MUL, AluOp.ADD, AluOp.MAX):
-        operand, tensors[op.name] = draw_tensor(rng, (10, 1, 4), INT32, op.name)
-        passes.append(Pass(op, operand))
-    operator = packed_elementwise(data, passes)
-    tile = elementwise_tile(operator, TINY)
-    assert tile == Tile(1, 3, 2, resident=False)
-    schedule = elementwise_schedule(operator, tile, AcceleratorTarget.of(TINY))
-    found = run_schedule(schedule, TINY, tensors, "functional")
-    expected = low_bytes(passed(values.astype(np.int64), passes, tensors))
-    np.testing.assert_array_equal(found, expected)
-    schedule = elementwise_schedule(
-        operator, replace(tile, resident=True), AcceleratorTarget.of(TINY)
-    )
+    values = draw_values(rng, (1, 10, 3, 2, 1, 4), INT8)
+    ops = (AluOp.MUL, AluOp.ADD, AluOp.MAX)
+    operands = {op.name: draw_values(rng, (10, 1, 4), INT32) for op in ops}
+    passes = Passes(tuple(AluPass(op, op.name, Kind.CHANNEL) for op in ops), operands)
+    workload = ElementwiseWorkload(values.shape, passes.passes)
+    choice = best(workload)
+    assert choice == {**tile(1, 3, 2), "resident": 0}
+    tensors = {"data": values, **operands}
+    found = run_schedule(scheduled(workload, choice), TINY, tensors, "functional")
+    np.testing.assert_array_equal(found, low_bytes(passes.applied(values.astype(np.int64))))
+    resident = scheduled(workload, {**choice, "resident": 1})
     with pytest.raises(CapacityError, match=r"ACC of tiny has 32 elements; .* 42: 10 too many"):
-        stream_of(schedule, TINY)
+        stream_of(resident, TINY)
+
+
+@pytest.mark.parametrize(("blocks", "resident"), [(8, 1), (9, 0)])
+def test_operands_of_channels_stay_up_to_a_quarter(blocks: int, resident: int) -> None:
+    passes = (AluPass(AluOp.ADD, "bias", Kind.CHANNEL),)
+    workload = ElementwiseWorkload((1, blocks, 2, 2, 1, 4), passes)
+    assert best(workload)["resident"] == resident
+
+
+def test_operands_that_fit_one_way_only_come_that_way() -> None:
+    """One block of channels would stay; four operands and a pixel for two threads are 12."""
+    small = TINY.replace(log_acc_buffer=7)
+    passes = tuple(AluPass(AluOp.ADD, f"bias{number}", Kind.CHANNEL) for number in range(4))
+    workload = ElementwiseWorkload((1, 2, 1, 1, 1, 4), passes)
+    assert best_choice(accelerator(small), TEMPLATE, workload)["resident"] == 0
+    fixed = {"resident": (1,)}
+    with pytest.raises(Unsupported, match=r"ACC has 8 elements and they take 9$"):
+        best_choice(accelerator(small, hiding=False), TEMPLATE, workload, fixed)
 
 
 def test_tiles_fill_accumulators() -> None:
     """Two tensors on one thread: 16 elements of each are the 32 accumulators, 17 are too many."""
-    shape = (1, 1, 1, 17, 1, 4)
-    add = packed_add(placeholder(shape, INT8, "a"), placeholder(shape, INT8, "b"), [RELU])
-    target = AcceleratorTarget.of(TINY)
-    assert elementwise_tile(add, TINY, threads=1).x == 9
-    stream_of(elementwise_schedule(add, Tile(1, 1, 16, threads=1, along="x"), target), TINY)
+    passes = (AluPass(AluOp.ADD, "b", Kind.ELEMENT, INT8), RELU)
+    workload = ElementwiseWorkload((1, 1, 1, 17, 1, 4), passes)
+    assert best(workload, threads=1)["x"] == 9
+    stream_of(scheduled(workload, tile(1, 1, 16, 1, "x")), TINY, ZERO)
     with pytest.raises(CapacityError, match="34: 2 too many"):
-        stream_of(elementwise_schedule(add, Tile(1, 1, 17, threads=1), target), TINY)
+        stream_of(scheduled(workload, tile(1, 1, 17, 1)), TINY, ZERO)
 
 
-def test_without_work_for_all_threads_there_are_fewer() -> None:
-    operator = packed_elementwise(placeholder((1, 1, 2, 3, 1, 4), INT8, "data"), [RELU])
-    assert elementwise_tile(operator, TINY, threads=4) == Tile(1, 2, 1, threads=3, along="x")
+def test_without_work_for_two_threads_there_is_one() -> None:
+    target = accelerator(TINY)
+    shared = ElementwiseWorkload((1, 1, 1, 3, 1, 4), (RELU,))
+    assert best_choice(target, TEMPLATE, shared) == tile(1, 1, 2, 2, "x")
+    alone = ElementwiseWorkload((1, 1, 1, 1, 1, 4), (RELU,))
+    assert best_choice(target, TEMPLATE, alone)["threads"] == 1
 
 
 def test_the_store_of_one_thread_does_not_hold_up_the_other() -> None:
-    data, values = draw_tensor(np.random.default_rng(5), (1, 2, 16, 4, 1, 4), INT8, "data")
-    operator = packed_elementwise(data, [RELU])
+    values = draw_values(np.random.default_rng(5), (1, 2, 16, 4, 1, 4), INT8)
+    workload = ElementwiseWorkload(values.shape, (RELU,))
     cycles = {}
     for threads in (1, 2):
-        tile = Tile(1, 2, 4, threads)
-        schedule = elementwise_schedule(operator, tile, AcceleratorTarget.of(TINY))
-        _, result = run_stream(stream_of(schedule, TINY), {"data": values}, "rtl", "ddr")
+        schedule = scheduled(workload, tile(1, 2, 4, threads))
+        _, result = run_stream(stream_of(schedule, TINY, ZERO), {"data": values}, "rtl", "ddr")
         assert result.cycles is not None
         cycles[threads] = result.cycles
     assert cycles[2] < cycles[1]
 
 
-def test_refuses() -> None:
-    shape = (1, 1, 2, 3, 1, 4)
-    data = placeholder(shape, INT8, "data")
-    with pytest.raises(TensorError, match=r"data int8\[1, 4, 2, 3\] has to be packed, int8 or"):
-        packed_elementwise(placeholder((1, 4, 2, 3), INT8, "data"), [])
-    with pytest.raises(TensorError, match=r"data float32\[.*\] has to be packed"):
-        packed_elementwise(placeholder(shape, FLOAT32, "data"), [])
-    with pytest.raises(
-        TensorError,
-        match=r"mul elementwise_0_mul: m int8\[1, 1, 4\] has to be int32\[1, 1, 4\], or int8 or "
-        r"int32 \[1, 1, 2, 3, 1, 4\]",
-    ):
-        packed_elementwise(data, [Pass(AluOp.MUL, placeholder((1, 1, 4), INT8, "m"))])
-    with pytest.raises(TensorError, match=r"r int8\[1, 1, 3, 2, 1, 4\] has to be"):
-        packed_add(data, placeholder((1, 1, 3, 2, 1, 4), INT8, "r"), [])
-    channel = placeholder((1, 1, 4), INT32, "m")
-    with pytest.raises(TensorError, match="only an operand for each element has passes of its own"):
-        packed_elementwise(data, [Pass(AluOp.MUL, channel, (RELU,))])
-
-
 def test_refuses_a_number_without_room() -> None:
-    operator = packed_elementwise(
-        placeholder((1, 1, 2, 3, 1, 4), INT8, "data"), [Pass(AluOp.ADD, 1 << 15)]
-    )
+    workload = ElementwiseWorkload((1, 1, 2, 3, 1, 4), (AluPass(AluOp.ADD, "n"),))
+    schedule = scheduled(workload, tile(1, 1, 1))
     with pytest.raises(LoweringError, match="immediate 32768 of ADD: -32768 to 32767 is allowed"):
-        elementwise_schedule(operator, Tile(1, 1, 1), AcceleratorTarget.of(TINY))
+        stream_of(schedule, TINY, {"n": 1 << 15})
 
 
 def test_refuses_what_never_fits() -> None:
-    shape = (1, 1, 2, 3, 1, 4)
-    operands = [placeholder(shape, INT8, f"r{number}") for number in range(20)]
-    operator = packed_elementwise(
-        placeholder(shape, INT8, "data"), [Pass(AluOp.ADD, each) for each in operands]
-    )
+    passes = tuple(AluPass(AluOp.ADD, f"r{number}", Kind.ELEMENT, INT8) for number in range(20))
     with pytest.raises(
-        CapacityError,
-        match=r"elementwise over data int8\[1, 1, 2, 3, 1, 4\] does not fit on tiny: the smallest "
-        r"tiles take 42 elements of ACC, which has 32",
+        Unsupported,
+        match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 42$",
     ):
-        elementwise_tile(operator, TINY)
+        best(ElementwiseWorkload((1, 1, 2, 3, 1, 4), passes))
