@@ -36,6 +36,9 @@ def test_json(tmp_path: Path) -> None:
     assert written["artifact"] == str(path)
     assert written["operators"][0]["op"] == "conv2d+relu"
     assert all(each["device"] == "cpu" for each in written["operators"])
+    reason = "data of conv2d is float32, not int8; no schedule template for relu"
+    assert [*written["operators"][0]] == ["name", "op", "device", "reason"]
+    assert written["operators"][0]["reason"] == reason
     assert written["seconds"] > 0
     manifest = read_artifact(path).manifest
     assert len(manifest.steps) == len(written["operators"])
@@ -59,6 +62,23 @@ def test_text(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(f"{path}: ")
     assert f"{path.stat().st_size:,} bytes" in result.stdout
+
+
+def test_why_operators_are_on_the_cpu(tmp_path: Path) -> None:
+    model, path = convolution(tmp_path / "net.onnx"), tmp_path / "net.tandem"
+    result = run(model, "-o", path, "--config", "tiny", "--explain")
+    assert result.exit_code == 0, result.stderr
+    summary, _, head, *rows = result.stdout.splitlines()
+    assert summary.startswith(f"{path}: ")
+    assert head.split("  ")[0] == "on the CPU"
+    found = json.loads(run(model, "-o", path, "--config", "tiny", "--json").stdout)["operators"]
+    reasons = {each["op"]: each["reason"] for each in found if each["device"] == "cpu"}
+    assert {each["reason"] for each in found if each["device"] == "accelerator"} == {None}
+    assert [row.split("  ")[0] for row in rows] == [op.replace("+", " + ") for op in reasons]
+    assert all(row.rstrip().endswith(why) for row, why in zip(rows, reasons.values(), strict=True))
+    refused(
+        "--explain is for --device accelerator", model, "-o", path, "--device", "cpu", "--explain"
+    )
 
 
 def test_it_is_quantised_unless_told_otherwise(tmp_path: Path) -> None:

@@ -55,7 +55,10 @@ def page(**changes: Any) -> Page:
             profile("pool", 0, 0, 7_102, 61, 12, operators=("max_pool",)),
             profile("head", 301, 1, 20, 3, 700, 5, 6, macs=51_200),
         ),
-        "cpu_steps": (CpuStep("quantised", 0.00125), CpuStep("answer", 0.0005)),
+        "cpu_steps": (
+            CpuStep("quantised", 0.00125, ("quantise",), "no schedule template for quantise"),
+            CpuStep("answer", 0.0005, ("reshape", "dequantise"), "layout <of> blocks"),
+        ),
         "areas": (
             Area("stem.weight", 0x1000, 65_536, AreaKind.WEIGHTS),
             Area("image", 0x20000, 150_528, AreaKind.INPUTS),

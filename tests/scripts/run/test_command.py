@@ -27,7 +27,7 @@ KEYS = [
     "wall_seconds",
     "simulated_cycles_per_second",
 ]
-LAYER = ["name", "op", "device", "macs", "cycles", "utilization"]
+LAYER = ["name", "op", "device", "macs", "cycles", "utilization", "reason"]
 
 
 def tandem(*arguments: object) -> Result:
@@ -65,6 +65,7 @@ def test_json(model: Path) -> None:
     first = written["layers"][0]
     assert (first["op"], first["device"]) == ("conv2d+relu", "cpu")
     assert first["macs"] == 6 * 8 * 8 * 3 * 3 * 3
+    assert first["reason"] == "data of conv2d is float32, not int8; no schedule template for relu"
     (output,) = written["outputs"]
     assert (output["name"], output["shape"]) == ("out:0", [1, 6])
     assert len(output["top5"]) == 5
@@ -109,6 +110,32 @@ def test_the_table(artifact: Path) -> None:
     assert result.exit_code == 0, result.stderr
     for each in ("net.onnx", "conv2d", "10,368", "total", "out:0: float32[1, 6], greatest at"):
         assert each in result.stdout
+
+
+def test_why_operators_are_on_the_cpu(model: Path) -> None:
+    result = tandem("run", model, "--config", "tiny", "--explain")
+    assert result.exit_code == 0, result.stderr
+    (head, *rows) = result.stdout.split("\non the CPU")[1].splitlines()
+    assert head.split() == ["why"]
+    assert rows[0].split("  ")[0] == "quantise"
+    assert rows[0].endswith("no schedule template for quantise")
+    assert "layout for the accelerator; no schedule template for dequantise" in rows[-1]
+    told = json.loads(tandem("run", model, "--config", "tiny", "--json").stdout)["layers"]
+    for layer in told:
+        assert (layer["reason"] is None) is (layer["device"] == "accelerator")
+        if layer["reason"]:
+            assert any(layer["reason"] in row for row in rows)
+
+
+def test_why_an_artifact_for_the_cpu_is_on_it(model: Path, tmp_path: Path) -> None:
+    refused("--explain is for --device accelerator", model, "--device", "cpu", "--explain")
+    path = tmp_path / "net.tandem"
+    assert tandem("compile", model, "-o", path, "--device", "cpu").exit_code == 0
+    result = tandem("run", path, "--explain")
+    assert result.exit_code == 0, result.stderr
+    assert "it was compiled for the CPU alone" in result.stdout
+    layers = json.loads(tandem("run", path, "--json").stdout)["layers"]
+    assert {each["reason"] for each in layers} == {None}
 
 
 def test_the_table_says_if_nothing_is_on_the_accelerator(model: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 
@@ -168,6 +170,23 @@ def test_kernels_have_names_that_nothing_has() -> None:
     assert functions(Fuse().apply(program))[0].name == "_".join(["absolute"] * 4 + ["and_2_more"])
     assert len(functions(Fuse(limit=2).apply(program))) == 2
     assert len(Fuse(limit=2).apply(program).body.lets) == 3
+
+
+def test_reasons_and_origins_are_carried_into_calls() -> None:
+    function = graph(
+        f"{HEAD}  c = conv2d(x, w)\n  a = add(c, b)\n  r = relu(a)\n  s = softmax(r)\n  return s\n"
+    )
+    reasons = {"c": "too large", "a": None, "r": "not done", "s": "too large"}
+    lets = tuple(
+        replace(let, reason=reasons[let.name], origin=f"the user's {let.name}")
+        for let in function.body.lets
+    )
+    found = Fuse().apply(replace(function, body=replace(function.body, lets=lets))).body.lets
+    assert [(let.name, let.reason, let.origin) for let in found] == [
+        ("r", "too large; not done", "the user's r"),
+        ("s", "too large", "the user's s"),
+    ]
+    assert [let.reason for let in Fuse().apply(function).body.lets] == [None, None]
 
 
 @settings(max_examples=25)

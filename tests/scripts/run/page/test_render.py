@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from scripts.run.page.figures import figures
-from scripts.run.page.page import Page
+from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
 from tests.support.profiles import page, profile
 
@@ -140,8 +140,17 @@ def test_on_the_cpu_alone() -> None:
     made = page(layers=(), without=None, areas=(), equal=None)
     cells = Cells(render(made))
     assert [*cells.rows] == ["cpu"]
-    steps = cells.rows["cpu"][1:]
-    assert steps == [["quantised", "1.250"], ["answer", "0.500"], ["all steps", "1.750"]]
+    assert cells.rows["cpu"] == [
+        ["step", "ms", "operators", "why not on the accelerator"],
+        ["quantised", "1.250", "quantise", "no schedule template for quantise"],
+        ["answer", "0.500", "reshape + dequantise", "layout <of> blocks"],
+        ["all steps", "1.750", "", ""],
+    ]
+
+
+def test_a_step_of_which_nobody_says_why() -> None:
+    cells = Cells(render(page(cpu_steps=(CpuStep("answer", 0.0005),))))
+    assert cells.rows["cpu"][1] == ["answer", "0.500", "", ""]
 
 
 def test_areas_by_address() -> None:
