@@ -87,7 +87,8 @@ def test_operators_in_another_order_than_the_pattern_names_them() -> None:
         ),
         (
             [
-                f"d = dense(y, {WEIGHT.replace('int8[2, 3]', 'int32[2, 2]').replace(', 5, 6', '')})",
+                "d = dense(y, "
+                f"{WEIGHT.replace('int8[2, 3]', 'int32[2, 2]').replace(', 5, 6', '')})",
                 "s = add(d, y)",
             ],
             "data of dense is int32, not int8",
