@@ -163,19 +163,17 @@ def without(*kinds: type[Primitive]) -> Callable[..., Any]:
 
 def forgets_options(own: Callable[..., Any], *args: Any) -> Any:
     """A sketch whose knobs with options have none but a setting that nobody chooses."""
-    return tuple(
-        replace(
-            step,
-            **{
-                field.name: Knob(value.name, (("nowhere", "oc"),))
-                for field in fields(step)
-                if isinstance(value := getattr(step, field.name), Knob) and value.options
-            },
-        )
-        if isinstance(step, Split)
-        else step
-        for step in own(*args)
-    )
+
+    def forgotten(step: Any) -> Any:
+        values = {field.name: getattr(step, field.name) for field in fields(step)}
+        changes: dict[str, Any] = {
+            name: Knob(value.name, (("nowhere", "oc"),))
+            for name, value in values.items()
+            if isinstance(value, Knob) and value.options
+        }
+        return replace(step, **changes)
+
+    return tuple(forgotten(step) if isinstance(step, Split) else step for step in own(*args))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from compiler.errors import ScheduleError, TensorError
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
 from compiler.target import AcceleratorTarget
+from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
@@ -30,7 +32,7 @@ WORKLOAD = Conv2dWorkload(
     groups=1,
     passes=(AluPass(AluOp.SHR, "shift"),),
 )
-CHOICE = {"threads": 2, "ic": 1, "oc": 1, "x": 5, "y": 2, "order": "outputs", "along": "oc"}
+CHOICE: Choice = {"threads": 2, "ic": 1, "oc": 1, "x": 5, "y": 2, "order": "outputs", "along": "oc"}
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "pynq", "tall")
 test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
@@ -49,12 +51,12 @@ def test_stages_and_shapes() -> None:
     assert found == {
         "data": (Scope.GLOBAL, (1, 2, 6, 5, 1, 16)),
         "weight": (Scope.GLOBAL, (3, 2, 3, 3, 16, 16)),
-        "shift": (Scope.IMM, ()),
+        "shift": (OnChip.IMM, ()),
         "out": (Scope.GLOBAL, (1, 3, 3, 5, 1, 16)),
-        "out_pad": (Scope.INP, (1, 2, 8, 7, 1, 16)),
-        "out_weight": (Scope.WGT, (3, 2, 3, 3, 16, 16)),
-        "out_sum": (Scope.ACC, (1, 3, 3, 5, 1, 16)),
-        "out_0_shr": (Scope.ACC, (1, 3, 3, 5, 1, 16)),
+        "out_pad": (OnChip.INP, (1, 2, 8, 7, 1, 16)),
+        "out_weight": (OnChip.WGT, (3, 2, 3, 3, 16, 16)),
+        "out_sum": (OnChip.ACC, (1, 3, 3, 5, 1, 16)),
+        "out_0_shr": (OnChip.ACC, (1, 3, 3, 5, 1, 16)),
     }
 
 
@@ -62,7 +64,7 @@ def test_without_padding_the_image_itself_is_loaded() -> None:
     plain = replace(WORKLOAD, padding=(0, 0, 0, 0))
     found = _buffers(TEMPLATE.schedule(plain, {**CHOICE, "x": 3}, PYNQ).program)
     assert "out_pad" not in found
-    assert found["out_data"] == (Scope.INP, (1, 2, 6, 5, 1, 16))
+    assert found["out_data"] == (OnChip.INP, (1, 2, 6, 5, 1, 16))
 
 
 def test_groups_read_blocks_of_their_own() -> None:
