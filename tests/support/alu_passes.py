@@ -88,8 +88,8 @@ def draw_passes(
             step = AluPass(op, called)
             drawn += Passes((step,), {}, {called: int(rng.integers(low, high + 1))})
         elif kind is Kind.CHANNEL:
-            values = draw_values(rng, (shape[1], *shape[-2:]), INT32)
-            drawn += Passes((AluPass(op, called, kind),), {called: values})
+            channels = draw_values(rng, (shape[1], *shape[-2:]), INT32)
+            drawn += Passes((AluPass(op, called, kind),), {called: channels})
         else:
             dtype = INT8 if rng.random() < 0.5 else INT32
             before = draw_passes(rng, shape, 2, name=called)

@@ -11,6 +11,7 @@ from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
 from compiler.target import AcceleratorTarget
+from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
@@ -30,7 +31,7 @@ WORKLOAD = Conv2dWorkload(
     groups=1,
     passes=(AluPass(AluOp.SHR, "shift"),),
 )
-CHOICE = {"threads": 2, "ic": 1, "oc": 1, "x": 5, "y": 2, "order": "outputs", "along": "oc"}
+CHOICE: Choice = {"threads": 2, "ic": 1, "oc": 1, "x": 5, "y": 2, "order": "outputs", "along": "oc"}
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "pynq", "tall")
 test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(

@@ -10,6 +10,7 @@ from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
+from compiler.te.knobs import Choice
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
@@ -69,7 +70,7 @@ def test_threads_share_the_batch_where_there_is_one_block_of_outputs() -> None:
 
 
 def test_refuses_tiles_that_do_not_fit() -> None:
-    choice = {"threads": 2, "along": "oc", "n": 1, "oc": 2, "ic": 9}
+    choice: Choice = {"threads": 2, "along": "oc", "n": 1, "oc": 2, "ic": 9}
     schedule = TEMPLATE.schedule(on_tiny(1, 4, 9), choice, TARGET)
     with pytest.raises(CapacityError, match=r"WGT of tiny has 16 elements; .* 36: 20 too many"):
         stream_of(schedule, TINY)
@@ -85,7 +86,7 @@ def test_refuses_what_never_fits() -> None:
 
 
 def test_refuses_a_shift_that_the_machine_does_not_have() -> None:
-    choice = {"threads": 1, "along": "oc", "n": 1, "oc": 1, "ic": 1}
+    choice: Choice = {"threads": 1, "along": "oc", "n": 1, "oc": 1, "ic": 1}
     schedule = TEMPLATE.schedule(on_tiny(1, 1, 1, AluPass(AluOp.SHR, "by")), choice, TARGET)
     with pytest.raises(LoweringError, match="by: immediate 32 of SHR: 0 to 31 is allowed"):
         stream_of(schedule, TINY, {"by": 32})

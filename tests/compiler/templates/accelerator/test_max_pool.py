@@ -8,6 +8,7 @@ from compiler.errors import TensorError, Unsupported
 from compiler.graph.operators.reductions import MaxPool
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
+from compiler.te.knobs import Choice
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from hw.encoding import AluOp
 from hw.isa import Alu, Load
@@ -28,7 +29,7 @@ def test_padding_is_neither_loaded_nor_looked_at() -> None:
     """3x3 windows around each of 4x4 pixels: the corner taps have 3x3 outputs, the centre all."""
     config = machine("small8")
     workload = MaxPoolWorkload((1, 1, 4, 4, 1, 8), MaxPool((3, 3), padding=(1, 1, 1, 1)))
-    choice = {"threads": 1, "along": "oc", "oc": 1, "y": 4, "x": 4}
+    choice: Choice = {"threads": 1, "along": "oc", "oc": 1, "y": 4, "x": 4}
     schedule = TEMPLATE.schedule(workload, choice, accelerator(config).machine)
     program = stream_of(schedule, config).program
     loads = [
