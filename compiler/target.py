@@ -10,6 +10,7 @@ from compiler.intrinsics.accelerator import (
     base_instructions,
     immediate_called,
 )
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -88,13 +89,13 @@ class AcceleratorTarget:
         match scope:
             case Scope.GLOBAL:
                 return None
-            case Scope.INP:
+            case OnChip.INP:
                 return MemoryId.INP
-            case Scope.WGT:
+            case OnChip.WGT:
                 return MemoryId.WGT
-            case Scope.ACC:
+            case OnChip.ACC:
                 return MemoryId.ACC
-            case Scope.LOCAL | Scope.UOP | Scope.OUT | Scope.IMM:
+            case _:
                 raise LoweringError(
                     f"a buffer cannot lie in {scope.value} of the accelerator: inp, wgt, acc and "
                     f"global are its scopes"

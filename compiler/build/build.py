@@ -14,7 +14,7 @@ from compiler.graph.memory import plan_memory
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
-from compiler.graph.types import TupleType, Type
+from compiler.graph.types import leaves, part_names
 from compiler.graph.verify import verify
 from compiler.targets.offload import StreamsOnHost
 from compiler.targets.parts import Parts, Report
@@ -153,19 +153,10 @@ def _result_names(function: Function) -> list[str]:
             for item in tuples[atom.name].items:
                 yield from named(item)
         else:
-            yield from _parts(atom.name, types[atom.name])
+            yield from leaves(part_names(atom.name, types[atom.name]))
 
     found = [each or f"output_{at}" for at, each in enumerate(named(function.body.result))]
     return [each if found.count(each) == 1 else f"{each}_{at}" for at, each in enumerate(found)]
-
-
-def _parts(name: str, type_: Type) -> Iterator[str]:
-    """The tensors of a value, called as those of a kernel that gives several."""
-    if not isinstance(type_, TupleType):
-        yield name
-        return
-    for at, each in enumerate(type_.items):
-        yield from _parts(f"{name}.{at}", each)
 
 
 def _same_number(

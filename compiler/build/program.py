@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
@@ -19,12 +19,12 @@ from compiler.graph.nodes import (
     Tuple,
     TupleGet,
 )
-from compiler.graph.types import TensorType, TupleType, Type
+from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.targets.parts import Invocation, Operand
 
 __all__ = ["Network", "network_of"]
 
-_Value: TypeAlias = "Operand | tuple[_Value, ...]"
+_Value: TypeAlias = Nested[Operand]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +72,27 @@ class _Walk:
         inferred = infer(self.function)
         for let in self.function.body.lets:
             self.values[let.name] = self._value(let, inferred[let.name])
-        results = tuple(_flat(self._atom(self.function.body.result)))
+        results = self._tensors(self.function.body.result)
         return Network(tuple(self.invocations), self.types, results)
 
     def _atom(self, atom: Atom) -> _Value:
         return atom if isinstance(atom, Constant) else self.values[atom.name]
+
+    def _tensors(self, atom: Atom) -> tuple[Operand, ...]:
+        return tuple(leaves(self._atom(atom)))
 
     def _value(self, let: Let, type_: Type) -> _Value:
         match let.value:
             case Call(
                 callee=Function(kind=FunctionKind.KERNEL | FunctionKind.STREAM) as kernel, args=args
             ):
-                value = self._made(let.name, type_)
-                operands = tuple(each for arg in args for each in _flat(self._atom(arg)))
-                outputs = tuple(each for each in _flat(value) if isinstance(each, str))
+                names = part_names(let.name, type_)
+                outputs = tuple(leaves(names))
+                for name, tensor in zip(outputs, tensors_of(type_), strict=True):
+                    self._tensor(name, tensor)
+                operands = tuple(each for arg in args for each in self._tensors(arg))
                 self.invocations.append(Invocation(let.name, kernel, operands, outputs, let.reason))
-                return value
+                return names
             case Call(callee=callee):
                 self._fail(f"{let.name} calls {callee.name}, which is no kernel and no stream")
             case Tuple(items=items):
@@ -99,23 +104,9 @@ class _Walk:
             case If():
                 self._fail(f"{let.name} is decided when it runs: a plan in advance has no branches")
 
-    def _made(self, name: str, type_: Type) -> _Value:
-        if isinstance(type_, TupleType):
-            return tuple(self._made(f"{name}.{at}", each) for at, each in enumerate(type_.items))
-        self._tensor(name, type_)
-        return name
-
     def _tensor(self, name: str, type_: TensorType) -> None:
         type_.static_shape(f"{self.function.name}: {name}")
         self.types[name] = type_
 
     def _fail(self, reason: str) -> NoReturn:
         raise BuildError(f"function {self.function.name}: {reason}")
-
-
-def _flat(value: _Value) -> Iterator[Operand]:
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _flat(each)
-    else:
-        yield value

@@ -31,6 +31,22 @@ _COMPARISONS = {
 }
 
 
+_OF_FLOATS = {
+    BinaryOp.ADD: ir.IRBuilder.fadd,
+    BinaryOp.SUB: ir.IRBuilder.fsub,
+    BinaryOp.MUL: ir.IRBuilder.fmul,
+    BinaryOp.DIV: ir.IRBuilder.fdiv,
+}
+_OF_INTEGERS = {
+    BinaryOp.ADD: ir.IRBuilder.add,
+    BinaryOp.SUB: ir.IRBuilder.sub,
+    BinaryOp.MUL: ir.IRBuilder.mul,
+    BinaryOp.AND: ir.IRBuilder.and_,
+    BinaryOp.OR: ir.IRBuilder.or_,
+    BinaryOp.XOR: ir.IRBuilder.xor,
+}
+
+
 def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
     """`op` of two values of `dtype`, of as many lanes each. POW is none of these."""
     if op.compares:
@@ -61,19 +77,9 @@ def _compare(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
 
 
 def _float(builder: Any, op: BinaryOp, a: Any, b: Any) -> Any:
-    match op:
-        case BinaryOp.ADD:
-            return builder.fadd(a, b)
-        case BinaryOp.SUB:
-            return builder.fsub(a, b)
-        case BinaryOp.MUL:
-            return builder.fmul(a, b)
-        case BinaryOp.DIV:
-            return builder.fdiv(a, b)
-        case BinaryOp.MIN | BinaryOp.MAX:
-            return _extreme(builder, "<" if op is BinaryOp.MIN else ">", a, b)
-        case _:
-            raise AssertionError(op)
+    if op in (BinaryOp.MIN, BinaryOp.MAX):
+        return _extreme(builder, "<" if op is BinaryOp.MIN else ">", a, b)
+    return _OF_FLOATS[op](builder, a, b)
 
 
 def _extreme(builder: Any, sign: str, a: Any, b: Any) -> Any:
@@ -99,12 +105,6 @@ def _is_number(value: Any) -> bool:
 def _integer(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
     signed = dtype.kind is Kind.INT
     match op:
-        case BinaryOp.ADD:
-            return builder.add(a, b)
-        case BinaryOp.SUB:
-            return builder.sub(a, b)
-        case BinaryOp.MUL:
-            return builder.mul(a, b)
         case BinaryOp.FLOORDIV | BinaryOp.MOD:
             return _divide(builder, op, signed, a, b)
         case BinaryOp.MIN | BinaryOp.MAX:
@@ -113,16 +113,10 @@ def _integer(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
                 return builder.and_(a, b) if least else builder.or_(a, b)
             name = f"llvm.{'s' if signed else 'u'}{'min' if least else 'max'}.{suffix(a.type)}"
             return call_intrinsic(builder, name, a.type, [a, b])
-        case BinaryOp.AND:
-            return builder.and_(a, b)
-        case BinaryOp.OR:
-            return builder.or_(a, b)
-        case BinaryOp.XOR:
-            return builder.xor(a, b)
         case BinaryOp.SHL | BinaryOp.SHR:
             return _shift(builder, op, dtype, a, b)
         case _:
-            raise AssertionError(op)
+            return _OF_INTEGERS[op](builder, a, b)
 
 
 def _divide(builder: Any, op: BinaryOp, signed: bool, a: Any, b: Any) -> Any:

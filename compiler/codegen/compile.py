@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from compiler.codegen.module import build_module, entry_name, parameters_of
+from collections.abc import Sequence
+
+from compiler.codegen.module import build_module, entry_name
 from compiler.codegen.optimise import machine_code
 from compiler.codegen.target import CpuTarget
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
-from compiler.lower.pipeline import lower
+from compiler.lower.pipeline import CPU_PASSES, Pass, lower
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = ["compile_function", "emit_object"]
 
 
-def emit_object(function: Function, target: CpuTarget) -> ObjectCode:
-    """Object code of a program, with or without blocks.
+def emit_object(
+    function: Function, target: CpuTarget, passes: Sequence[Pass] = CPU_PASSES
+) -> ObjectCode:
+    """Object code of a program, with or without blocks, after these passes.
 
     Raises
     ------
     CodegenError
         If the program holds what a CPU cannot do, or `target` cannot.
     """
-    plain = lower(function)
+    plain = lower(function, passes)
     text, storage = build_module(plain, target)
     return ObjectCode(
         name=function.name,
@@ -29,7 +34,7 @@ def emit_object(function: Function, target: CpuTarget) -> ObjectCode:
         triple=target.triple,
         features=target.features,
         parameters=tuple(
-            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters_of(plain)
+            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters(plain)
         ),
         inputs=tuple(each.name for each in plain.inputs),
         outputs=tuple(each.name for each in plain.outputs),

@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen import memory
+from compiler.codegen.access import alignment
 from compiler.codegen.dot import EMITTERS
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import Frame
@@ -36,29 +37,20 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
     if frame.lanes is not None:
         raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
     operands = {
-        each.name: region
+        each.name: (region.buffer, _dense(frame, name, each, region))
         for each, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
-    }
-    pointers = {
-        each.name: _dense(frame, name, each, operands[each.name])
-        for each in parameters(stmt.intrinsic)
     }
     (lanes,) = stmt.intrinsic.outputs[0].shape
     vector = ir.VectorType(_I32, lanes)
-    values = [
-        frame.tag(
-            frame.builder.load(
-                pointers[each],
-                typ=_I32 if each == "A" else vector,
-                align=_alignment(operands[each]),
-            ),
-            operands[each].buffer,
-        )
-        for each in ("C", "A", "B")
-    ]
-    sums = EMITTERS[name](frame.builder, *values)
-    stored = frame.builder.store(sums, pointers["C"], align=_alignment(operands["C"]))
-    frame.tag(stored, operands["C"].buffer)
+    values = []
+    for parameter in ("C", "A", "B"):
+        buffer, pointer = operands[parameter]
+        kind = _I32 if parameter == "A" else vector
+        value = frame.builder.load(pointer, typ=kind, align=alignment(buffer.dtype))
+        values.append(frame.tag(value, buffer))
+    sums, (buffer, pointer) = EMITTERS[name](frame.builder, *values), operands["C"]
+    stored = frame.builder.store(sums, pointer, align=alignment(buffer.dtype))
+    frame.tag(stored, buffer)
 
 
 def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
@@ -76,8 +68,3 @@ def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
             f"the instruction takes {parameter.strides}"
         )
     return memory.address(frame, region.buffer, region.lower, lambda expr: evaluate(frame, expr))
-
-
-def _alignment(region: Region) -> int:
-    size: int = region.buffer.dtype.numpy.itemsize
-    return size

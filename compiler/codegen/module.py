@@ -14,16 +14,12 @@ from compiler.codegen.storage import StoragePlan, plan_storage
 from compiler.codegen.target import CpuTarget
 from compiler.codegen.tasks import LAUNCHER, Tasks, close_frame, open_frame
 from compiler.errors import CodegenError
-from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.buffer import Scope
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import Function
 from compiler.ir.visit import buffers_in
 
-__all__ = ["build_module", "entry_name", "parameters_of"]
-
-
-def parameters_of(function: Function) -> tuple[Buffer, ...]:
-    """What a caller passes: inputs, then outputs that are no inputs."""
-    return tuple(dict.fromkeys((*function.inputs, *function.outputs)))
+__all__ = ["build_module", "entry_name"]
 
 
 def entry_name(name: str) -> str:
@@ -34,12 +30,12 @@ def entry_name(name: str) -> str:
 def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePlan]:
     """LLVM's text of a function of plain loops, and its storage.
 
-    The function takes a pointer for each of `parameters_of`, the workspace, and the launcher of
+    The function takes a pointer for each of its `parameters`, the workspace, and the launcher of
     parallel loops or NULL (`compiler.codegen.tasks`).
     """
-    parameters = parameters_of(function)
-    for buffer in parameters:
-        if buffer.scope is not Scope.GLOBAL:
+    passed = parameters(function)
+    for buffer in passed:
+        if buffer.scope != Scope.GLOBAL:
             raise CodegenError(
                 f"{function.name}: parameter {buffer.name} lies in {buffer.scope.value}, "
                 "where no caller reaches it"
@@ -48,7 +44,7 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
     storage = plan_storage(function, target.register_bits)
     module = ir.Module(function.name)
     module.triple = target.triple
-    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(parameters) + 1) + [LAUNCHER])
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(passed) + 1) + [LAUNCHER])
     native = ir.Function(module, kind, entry_name(function.name))
     native.attributes.add("nounwind")
     for argument in native.args[:-1]:
@@ -58,7 +54,7 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
     frame = open_frame(native, tags, frozenset(target.features), contract, [function.name])
     frame.places = {
         buffer.name: Place(buffer, argument)
-        for buffer, argument in zip(parameters, native.args, strict=False)
+        for buffer, argument in zip(passed, native.args, strict=False)
     }
     frame.workspace, frame.launch = native.args[-2:]
     emit(frame, function.body, Tasks(module, storage, target.register_bits))

@@ -15,10 +15,11 @@ from typing import Any
 
 from compiler.codegen.frame import Frame, LaneVar, Place
 from compiler.codegen.lanes import constant, together
+from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Unary, UnaryOp, Var
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
 from compiler.ir.interval import Interval, interval
-from compiler.ir.visit import subexpressions
+from compiler.lower.conditions import reads_memory
 
 __all__ = ["Offset", "known_number", "linear", "offset_of"]
 
@@ -68,7 +69,8 @@ class Offset:
                 total = part
             else:
                 total = frame.builder.add(*together(frame.builder, total, part))
-        steady = all(_steady(atom) for atom in self.terms)
+        # It is the same wherever its variables are, but for memory, which may change, and masks.
+        steady = not any(map(reads_memory, self.terms))
         return frame.keep(key, total) if steady and total is not None else total
 
 
@@ -79,11 +81,6 @@ def _atom(frame: Frame, atom: Expr, evaluate: Callable[[Expr], Any]) -> Any:
     return evaluate(atom)
 
 
-def _steady(atom: Expr) -> bool:
-    """Whether it is the same wherever its variables are: memory may change, and masks do."""
-    return not any(isinstance(each, Load) for each in subexpressions(atom))
-
-
 def known_number(expr: Expr, frame: Frame) -> int | None:
     """The value of an expression of constants and variables of unrolled loops, or None."""
     match expr:
@@ -92,23 +89,12 @@ def known_number(expr: Expr, frame: Frame) -> int | None:
         case Var(name=name):
             binding = frame.bindings.get(name)
             return binding if isinstance(binding, int) else None
-        case Binary(op=op, left=left, right=right) if op in _FOLDED:
+        case Binary(op=op, left=left, right=right) if not op.compares:
             a = known_number(left, frame)
             b = known_number(right, frame) if a is not None else None
-            return None if a is None or b is None else INDEX.wrap(_FOLDED[op](a, b))
+            return None if a is None or b is None else binary_function(op, INDEX)(a, b)
         case _:
             return None
-
-
-_FOLDED: dict[BinaryOp, Callable[[int, int], int]] = {
-    BinaryOp.ADD: lambda a, b: a + b,
-    BinaryOp.SUB: lambda a, b: a - b,
-    BinaryOp.MUL: lambda a, b: a * b,
-    BinaryOp.FLOORDIV: lambda a, b: a // b if b else 0,
-    BinaryOp.MOD: lambda a, b: a % b if b else 0,
-    BinaryOp.MIN: min,
-    BinaryOp.MAX: max,
-}
 
 
 def _range(atom: Expr, frame: Frame) -> Interval:

@@ -13,31 +13,20 @@ from compiler.codegen.target import CpuTarget
 from compiler.errors import CodegenError
 from runtime.native.host import initialise
 
-__all__ = ["assembly", "machine_code", "optimised"]
+__all__ = ["machine_code", "machine_of", "optimise"]
 
 _LEVEL = 3
 
 
 def machine_code(text: str, target: CpuTarget) -> bytes:
     """An object file, position-independent, of a module's text."""
-    machine = _machine(target)
-    code: bytes = machine.emit_object(_optimise(text, machine))
+    machine = machine_of(target)
+    code: bytes = machine.emit_object(optimise(text, machine))
     return code
 
 
-def assembly(text: str, target: CpuTarget) -> str:
-    """The same as assembly, to read."""
-    machine = _machine(target)
-    code: str = machine.emit_assembly(_optimise(text, machine))
-    return code
-
-
-def optimised(text: str, target: CpuTarget) -> str:
-    """LLVM's text after its passes, to read."""
-    return str(_optimise(text, _machine(target)))
-
-
-def _machine(target: CpuTarget) -> Any:
+def machine_of(target: CpuTarget) -> Any:
+    """LLVM's code generator for a processor; refused where LLVM has none."""
     initialise()
     try:
         kind = binding.Target.from_triple(target.triple)
@@ -52,7 +41,8 @@ def _machine(target: CpuTarget) -> Any:
     )
 
 
-def _optimise(text: str, machine: Any) -> Any:
+def optimise(text: str, machine: Any) -> Any:
+    """The module that a text is, after LLVM's passes; refused where it is no legal module."""
     try:
         module = binding.parse_assembly(text)
         module.verify()

@@ -11,6 +11,7 @@ from typing import Any
 
 from compiler.codegen import arithmetic
 from compiler.codegen.lanes import call_intrinsic, constant, register_type, splat, suffix
+from compiler.ir.arithmetic import neutral
 from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
 from compiler.ir.stmt import Store
@@ -57,7 +58,7 @@ def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, ma
     """`start` and the lanes of `vector` where `mask` holds (None: all), under `op`."""
     kind = register_type(dtype)
     if mask is not None:
-        nothing = splat(builder, _neutral(op, dtype), vector.type.count)
+        nothing = splat(builder, constant(kind, neutral(op, dtype).value), vector.type.count)
         vector = builder.select(mask, vector, nothing)
     name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
     if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
@@ -83,27 +84,3 @@ def _name(op: BinaryOp, dtype: DType) -> str:
         BinaryOp.XOR: "xor",
     }[op]
     return f"f{name}" if dtype.is_float else name
-
-
-def _neutral(op: BinaryOp, dtype: DType) -> Any:
-    """The value that changes nothing."""
-    kind = register_type(dtype)
-    match op:
-        case BinaryOp.ADD if dtype.is_float:
-            return constant(kind, -0.0)
-        case BinaryOp.ADD | BinaryOp.OR | BinaryOp.XOR:
-            return constant(kind, 0)
-        case BinaryOp.MUL:
-            return constant(kind, 1.0 if dtype.is_float else 1)
-        case BinaryOp.AND:
-            return constant(kind, -1 if dtype != BOOL else 1)
-        case BinaryOp.MIN if dtype.is_float:
-            return constant(kind, float("inf"))
-        case BinaryOp.MAX if dtype.is_float:
-            return constant(kind, float("-inf"))
-        case BinaryOp.MIN:
-            return constant(kind, dtype.high)
-        case BinaryOp.MAX:
-            return constant(kind, dtype.low)
-        case _:
-            raise AssertionError(op)

@@ -92,7 +92,7 @@ class _Planner:
                 f"{buffer.name} lies in {buffer.scope.value}: a CPU has global and local memory"
             )
         slot = Slot(buffer, lanes, None, worker)
-        near = buffer.scope is Scope.LOCAL or slot.bytes <= SMALL_BYTES
+        near = buffer.scope == Scope.LOCAL or slot.bytes <= SMALL_BYTES
         if near and self.stack[worker] + slot.bytes <= STACK_BYTES:
             self.stack[worker] += slot.bytes
         else:

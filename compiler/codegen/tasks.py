@@ -18,9 +18,8 @@ from compiler.codegen.frame import Frame
 from compiler.codegen.lanes import BYTE, I64, POINTER, constant
 from compiler.codegen.loops import counted
 from compiler.codegen.storage import Slot, StoragePlan
-from compiler.ir.expr import Var
-from compiler.ir.stmt import For, Invoke, Stmt
-from compiler.ir.visit import expressions, reads, statements, subexpressions, writes
+from compiler.ir.facts import facts
+from compiler.ir.stmt import For, Stmt
 from compiler.lower.ranges import loop_range
 from runtime.native import ALIGNMENT
 
@@ -56,13 +55,13 @@ class Tasks:
 
     def start(self, frame: Frame, loop: For, extent: Any, emit: Emit) -> None:
         """Run the turns of a parallel loop as tasks."""
-        variables, buffers = _needs(loop.body)
+        needed = facts(loop.body)
         bindings = {
             name: value
             for name, value in frame.bindings.items()
-            if name in variables and isinstance(value, ir.Value)
+            if name in needed.variables and isinstance(value, ir.Value)
         }
-        places = {name: place for name, place in frame.places.items() if name in buffers}
+        places = {name: place for name, place in frame.places.items() if name in needed.buffers}
         values = [*bindings.values(), *(each.pointer for each in places.values()), frame.workspace]
         kind = ir.LiteralStructType([each.type for each in values])
         closure = stack(frame.entry, kind)
@@ -132,23 +131,6 @@ def stack(builder: Any, kind: Any) -> Any:
     memory.align = ALIGNMENT
     memory.type = POINTER  # llvmlite's is a typed pointer
     return memory
-
-
-def _needs(body: Stmt) -> tuple[set[str], set[str]]:
-    """Names of the variables and the buffers that a statement speaks of."""
-    variables = {
-        part.name
-        for stmt in statements(body)
-        for expr in expressions(stmt)
-        for part in subexpressions(expr)
-        if isinstance(part, Var)
-    }
-    buffers = {each.buffer.name for each in reads(body)}
-    buffers |= {each.buffer.name for each in writes(body)}
-    for stmt in statements(body):
-        if isinstance(stmt, Invoke):
-            buffers |= {each.buffer.name for each in stmt.operands}
-    return variables, buffers
 
 
 def _field(builder: Any, closure: Any, kind: Any, number: int) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from compiler.errors import CodegenError
 from compiler.ir.expr import Const
-from compiler.ir.stmt import For, Invoke
-from compiler.ir.visit import reads, statements, writes
+from compiler.ir.facts import facts
+from compiler.ir.stmt import For
 
 __all__ = ["Cut", "constant_extent", "cut", "widest"]
 
@@ -74,9 +74,6 @@ def _cuts(extent: int, register: int) -> Iterator[Cut]:
 
 def _element_bits(loop: For) -> int:
     """Of the largest elements that a loop touches."""
-    buffers = [each.buffer for each in reads(loop.body)]
-    buffers += [each.buffer for each in writes(loop.body)]
-    for stmt in statements(loop.body):
-        if isinstance(stmt, Invoke):
-            buffers += [each.buffer for each in stmt.operands]
+    inside = facts(loop.body)
+    buffers = (*inside.buffers.values(), *inside.allocated.values())
     return 8 * max((each.dtype.numpy.itemsize for each in buffers), default=1)

@@ -10,12 +10,13 @@ from compiler.errors import GraphError
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Function, Tuple, TupleGet, Value
 from compiler.graph.opspec import OpSpec
+from compiler.graph.types import Nested, leaves
 from compiler.operators.arithmetic import identity
 from compiler.te import Tensor, compute
 
 __all__ = ["tensors"]
 
-_Given: TypeAlias = Tensor | tuple["_Given", ...]
+_Given: TypeAlias = Nested[Tensor]
 
 
 def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -43,7 +44,7 @@ class _Expressions:
         """The result's tensors."""
         for let in body.lets:
             self._known[let.name] = self._value(let.name, let.value)
-        found = _flat(self._atom(body.result))
+        found = leaves(self._atom(body.result))
         # A program computes its outputs, and each of them once.
         seen: set[str] = set()
         results = []
@@ -91,9 +92,3 @@ class _Expressions:
             )
         value = te.const(constant.array.item(), constant.type.dtype)
         return compute(constant.array.shape, lambda *_: value, self._name("constant"))
-
-
-def _flat(given: _Given) -> tuple[Tensor, ...]:
-    if isinstance(given, Tensor):
-        return (given,)
-    return tuple(tensor for each in given for tensor in _flat(each))

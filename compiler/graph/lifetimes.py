@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TypeAlias, assert_never
 
 from compiler.graph.constant import Constant
 from compiler.graph.memory import Tenant
 from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
-from compiler.graph.types import TensorType, Type
+from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms
 
 __all__ = ["lifetimes", "size_of"]
 
-_Places: TypeAlias = "str | tuple[_Places, ...] | None"
+_Places: TypeAlias = Nested[str | None]
 """The tensors behind a value, by name; None are those of parameters and constants."""
 
 
@@ -26,10 +27,7 @@ def size_of(name: str, type_: TensorType) -> int:
     GraphError
         A symbolic extent.
     """
-    elements = 1
-    for each in type_.static_shape(name):
-        elements *= each
-    return elements * -(-type_.dtype.bits // 8)
+    return prod(type_.static_shape(name)) * -(-type_.dtype.bits // 8)
 
 
 def lifetimes(function: Function) -> tuple[Tenant, ...]:
@@ -76,8 +74,9 @@ class _Lifetimes:
 
     def _use(self, used: Sequence[Atom]) -> None:
         for atom in used:
-            for name in _names(self._of(atom)):
-                self._last[name] = self._line
+            for name in leaves(self._of(atom)):
+                if name is not None:
+                    self._last[name] = self._line
 
     def _of(self, atom: Atom) -> _Places:
         return None if isinstance(atom, Constant) else self._places.get(atom.name)
@@ -86,9 +85,9 @@ class _Lifetimes:
         value = let.value
         match value:
             case Call():
-                self._places[let.name] = self._new(let.name, self._types[let.name])
+                self._new(let)
             case If(then=then, otherwise=otherwise):
-                self._places[let.name] = self._new(let.name, self._types[let.name])
+                self._new(let)
                 for each in (then, otherwise):
                     self._body(each)
                 self._use([Var(let.name)])
@@ -100,20 +99,9 @@ class _Lifetimes:
             case _:
                 assert_never(value)
 
-    def _new(self, name: str, type_: Type) -> _Places:
-        if not isinstance(type_, TensorType):
-            return tuple(self._new(f"{name}.{at}", each) for at, each in enumerate(type_.items))
-        self._sizes[name] = size_of(name, type_)
-        self._first[name] = self._last[name] = self._line
-        return name
-
-
-def _names(places: _Places) -> Iterator[str]:
-    match places:
-        case str():
-            yield places
-        case tuple():
-            for each in places:
-                yield from _names(each)
-        case None:
-            return
+    def _new(self, let: Let) -> None:
+        type_ = self._types[let.name]
+        self._places[let.name] = names = part_names(let.name, type_)
+        for name, tensor in zip(leaves(names), tensors_of(type_), strict=True):
+            self._sizes[name] = size_of(name, tensor)
+            self._first[name] = self._last[name] = self._line

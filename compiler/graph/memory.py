@@ -9,7 +9,7 @@ the least size is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.errors import GraphError
@@ -72,7 +72,13 @@ def plan_memory(tenants: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
     """
     if alignment < 1:
         raise GraphError(f"an alignment of {alignment}: 1 or more is allowed")
-    plans = (_placed(tenants, order, alignment) for order in _orders(tenants))
+    keys: list[Callable[[int], tuple[int, ...]]] = [
+        lambda at: (-tenants[at].size, tenants[at].first),
+        lambda at: (tenants[at].first, -tenants[at].size),
+        lambda at: (tenants[at].first - tenants[at].last, -tenants[at].size),
+    ]
+    orders = (sorted(range(len(tenants)), key=key) for key in keys)
+    plans = (_placed(tenants, order, alignment) for order in orders)
     return min(plans, key=lambda plan: plan.size)
 
 
@@ -92,17 +98,6 @@ def peak(tenants: Sequence[Tenant], alignment: int = 64) -> int:
 
 def _aligned(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
-
-
-def _orders(tenants: Sequence[Tenant]) -> Iterator[list[int]]:
-    """Orders to place them in."""
-    keys: list[Callable[[Tenant], tuple[int, ...]]] = [
-        lambda each: (-each.size, each.first),
-        lambda each: (each.first, -each.size),
-        lambda each: (each.first - each.last, -each.size),
-    ]
-    for key in keys:
-        yield sorted(range(len(tenants)), key=lambda number: key(tenants[number]))
 
 
 def _placed(tenants: Sequence[Tenant], order: Sequence[int], alignment: int) -> MemoryPlan:

@@ -19,7 +19,17 @@ from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
 
-__all__ = ["AnyOp", "Ask", "OpSpec", "Operands", "Pattern", "Registry", "keywords", "registry"]
+__all__ = [
+    "AnyOp",
+    "Ask",
+    "OpSpec",
+    "Operands",
+    "Pattern",
+    "Registry",
+    "computed_by",
+    "keywords",
+    "registry",
+]
 
 A = TypeVar("A", bound=Attributes)
 
@@ -228,3 +238,25 @@ def registry(*specs: AnyOp) -> Registry:
 def keywords(attributes: Attributes) -> dict[str, Any]:
     """Attributes as keyword arguments of a function with parameters of the same names."""
     return {each.name: getattr(attributes, each.name) for each in fields(attributes)}
+
+
+def computed_by(
+    function: Callable[..., Any],
+    pattern: Pattern,
+    operands: Operands,
+    attributes: type[A],
+    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
+    *,
+    name: str = "",
+    several: bool = False,
+    **traits: Callable[..., Any],
+) -> AnyOp:
+    """An operator called `name`, or as the function that computes it: of tensors by position, then
+    of the result's name and the attributes by keyword. `traits` are fields of `OpSpec`."""
+
+    def compute(result: str, tensors: Sequence[Tensor], given: A) -> tuple[Tensor, ...]:
+        found = function(*tensors, name=result, **keywords(given))
+        return found if several else (found,)
+
+    name = name or function.__name__
+    return OpSpec(name, pattern, operands, attributes, compute, symbolic, several, **traits)

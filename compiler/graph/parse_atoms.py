@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from math import prod
@@ -15,20 +15,21 @@ from compiler.errors import GraphError, IRError
 from compiler.graph.attributes import Attributes, alternatives, declared, name_of
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Dim, Extent, product
-from compiler.graph.syntax import NONE, REFERENCE
+from compiler.graph.syntax import NONE, REFERENCE, dtype_named
 from compiler.graph.types import TensorType, TupleType, Type
-from compiler.ir.dtypes import BOOL, DType, dtype_of
+from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import constant as number_of
-from compiler.ir.lexer import Cursor, Token, TokenKind
+from compiler.ir.lexer import Cursor, TokenKind
 
-__all__ = ["attributes", "constant", "starts_type", "type_"]
+__all__ = ["attributes", "constant", "starts_type", "tuple_of", "type_"]
 
 A = TypeVar("A", bound=Attributes)
+T = TypeVar("T")
 
 
 def starts_type(cursor: Cursor) -> bool:
     """Whether a tensor's type comes next."""
-    return cursor.token.kind is TokenKind.NAME and _dtype(cursor.token) is not None
+    return cursor.token.kind is TokenKind.NAME and dtype_named(cursor.token.text) is not None
 
 
 def type_(cursor: Cursor) -> Type:
@@ -36,26 +37,23 @@ def type_(cursor: Cursor) -> Type:
     if not cursor.at("("):
         return _tensor_type(cursor)
     with cursor.deeper():
-        cursor.expect("(")
-        items: list[Type] = []
-        while not cursor.at(")"):
-            items.append(type_(cursor))
-            if not cursor.at(")") or len(items) == 1:
-                cursor.expect(",")
-        cursor.expect(")")
-    return TupleType(tuple(items))
+        return TupleType(tuple_of(cursor, lambda: type_(cursor)))
 
 
-def _dtype(token: Token) -> DType | None:
-    try:
-        return dtype_of(token.text)
-    except (IRError, ValueError):
-        # ValueError: Python does not read integers of many digits.
-        return None
+def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
+    """As `Cursor.listed`, but a single item has a comma behind it."""
+    cursor.expect("(")
+    items: list[T] = []
+    while not cursor.at(")"):
+        items.append(take())
+        if not cursor.at(")") or len(items) == 1:
+            cursor.expect(",")
+    cursor.expect(")")
+    return tuple(items)
 
 
 def _tensor_type(cursor: Cursor) -> TensorType:
-    dtype = _dtype(cursor.token)
+    dtype = dtype_named(cursor.token.text)
     if dtype is None or cursor.token.kind is not TokenKind.NAME:
         cursor.fail("a type, as float32[2, N], or a tuple of types")
     cursor.advance()
@@ -176,10 +174,8 @@ def _word(word: str, kind: Any) -> tuple[Any] | None:
     if kind is bool:
         return (word == "True",) if word in ("True", "False") else None
     if kind is DType:
-        try:
-            return (dtype_of(word),)
-        except (IRError, ValueError):
-            return None
+        found = dtype_named(word)
+        return None if found is None else (found,)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next(((each,) for each in kind if each.value == word), None)
     return None

@@ -25,7 +25,7 @@ from compiler.graph.nodes import (
     Var,
 )
 from compiler.graph.opspec import Registry
-from compiler.graph.parse_atoms import attributes, constant, starts_type, type_
+from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
 from compiler.graph.syntax import is_name
 from compiler.graph.types import Type
 from compiler.ir.lexer import Cursor, TokenKind
@@ -160,7 +160,7 @@ class _Parser:
     def _value(self) -> Value:
         cursor = self._cursor
         if cursor.at("("):
-            return Tuple(self._tuple())
+            return Tuple(tuple_of(cursor, self._atom))
         if cursor.accept("@"):
             callee = self._functions.get(cursor.token.text)
             if callee is None:
@@ -175,18 +175,6 @@ class _Parser:
             cursor.expect("]")
             return TupleGet(operand, index)
         return self._operator()
-
-    def _tuple(self) -> tuple[Atom, ...]:
-        """As `Cursor.listed`, but a single item has a comma behind it."""
-        cursor = self._cursor
-        cursor.expect("(")
-        items: list[Atom] = []
-        while not cursor.at(")"):
-            items.append(self._atom())
-            if not cursor.at(")") or len(items) == 1:
-                cursor.expect(",")
-        cursor.expect(")")
-        return tuple(items)
 
     def _operator(self) -> Call:
         cursor = self._cursor

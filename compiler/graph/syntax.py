@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from compiler.errors import IRError
-from compiler.ir.dtypes import dtype_of
+from compiler.ir.dtypes import DType, dtype_of
 from compiler.ir.syntax import NUMBER_WORDS
 
-__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "is_name"]
+__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "dtype_named", "is_name"]
 
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
 """Nothing is called so."""
@@ -23,12 +23,16 @@ SMALL: Final = 8
 """Elements of the largest constant that is written out."""
 
 
+def dtype_named(text: str) -> DType | None:
+    """The type that is called so; None if none is."""
+    try:
+        return dtype_of(text)
+    except (IRError, ValueError):
+        # ValueError: Python does not read integers of many digits.
+        return None
+
+
 def is_name(text: str) -> bool:
     """Whether a value or a function can be called so, and its text be read back."""
-    if not (text.isascii() and text.isidentifier()) or text in KEYWORDS | NUMBER_WORDS:
-        return False
-    try:
-        dtype_of(text)
-    except (IRError, ValueError):
-        return True
-    return False
+    word = text.isascii() and text.isidentifier()
+    return word and text not in KEYWORDS | NUMBER_WORDS and dtype_named(text) is None

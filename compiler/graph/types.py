@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from compiler.errors import GraphError
 from compiler.graph.extents import Extent, product, replaced, symbols_in
@@ -12,9 +12,12 @@ from compiler.ir.dtypes import DType
 
 __all__ = [
     "FunctionType",
+    "Nested",
     "TensorType",
     "TupleType",
     "Type",
+    "leaves",
+    "part_names",
     "specialised",
     "symbols_of",
     "tensors_of",
@@ -67,6 +70,10 @@ class TupleType:
 
 Type: TypeAlias = TensorType | TupleType
 
+T = TypeVar("T")
+Nested: TypeAlias = T | tuple["Nested[T]", ...]
+"""One, or a tuple of such."""
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionType:
@@ -77,6 +84,22 @@ class FunctionType:
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.params))}) -> {self.result}"
+
+
+def leaves(nested: Nested[T]) -> Iterator[T]:
+    """What nested tuples hold, in order."""
+    if isinstance(nested, tuple):
+        for item in nested:
+            yield from leaves(item)
+    else:
+        yield nested
+
+
+def part_names(name: str, type_: Type) -> Nested[str]:
+    """What the tensors of a value are called: as the value, or `name.0`, `name.1` in a tuple."""
+    if isinstance(type_, TensorType):
+        return name
+    return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(type_.items))
 
 
 def tensors_of(type_: Type) -> tuple[TensorType, ...]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from compiler.errors import GraphError
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, FunctionKind, If, Module, Tuple
+from compiler.graph.nodes import Call, Function, FunctionKind, If, Tuple
 from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.syntax import is_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, constants, functions
 
-__all__ = ["verify", "verify_module"]
+__all__ = ["verify"]
 
 
 def verify(function: Function) -> Mapping[str, Type]:
@@ -37,20 +37,6 @@ def verify(function: Function) -> Mapping[str, Type]:
         infer(function)
         function.findings.legal = True
     return infer(function)
-
-
-def verify_module(module: Module) -> None:
-    """Accept a legal module: legal functions, each once and after those that it calls."""
-    listed: set[str] = set()
-    _names(module.functions)
-    for each in module.functions:
-        verify(each)
-        missing = [it.name for it in functions(each)[:-1] if it.digest not in listed]
-        if missing:
-            raise GraphError(f"function {each.name} calls {missing[0]}, which is not listed before")
-        if each.digest in listed:
-            raise GraphError(f"function {each.name} is listed twice")
-        listed.add(each.digest)
 
 
 def _names(called: Iterable[Function]) -> None:

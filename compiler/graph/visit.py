@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
@@ -29,6 +30,7 @@ __all__ = [
     "map_atoms",
     "map_bodies",
     "names_in",
+    "names_of",
     "rewrite_lets",
     "substitute",
     "use_counts",
@@ -123,20 +125,17 @@ def all_lets(body: Body) -> Iterator[Let]:
 
 def names_in(body: Body) -> Iterator[str]:
     """Every name that is used, in inner bodies too, as often as it is used."""
-    for let in body.lets:
-        yield from (each.name for each in atoms(let.value) if isinstance(each, Var))
-        for inner in bodies(let.value):
-            yield from names_in(inner)
-    if isinstance(body.result, Var):
-        yield body.result.name
+    return (each.name for each in _all_atoms(body) if isinstance(each, Var))
 
 
-def use_counts(body: Body) -> dict[str, int]:
-    """How often each name is used; those that are not used are not in it."""
-    counts: dict[str, int] = {}
-    for name in names_in(body):
-        counts[name] = counts.get(name, 0) + 1
-    return counts
+def names_of(value: Value) -> set[str]:
+    """Every name that a value is made from, in inner bodies too."""
+    return {each.name for each in _atoms_within(value) if isinstance(each, Var)}
+
+
+def use_counts(body: Body) -> Counter[str]:
+    """How often each name is used."""
+    return Counter(names_in(body))
 
 
 def functions(function: Function) -> tuple[Function, ...]:
@@ -172,7 +171,12 @@ def constants(function: Function) -> dict[str, Constant]:
 
 def _all_atoms(body: Body) -> Iterator[Atom]:
     for let in body.lets:
-        yield from atoms(let.value)
-        for inner in bodies(let.value):
-            yield from _all_atoms(inner)
+        yield from _atoms_within(let.value)
     yield body.result
+
+
+def _atoms_within(value: Value) -> Iterator[Atom]:
+    """Those of bodies in it too."""
+    yield from atoms(value)
+    for inner in bodies(value):
+        yield from _all_atoms(inner)

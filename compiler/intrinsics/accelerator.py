@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compiler.errors import LoweringError
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Const, Expr, Var
@@ -98,16 +99,16 @@ class TensorInstruction:
         """Raises `LoweringError` for operands that do not lie where the machine looks for them."""
         (output,) = self.function.outputs
         for each in self.steps:
-            self._check("the output", each.dst, Scope.ACC)
+            self._check("the output", each.dst, OnChip.ACC)
             if each.dst != output.name:
                 raise LoweringError(f"{self.name} changes {each.dst}; its output is {output.name}")
             if isinstance(each, GemmStep):
-                self._check("src of a GEMM", each.src, Scope.INP)
-                self._check("wgt of a GEMM", each.wgt, Scope.WGT)
+                self._check("src of a GEMM", each.src, OnChip.INP)
+                self._check("wgt of a GEMM", each.wgt, OnChip.WGT)
             elif isinstance(each, AluStep) and isinstance(each.src, str):
-                self._check("an operand of the ALU", each.src, Scope.ACC, Scope.IMM)
+                self._check("an operand of the ALU", each.src, OnChip.ACC, OnChip.IMM)
         if self.start is not None:
-            self._check("where it starts from", self.start, Scope.ACC)
+            self._check("where it starts from", self.start, OnChip.ACC)
 
     def _check(self, what: str, name: str, *scopes: Scope) -> None:
         found = {each.name: each.scope for each in (*self.function.inputs, *self.function.outputs)}
@@ -129,8 +130,8 @@ class TensorInstruction:
 def gemm(config: HardwareConfig) -> TensorInstruction:
     """`C[b, o] += sum over i of A[b, i] * B[o, i]`: a micro-op of the GEMM array."""
     acc = _accumulators("C", config)
-    inp = Buffer("A", (config.batch, config.block_in), INT8, Scope.INP)
-    wgt = Buffer("B", (config.block_out, config.block_in), INT8, Scope.WGT)
+    inp = Buffer("A", (config.batch, config.block_in), INT8, OnChip.INP)
+    wgt = Buffer("B", (config.block_out, config.block_in), INT8, OnChip.WGT)
     b, o, i = Var("gemm.b"), Var("gemm.o"), Var("gemm.i")
     product = cast(load(inp, b, i), INT32) * cast(load(wgt, o, i), INT32)
     stmt = Store(acc, (b, o), load(acc, b, o) + product)
@@ -166,7 +167,7 @@ def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstructio
 def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
     """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that each operator gives."""
     name = f"alu_{op.name.lower()}_imm"
-    given = Buffer("I", (), INT32, Scope.IMM)
+    given = Buffer("I", (), INT32, OnChip.IMM)
     function = element_program(config, name, lambda a: alu_value(op, a, load(given)), "A")
     function = replace(function, inputs=(*function.inputs, given))
     return TensorInstruction(function, "A", (AluStep(op, "C", "I"),))
@@ -213,7 +214,7 @@ def element_program(
 
 
 def _accumulators(name: str, config: HardwareConfig) -> Buffer:
-    return Buffer(name, (config.batch, config.block_out), INT32, Scope.ACC)
+    return Buffer(name, (config.batch, config.block_out), INT32, OnChip.ACC)
 
 
 def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:

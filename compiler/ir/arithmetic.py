@@ -16,9 +16,9 @@ import numpy as np
 
 from compiler.errors import IRError
 from compiler.ir.dtypes import DType, Kind
-from compiler.ir.expr import BinaryOp, Const, UnaryOp
+from compiler.ir.expr import BinaryOp, Const, UnaryOp, constant
 
-__all__ = ["binary_function", "cast_function", "unary_function", "value_of"]
+__all__ = ["binary_function", "cast_function", "neutral", "unary_function", "value_of"]
 
 _EVERYWHERE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.AND: operator.and_,
@@ -32,6 +32,13 @@ _EVERYWHERE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     # A NaN on the right makes the comparison false.
     BinaryOp.MIN: lambda a, b: a if a < b or a != a else b,
     BinaryOp.MAX: lambda a, b: a if a > b or a != a else b,
+}
+
+_OF_FLOATS: dict[BinaryOp, Callable[[Any, Any], Any]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
+    BinaryOp.DIV: operator.truediv,
 }
 
 _IN_DOUBLE: dict[UnaryOp, Callable[[Any], Any]] = {
@@ -57,6 +64,25 @@ _IN_DOUBLE: dict[UnaryOp, Callable[[Any], Any]] = {
 def value_of(const: Const) -> Any:
     """A constant as a value."""
     return const.dtype.numpy.type(const.value) if const.dtype.is_float else const.value
+
+
+def neutral(op: BinaryOp, dtype: DType) -> Const:
+    """The number that `op` joins to any value of a type without a change: -0.0 to a sum of floats.
+
+    Defined for sums, products, minima, maxima and logic of the type, else a KeyError.
+    """
+    if dtype.is_float:
+        ends = {BinaryOp.MIN: math.inf, BinaryOp.MAX: -math.inf}
+        return constant(({BinaryOp.ADD: -0.0, BinaryOp.MUL: 1.0} | ends)[op], dtype)
+    ones = -1 if dtype.kind is Kind.INT else dtype.high
+    numbers = {
+        BinaryOp.MUL: 1,
+        BinaryOp.AND: ones,
+        BinaryOp.MIN: dtype.high,
+        BinaryOp.MAX: dtype.low,
+    }
+    zeros = dict.fromkeys((BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR), 0)
+    return constant((numbers | zeros)[op], dtype)
 
 
 def binary_function(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
@@ -121,20 +147,12 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
 
 
 def _float_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
-    match op:
-        case BinaryOp.ADD:
-            return operator.add
-        case BinaryOp.SUB:
-            return operator.sub
-        case BinaryOp.MUL:
-            return operator.mul
-        case BinaryOp.DIV:
-            return operator.truediv
-        case BinaryOp.POW:
-            kind = dtype.numpy.type
-            return lambda a, b: kind(np.float64(a) ** np.float64(b))
-        case _:
-            raise IRError(f"{op.value} is not defined for {dtype}")
+    if op in _OF_FLOATS:
+        return _OF_FLOATS[op]
+    if op is not BinaryOp.POW:
+        raise IRError(f"{op.value} is not defined for {dtype}")
+    kind = dtype.numpy.type
+    return lambda a, b: kind(np.float64(a) ** np.float64(b))
 
 
 def _integer_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:

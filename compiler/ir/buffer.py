@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from math import prod
+from typing import ClassVar
 
 from compiler.errors import IRError
 from compiler.ir.dtypes import DType
@@ -12,20 +12,20 @@ from compiler.ir.dtypes import DType
 __all__ = ["Buffer", "Scope"]
 
 
-class Scope(Enum):
-    """Which memory a buffer lies in."""
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which memory a buffer lies in, by its name. Targets have memories of their own; the two that
+    are named here are every CPU's."""
 
-    GLOBAL = "global"
-    LOCAL = "local"
+    value: str
+
+    GLOBAL: ClassVar[Scope]
+    LOCAL: ClassVar[Scope]
     """Near the core: registers or the stack of a CPU's thread."""
-    INP = "inp"
-    """This and all below: the accelerator's on-chip memories."""
-    WGT = "wgt"
-    ACC = "acc"
-    UOP = "uop"
-    OUT = "out"
-    IMM = "imm"
-    """Nowhere: a number that the accelerator's instructions carry, given with each operator."""
+
+
+Scope.GLOBAL = Scope("global")
+Scope.LOCAL = Scope("local")
 
 
 @dataclass(frozen=True, slots=True)

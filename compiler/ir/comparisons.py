@@ -67,17 +67,13 @@ def _negative(value: Linear, sums: Divisions) -> Linear | bool:
             return True
         if found.low is not None and found.low >= 0:
             return False
-        for step in steps(value, 0):
-            coarse, fine = value.split(step)
-            period = sums.period(fine, step)
-            if period is not None:
-                value = coarse.shifted(period)
-                break
-        else:
-            under = _undivided(value)
-            if under is None or not sums.exact(under):
-                return value
-            value = under
+        if (split := sums.coarse(value, 0)) is not None:
+            value = split[1]
+            continue
+        under = _undivided(value)
+        if under is None or not sums.exact(under):
+            return value
+        value = under
 
 
 def _undivided(value: Linear) -> Linear | None:

@@ -69,22 +69,25 @@ class Divisions:
         found = linear(expr)
         return found if self.exact(found) else Linear.atom(expr)
 
-    def period(self, value: Linear, length: int) -> int | None:
-        """The number that `value // length` always is, if it is always the same."""
-        ends = self.interval(value).bounds
-        if ends is None or ends[0] // length != ends[1] // length:
-            return None
-        return ends[0] // length
+    def coarse(self, value: Linear, limit: int) -> tuple[int, Linear, Linear] | None:
+        """A step that divides `limit`, and sums a and b so that the value is `step * a + b` and b
+        is always at least 0 and less than the step; None if none is found. If `limit` is 0, it
+        bounds nothing."""
+        for step in steps(value, limit):
+            coarse, fine = value.split(step)
+            ends = self.interval(fine).bounds
+            if ends is not None and ends[0] // step == ends[1] // step:
+                period = ends[0] // step
+                return step, coarse.shifted(period), fine.shifted(-period * step)
+        return None
 
     def quotient(self, value: Linear, divisor: int) -> Linear:
         """`value // divisor`, for an exact sum and a divisor of 1 or more."""
         if divisor == 1 or not value.terms:
             return Linear(value.terms, value.constant // divisor)
-        for step in steps(value, divisor):
-            coarse, fine = value.split(step)
-            period = self.period(fine, step)
-            if period is not None:
-                return self.quotient(coarse.shifted(period), divisor // step)
+        if (found := self.coarse(value, divisor)) is not None:
+            step, coarse, _ = found
+            return self.quotient(coarse, divisor // step)
         whole, rest = value.split(divisor)
         shift, constant = divmod(rest.constant, divisor)
         rest = Linear(rest.terms, constant)
@@ -113,12 +116,9 @@ class Divisions:
         value = self._reduced(value, divisor)
         if divisor == 1 or not value.terms:
             return Linear((), value.constant % divisor)
-        for step in steps(value, divisor):
-            coarse, fine = value.split(step)
-            period = self.period(fine, step)
-            if period is not None:
-                above = self.remainder(coarse.shifted(period), divisor // step)
-                return above.times(step) + fine.shifted(-period * step)
+        if (found := self.coarse(value, divisor)) is not None:
+            step, coarse, fine = found
+            return self.remainder(coarse, divisor // step).times(step) + fine
         return _atom(BinaryOp.MOD, value, divisor)
 
     def _reduced(self, value: Linear, divisor: int) -> Linear:

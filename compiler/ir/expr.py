@@ -7,7 +7,7 @@ check types; the classes only hold. All are frozen and compare by structure.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias, Union, cast
@@ -126,6 +126,19 @@ class ExprFacts(NamedTuple):
     loads: Mapping[str, Buffer]
 
 
+def _infix(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
+    return lambda left, right: binary(op, left, right)
+
+
+def _swapped(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
+    """The operator of the right operand: the method's own expression stands on the right."""
+    return lambda right, left: binary(op, left, right)
+
+
+def _prefix(op: UnaryOp) -> Callable[[Operators], Expr]:
+    return lambda value: unary(op, value)
+
+
 class Operators:
     """Python's operators on expressions. `==` compares structure: see `ops.equal`.
 
@@ -149,68 +162,27 @@ class Operators:
     type_found: DType
     normal_for: tuple[Mapping[str, Any], Any]
 
-    def __add__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.ADD, self, other)
-
-    def __radd__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.ADD, other, self)
-
-    def __sub__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.SUB, self, other)
-
-    def __rsub__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.SUB, other, self)
-
-    def __mul__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.MUL, self, other)
-
-    def __rmul__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.MUL, other, self)
-
-    def __truediv__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.DIV, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.DIV, other, self)
-
-    def __floordiv__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.FLOORDIV, self, other)
-
-    def __mod__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.MOD, self, other)
-
-    def __and__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.AND, self, other)
-
-    def __or__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.OR, self, other)
-
-    def __xor__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.XOR, self, other)
-
-    def __lshift__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.SHL, self, other)
-
-    def __rshift__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.SHR, self, other)
-
-    def __lt__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.LT, self, other)
-
-    def __le__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.LE, self, other)
-
-    def __gt__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.LT, other, self)
-
-    def __ge__(self, other: Operand) -> Expr:
-        return binary(BinaryOp.LE, other, self)
-
-    def __neg__(self) -> Expr:
-        return unary(UnaryOp.NEG, self)
-
-    def __invert__(self) -> Expr:
-        return unary(UnaryOp.NOT, self)
+    __add__ = _infix(BinaryOp.ADD)
+    __radd__ = _swapped(BinaryOp.ADD)
+    __sub__ = _infix(BinaryOp.SUB)
+    __rsub__ = _swapped(BinaryOp.SUB)
+    __mul__ = _infix(BinaryOp.MUL)
+    __rmul__ = _swapped(BinaryOp.MUL)
+    __truediv__ = _infix(BinaryOp.DIV)
+    __rtruediv__ = _swapped(BinaryOp.DIV)
+    __floordiv__ = _infix(BinaryOp.FLOORDIV)
+    __mod__ = _infix(BinaryOp.MOD)
+    __and__ = _infix(BinaryOp.AND)
+    __or__ = _infix(BinaryOp.OR)
+    __xor__ = _infix(BinaryOp.XOR)
+    __lshift__ = _infix(BinaryOp.SHL)
+    __rshift__ = _infix(BinaryOp.SHR)
+    __lt__ = _infix(BinaryOp.LT)
+    __le__ = _infix(BinaryOp.LE)
+    __gt__ = _swapped(BinaryOp.LT)
+    __ge__ = _swapped(BinaryOp.LE)
+    __neg__ = _prefix(UnaryOp.NEG)
+    __invert__ = _prefix(UnaryOp.NOT)
 
     def __bool__(self) -> bool:
         raise TypeError(

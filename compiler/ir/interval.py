@@ -99,13 +99,18 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
 
 def _settled(expr: Expr, found: Interval) -> Interval:
     """What a type makes of a result that it may not be able to hold."""
-    dtype = expr.dtype
+    held = _held(found, expr.dtype)
+    wraps = held is not found and (expr.dtype != INDEX or speaks_of_data(expr))
+    return held if wraps else found
+
+
+def _held(found: Interval, dtype: DType) -> Interval:
+    """The interval if a type holds all of it, else everything that the type holds."""
     whole = _whole(dtype)
     ends, limits = found.bounds, whole.bounds
     assert limits is not None
-    if ends is not None and limits[0] <= ends[0] and ends[1] <= limits[1]:
-        return found
-    return whole if dtype != INDEX or speaks_of_data(expr) else found
+    inside = ends is not None and limits[0] <= ends[0] and ends[1] <= limits[1]
+    return found if inside else whole
 
 
 def _shifted_left(a: Interval, b: Interval, dtype: DType) -> Interval:
@@ -127,8 +132,4 @@ def _cast(operand: Expr, dtype: DType, ranges: Ranges) -> Interval:
         return found
     if dtype == BOOL:
         return binary_interval(BinaryOp.NE, found, Interval(0, 0))
-    whole = _whole(dtype)
-    ends, limits = found.bounds, whole.bounds
-    assert limits is not None
-    inside = ends is not None and limits[0] <= ends[0] and ends[1] <= limits[1]
-    return found if inside else whole
+    return _held(found, dtype)

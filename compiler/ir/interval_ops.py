@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from compiler.ir.expr import BinaryOp, UnaryOp
 
@@ -99,35 +100,7 @@ def binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval:
     """`op` of what lies in `a` and in `b`; division by zero gives 0, and comparisons 0 or 1."""
     if a.empty or b.empty:
         return EMPTY
-    match op:
-        case BinaryOp.ADD:
-            return a + b
-        case BinaryOp.SUB:
-            return a + b.times(-1)
-        case BinaryOp.MUL:
-            return _multiplied(a, b)
-        case BinaryOp.FLOORDIV:
-            return _by_sign(_quotient, a, b, 1)
-        case BinaryOp.MOD:
-            return _by_sign(_remainder, a, b, -1)
-        case BinaryOp.MIN:
-            return _maximum(a.times(-1), b.times(-1)).times(-1)
-        case BinaryOp.MAX:
-            return _maximum(a, b)
-        case BinaryOp.LT:
-            return _below(a, b + Interval(-1, -1))
-        case BinaryOp.LE:
-            return _below(a, b)
-        case BinaryOp.EQ:
-            return _equal(a, b)
-        case BinaryOp.NE:
-            return _equal(a, b).times(-1) + _YES
-        case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
-            return _bitwise(op, a, b)
-        case BinaryOp.SHR:
-            return _shifted_right(a, b)
-        case _:
-            return ANY
+    return _BINARY[op](a, b) if op in _BINARY else ANY
 
 
 def _maximum(a: Interval, b: Interval) -> Interval:
@@ -224,3 +197,23 @@ def _shifted_right(a: Interval, b: Interval) -> Interval:
     return Interval(
         None if a.low is None else min(a.low, 0), None if a.high is None else max(a.high, -1)
     )
+
+
+_BINARY: dict[BinaryOp, Callable[[Interval, Interval], Interval]] = {
+    BinaryOp.ADD: lambda a, b: a + b,
+    BinaryOp.SUB: lambda a, b: a + b.times(-1),
+    BinaryOp.MUL: _multiplied,
+    BinaryOp.FLOORDIV: lambda a, b: _by_sign(_quotient, a, b, 1),
+    BinaryOp.MOD: lambda a, b: _by_sign(_remainder, a, b, -1),
+    BinaryOp.MIN: lambda a, b: _maximum(a.times(-1), b.times(-1)).times(-1),
+    BinaryOp.MAX: _maximum,
+    BinaryOp.LT: lambda a, b: _below(a, b + Interval(-1, -1)),
+    BinaryOp.LE: _below,
+    BinaryOp.EQ: _equal,
+    BinaryOp.NE: lambda a, b: _equal(a, b).times(-1) + _YES,
+    BinaryOp.AND: partial(_bitwise, BinaryOp.AND),
+    BinaryOp.OR: partial(_bitwise, BinaryOp.OR),
+    BinaryOp.XOR: partial(_bitwise, BinaryOp.XOR),
+    BinaryOp.SHR: _shifted_right,
+}
+"""What each operation does, of intervals that are not empty; the others may give anything."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast as as_type
 
 from compiler.errors import IRError
@@ -54,29 +55,16 @@ def cast(value: Operators, dtype: DType) -> Expr:
     return expr if expr.dtype == dtype else Cast(expr, dtype)
 
 
-def minimum(left: Operand, right: Operand) -> Expr:
-    """The lesser; NaN if either is."""
-    return binary(BinaryOp.MIN, left, right)
-
-
-def maximum(left: Operand, right: Operand) -> Expr:
-    """The greater; NaN if either is."""
-    return binary(BinaryOp.MAX, left, right)
-
-
-def power(left: Operand, right: Operand) -> Expr:
-    """`left` to the power `right`, of floats."""
-    return binary(BinaryOp.POW, left, right)
-
-
-def equal(left: Operand, right: Operand) -> Expr:
-    """Whether two values are equal."""
-    return binary(BinaryOp.EQ, left, right)
-
-
-def not_equal(left: Operand, right: Operand) -> Expr:
-    """Whether two values differ."""
-    return binary(BinaryOp.NE, left, right)
+minimum = partial(binary, BinaryOp.MIN)
+"""The lesser; NaN if either is."""
+maximum = partial(binary, BinaryOp.MAX)
+"""The greater; NaN if either is."""
+power = partial(binary, BinaryOp.POW)
+"""`left` to the power `right`, of floats."""
+equal = partial(binary, BinaryOp.EQ)
+"""Whether two values are equal."""
+not_equal = partial(binary, BinaryOp.NE)
+"""Whether two values differ."""
 
 
 def all_of(*conditions: Expr) -> Expr:

@@ -53,143 +53,139 @@ def parse(text: str, intrinsics: Mapping[str, Function] = _NO_INTRINSICS) -> Fun
     ParseError
         Says where, what is found there and what is expected.
     """
-    cursor = Cursor(text)
+    parser = _Parser(text, intrinsics)
     try:
-        return _Parser(cursor, intrinsics).function()
+        return parser.function()
     except RecursionError as error:
         # The caller is deep in the stack: that `Cursor.deeper` allows it does not help.
-        raise cursor.token.error("nested too deeply for what is left of the stack") from error
+        raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 
-class _Parser:
-    def __init__(self, cursor: Cursor, intrinsics: Mapping[str, Function]) -> None:
-        self._cursor = cursor
+class _Parser(Cursor):
+    def __init__(self, text: str, intrinsics: Mapping[str, Function]) -> None:
+        super().__init__(text)
         self._intrinsics = intrinsics
         self._buffers: dict[str, Buffer] = {}
 
     def function(self) -> Function:
         """The whole text."""
-        cursor = self._cursor
-        cursor.expect_word("func")
-        name = cursor.take(TokenKind.NAME, "the function's name").text
+        self.expect_word("func")
+        name = self.take(TokenKind.NAME, "the function's name").text
         inputs = self._parameters()
-        cursor.expect("->")
+        self.expect("->")
         outputs = self._parameters()
         body = self._body()
-        if cursor.token.kind is not TokenKind.END:
-            cursor.fail("the end of the text")
+        if self.token.kind is not TokenKind.END:
+            self.fail("the end of the text")
         return Function(name, inputs, outputs, body)
 
     def _parameters(self) -> tuple[Buffer, ...]:
-        return self._cursor.listed("(", ")", self._parameter)
+        return self.listed("(", ")", self._parameter)
 
     def _parameter(self) -> Buffer:
-        token = self._cursor.token
+        token = self.token
         buffer = self._buffer()
         if self._buffers.setdefault(buffer.name, buffer) != buffer:
             raise token.error(f"found another {token}, expected the one that stands before")
         return buffer
 
     def _buffer(self) -> Buffer:
-        cursor = self._cursor
-        name = cursor.take(TokenKind.NAME, "a buffer's name").text
-        cursor.expect(":")
-        dtype = type_named(cursor.take(TokenKind.NAME, "a type"))
-        shape = cursor.listed("[", "]", lambda: cursor.integer("an extent"))
-        scope = self._one_of(Scope) if cursor.accept("@") else Scope.GLOBAL
+        name = self.take(TokenKind.NAME, "a buffer's name").text
+        self.expect(":")
+        dtype = type_named(self.take(TokenKind.NAME, "a type"))
+        shape = self.listed("[", "]", lambda: self.integer("an extent"))
+        scope = Scope.GLOBAL
+        if self.accept("@"):
+            scope = Scope(self.take(TokenKind.NAME, "a scope's name").text)
         return Buffer(name, shape, dtype, scope)
 
     def _one_of(self, words: type[_Word]) -> _Word:
-        token = self._cursor.token
+        token = self.token
         for each in words:
             if token.kind is TokenKind.NAME and token.text == each.value:
-                self._cursor.advance()
+                self.advance()
                 return each
-        self._cursor.fail("one of " + ", ".join(each.value for each in words))
+        self.fail("one of " + ", ".join(each.value for each in words))
 
     def _body(self) -> Stmt:
         """What is indented under a line that ends with a colon."""
-        self._cursor.expect(":")
+        self.expect(":")
         self._line_end()
-        self._cursor.take(TokenKind.INDENT, "a statement, indented")
-        with self._cursor.deeper():
+        self.take(TokenKind.INDENT, "a statement, indented")
+        with self.deeper():
             body = self._statements()
-        self._cursor.take(TokenKind.DEDENT)
+        self.take(TokenKind.DEDENT)
         return body
 
     def _line_end(self) -> None:
-        self._cursor.take(TokenKind.NEWLINE)
+        self.take(TokenKind.NEWLINE)
 
     def _statements(self) -> Stmt:
         """All up to the end of this indentation."""
         found = [self._statement()]
-        while self._cursor.token.kind not in (TokenKind.DEDENT, TokenKind.END):
+        while self.token.kind not in (TokenKind.DEDENT, TokenKind.END):
             found.append(self._statement())
         return sequence(*found)
 
     def _statement(self) -> Stmt:
-        cursor = self._cursor
-        if cursor.at_word("for"):
+        if self.at_word("for"):
             return self._for()
-        if cursor.at_word("if"):
-            cursor.advance()
+        if self.at_word("if"):
+            self.advance()
             return If(self._expr(BOOL), self._body())
-        if cursor.at_word("alloc"):
+        if self.at_word("alloc"):
             return self._alloc()
-        if cursor.at_word("block"):
+        if self.at_word("block"):
             return self._block()
-        if cursor.at_word("invoke"):
+        if self.at_word("invoke"):
             return self._invoke()
-        if cursor.at_word("pass"):
-            cursor.advance()
+        if self.at_word("pass"):
+            self.advance()
             self._line_end()
             return Seq(())
-        if cursor.token.kind is TokenKind.NAME and cursor.followed_by("["):
+        if self.token.kind is TokenKind.NAME and self.followed_by("["):
             return self._store()
-        cursor.fail("a statement: for, if, alloc, block, invoke, pass, or an element to store to")
+        self.fail("a statement: for, if, alloc, block, invoke, pass, or an element to store to")
 
     def _expr(self, expected: DType) -> Expr:
-        return expression(self._cursor, self._buffers, expected)
+        return expression(self, self._buffers, expected)
 
     def _var(self, what: str) -> Var:
-        token = self._cursor.take(TokenKind.NAME, what)
+        token = self.take(TokenKind.NAME, what)
         if token.text in NUMBER_WORDS:
             raise token.error(f"found {token}, expected {what}")
         return Var(token.text)
 
     def _for(self) -> For:
-        cursor = self._cursor
-        cursor.advance()
+        self.advance()
         var = self._var("the loop's variable")
-        cursor.expect_word("in")
+        self.expect_word("in")
         extent = self._expr(INDEX)
-        kind = LoopKind.SERIAL if cursor.at(":") else self._one_of(LoopKind)
+        kind = LoopKind.SERIAL if self.at(":") else self._one_of(LoopKind)
         return For(var, extent, kind, self._body())
 
     def _store(self) -> Store:
-        cursor = self._cursor
-        token = cursor.token
-        buffer = known_buffer(cursor, self._buffers)
-        where = indices(cursor, self._buffers)
+        token = self.token
+        buffer = known_buffer(self, self._buffers)
+        where = indices(self, self._buffers)
         if len(where) != len(buffer.shape):
             raise token.error(
                 f"found {len(where)} indices, expected {len(buffer.shape)} of {buffer.name} "
                 f"{buffer.shape}"
             )
-        cursor.expect("=")
+        self.expect("=")
         value = self._expr(buffer.dtype)
         self._line_end()
         return Store(buffer, where, value)
 
     def _alloc(self) -> Alloc:
-        cursor = self._cursor
-        cursor.advance()
+        self.advance()
         buffer = self._buffer()
         with self._scope(buffer):
             self._line_end()
-            if cursor.token.kind is TokenKind.DEDENT:
-                cursor.fail("a statement, for which the buffer is")
-            with cursor.deeper():
+            if self.token.kind is TokenKind.DEDENT:
+                self.fail("a statement, for which the buffer is")
+            with self.deeper():
                 return Alloc(buffer, self._statements())
 
     @contextmanager
@@ -200,62 +196,57 @@ class _Parser:
         self._buffers = outside
 
     def _block(self) -> Block:
-        cursor = self._cursor
-        cursor.advance()
-        name = cursor.take(TokenKind.NAME, "the block's name").text
-        iters = cursor.listed("(", ")", self._iter)
-        cursor.expect(":")
+        self.advance()
+        name = self.take(TokenKind.NAME, "the block's name").text
+        iters = self.listed("(", ")", self._iter)
+        self.expect(":")
         self._line_end()
-        cursor.take(TokenKind.INDENT, "a statement, indented")
-        with cursor.deeper():
+        self.take(TokenKind.INDENT, "a statement, indented")
+        with self.deeper():
             guard = self._guard()
             init: Stmt | None = None
-            if cursor.at_word("init"):
-                cursor.advance()
+            if self.at_word("init"):
+                self.advance()
                 init = self._body()
             body = self._statements()
-        cursor.take(TokenKind.DEDENT)
+        self.take(TokenKind.DEDENT)
         return Block(name, iters, guard, init, body)
 
     def _guard(self) -> tuple[Expr, ...]:
-        cursor = self._cursor
-        if not cursor.at_word("where"):
+        if not self.at_word("where"):
             return ()
-        cursor.advance()
+        self.advance()
         found = [self._expr(BOOL)]
-        while cursor.accept(","):
+        while self.accept(","):
             found.append(self._expr(BOOL))
         self._line_end()
         return tuple(found)
 
     def _iter(self) -> BlockIter:
-        cursor = self._cursor
         kind = self._one_of(IterKind)
         var = self._var("the axis's name")
-        cursor.expect("<")
-        extent = cursor.integer("the axis's extent")
-        cursor.expect("=")
+        self.expect("<")
+        extent = self.integer("the axis's extent")
+        self.expect("=")
         return BlockIter(var, extent, kind, self._expr(INDEX))
 
     def _invoke(self) -> Invoke:
-        cursor = self._cursor
-        cursor.advance()
-        token = cursor.token
+        self.advance()
+        token = self.token
         intrinsic = self._intrinsics.get(token.text)
         if token.kind is not TokenKind.NAME or intrinsic is None:
-            cursor.fail(f"an intrinsic: {', '.join(self._intrinsics) or 'none is known'}")
-        cursor.advance()
-        regions = cursor.listed("(", ")", self._region)
+            self.fail(f"an intrinsic: {', '.join(self._intrinsics) or 'none is known'}")
+        self.advance()
+        regions = self.listed("(", ")", self._region)
         self._line_end()
         return Invoke(intrinsic, regions)
 
     def _region(self) -> Region:
-        cursor = self._cursor
-        buffer = known_buffer(cursor, self._buffers)
-        axes = cursor.listed("[", "]", self._range)
+        buffer = known_buffer(self, self._buffers)
+        axes = self.listed("[", "]", self._range)
         return Region(buffer, tuple(low for low, _ in axes), tuple(extent for _, extent in axes))
 
     def _range(self) -> tuple[Expr, int]:
         lower = self._expr(INDEX)
-        self._cursor.expect(":+")
-        return lower, self._cursor.integer("an extent")
+        self.expect(":+")
+        return lower, self.integer("an extent")

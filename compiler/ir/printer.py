@@ -68,7 +68,7 @@ def _function(function: Function) -> Iterator[str]:
 
 
 def declaration(buffer: Buffer) -> str:
-    scope = "" if buffer.scope is Scope.GLOBAL else f" @ {buffer.scope.value}"
+    scope = "" if buffer.scope == Scope.GLOBAL else f" @ {buffer.scope.value}"
     """A buffer as it is declared."""
     return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]{scope}"
 

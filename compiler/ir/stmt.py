@@ -98,6 +98,12 @@ class Facts:
             and self.axes.isdisjoint(variables)
         )
 
+    def uses(self, buffers: Iterable[str]) -> bool:
+        """Whether one of these buffers is used, or allocated."""
+        return not (
+            self.buffers.keys().isdisjoint(buffers) and self.allocated.keys().isdisjoint(buffers)
+        )
+
 
 class Node:
     """What statements share: facts, computed once, when `facts.facts` is first asked. They are no

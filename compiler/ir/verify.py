@@ -88,12 +88,12 @@ class _Verifier:
         return (
             depth + known.height - 1 <= MAX_DEPTH
             and known.variables <= at.variables
-            and all(at.buffers.get(name) == buffer for name, buffer in known.buffers.items())
+            and all([at.buffers.get(name) == buffer for name, buffer in known.buffers.items()])
             and known.writes.isdisjoint(self._read_only)
             and at.taken.keys().isdisjoint(known.loops)
             and at.taken.keys().isdisjoint(known.allocated)
             and self._axes.isdisjoint(known.loops)
-            and not any(at.taken.get(axis) == "a loop" for axis in known.axes)
+            and not any([at.taken.get(axis) == "a loop" for axis in known.axes])
             and not (known.parallel and self._lanes is not None)
         )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
@@ -19,6 +19,8 @@ __all__ = [
     "children",
     "expressions",
     "loops",
+    "map_accesses",
+    "map_accesses_in",
     "map_children",
     "map_expressions",
     "map_operands",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_Access: TypeAlias = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -287,6 +290,50 @@ def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
     return map_children(stmt, lambda each: substitute_in(each, values))
 
 
+def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
+    """A statement whose own accesses to buffers of these names are changed; those of statements
+    under it stay. The very same where it has none.
+
+    Parameters
+    ----------
+    change
+        From the buffer and the indices of a load or store to those that take their place; or from
+        the buffer and the lower corner of an operand, whose new dimensions in front have extent 1.
+    """
+
+    def in_expr(expr: Expr) -> Expr:
+        if expr_facts(expr).loads.keys().isdisjoint(names):
+            return expr
+        expr = map_operands(expr, in_expr)
+        if isinstance(expr, Load) and expr.buffer.name in names:
+            return Load(*change(expr.buffer, expr.indices))
+        return expr
+
+    def in_region(region: Region) -> Region:
+        if region.buffer.name not in names:
+            return region
+        buffer, lower = change(region.buffer, region.lower)
+        return Region(buffer, lower, (1,) * (len(lower) - len(region.shape)) + region.shape)
+
+    stmt = map_expressions(stmt, in_expr)
+    match stmt:
+        case Store(buffer=buffer, indices=indices, value=value) if buffer.name in names:
+            return Store(*change(buffer, indices), value)
+        case Invoke(intrinsic=intrinsic, operands=old):
+            new = _all(old, in_region)
+            return stmt if new is old else Invoke(intrinsic, new)
+        case _:
+            return stmt
+
+
+def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
+    """`map_accesses` of a statement and all under it; allocations stay."""
+    if not facts(stmt).uses(names):
+        return stmt
+    stmt = map_children(stmt, lambda each: map_accesses_in(each, names, change))
+    return map_accesses(stmt, names, change)
+
+
 def reads(stmt: Stmt) -> Iterator[Load]:
     """Every load in a statement and under it."""
     for each in statements(stmt):
@@ -301,5 +348,5 @@ def writes(stmt: Stmt) -> Iterator[Store]:
 
 def buffers_in(function: Function) -> tuple[Buffer, ...]:
     """Inputs, outputs and everything allocated, each once."""
-    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
+    allocated = facts(function.body).allocated.values()
     return tuple(dict.fromkeys((*function.inputs, *function.outputs, *allocated)))

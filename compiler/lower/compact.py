@@ -16,9 +16,8 @@ from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
 from compiler.ir.visit import (
     children,
     expressions,
+    map_accesses,
     map_children,
-    map_expressions,
-    map_operands,
     subexpressions,
 )
 from compiler.lower.ranges import loop_range
@@ -142,31 +141,15 @@ def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
 
     normal = Normaliser(ranges)
 
-    def relative(indices: tuple[Expr, ...], found: _Shrunk) -> tuple[Expr, ...]:
+    def relative(buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+        found = shrunk[buffer.name]
         pairs = zip(indices, found.lower, strict=True)
-        return tuple(normal.expr(Binary(BinaryOp.SUB, each, low)) for each, low in pairs)
+        moved = (normal.expr(Binary(BinaryOp.SUB, each, low)) for each, low in pairs)
+        return found.buffer, tuple(moved)
 
-    def in_expr(expr: Expr) -> Expr:
-        if expr_facts(expr).loads.keys().isdisjoint(shrunk):
-            return expr
-        expr = map_operands(expr, in_expr)
-        if isinstance(expr, Load) and (found := shrunk.get(expr.buffer.name)) is not None:
-            return Load(found.buffer, relative(expr.indices, found))
-        return expr
-
-    def region(old: Region) -> Region:
-        found = shrunk.get(old.buffer.name)
-        if found is None:
-            return old
-        return Region(found.buffer, relative(old.lower, found), old.shape)
-
-    stmt = map_expressions(stmt, in_expr)
+    stmt = map_accesses(stmt, shrunk, relative)
     inside = ranges
     match stmt:
-        case Store(buffer=buffer) if (found := shrunk.get(buffer.name)) is not None:
-            return Store(found.buffer, relative(stmt.indices, found), stmt.value)
-        case Invoke(operands=operands):
-            return replace(stmt, operands=tuple(region(each) for each in operands))
         case Alloc(buffer=buffer, body=body) if (found := shrunk.get(buffer.name)) is not None:
             return Alloc(found.buffer, _moved(body, shrunk, ranges))
         case For():

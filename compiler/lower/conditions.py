@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Var
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
+from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.linear import linear
 from compiler.ir.ops import all_of, equal
 from compiler.ir.stmt import If, Stmt
-from compiler.ir.visit import subexpressions
 
 __all__ = ["guarded", "parts", "reads_memory", "zeros"]
 
@@ -30,7 +30,7 @@ def guarded(conditions: Iterable[Expr], body: Stmt) -> Stmt:
 
 def reads_memory(expr: Expr) -> bool:
     """Whether it speaks of more than variables."""
-    return any(isinstance(each, Load) for each in subexpressions(expr))
+    return bool(expr_facts(expr).loads)
 
 
 def zeros(condition: Expr, ranges: Ranges) -> tuple[Expr, ...]:

@@ -85,12 +85,8 @@ def _limit(test: Expr, loop: For) -> Expr | None:
         room = room.shifted(1)
     factor = -room.factor(loop.var)
     rest = room + Linear(((loop.var, factor),))
-    if factor <= 0 or any(_speaks_of(atom, loop) for atom, _ in rest.terms):
+    if factor <= 0 or any(loop.var.name in variables(atom) for atom, _ in rest.terms):
         return None
     if factor == 1:
         return rest.expr()
     return Binary(BinaryOp.FLOORDIV, rest.shifted(factor - 1).expr(), Const(factor))
-
-
-def _speaks_of(expr: Expr, loop: For) -> bool:
-    return loop.var.name in variables(expr)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from math import pi, sqrt
 
 from compiler import te
-from compiler.errors import IRError
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import log1p
 from compiler.operators.broadcast import FLOATS, NUMBERS, SIGNED, elementwise
 
 __all__ = [
+    "GeluForm",
     "celu",
     "elu",
     "gelu",
@@ -28,6 +29,13 @@ __all__ = [
     "swish",
     "thresholded_relu",
 ]
+
+
+class GeluForm(Enum):
+    """The exact one, or by tanh."""
+
+    NONE = "none"
+    TANH = "tanh"
 
 
 @elementwise(*NUMBERS)
@@ -75,15 +83,11 @@ def celu(x: Expr, *, alpha: float = 1.0) -> Expr:
 
 
 @elementwise(*FLOATS)
-def gelu(x: Expr, *, approximate: str = "none") -> Expr:
-    """x times the normal distribution at x, `approximate` "none" or by "tanh"."""
-    match approximate:
-        case "none":
-            return 0.5 * x * (1.0 + te.erf(x * sqrt(0.5)))
-        case "tanh":
-            return 0.5 * x * (1.0 + te.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
-        case _:
-            raise IRError(f"approximate is none or tanh, not {approximate!r}")
+def gelu(x: Expr, *, approximate: GeluForm = GeluForm.NONE) -> Expr:
+    """x times the normal distribution at x."""
+    if approximate is GeluForm.NONE:
+        return 0.5 * x * (1.0 + te.erf(x * sqrt(0.5)))
+    return 0.5 * x * (1.0 + te.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
 
 
 @elementwise(*FLOATS)

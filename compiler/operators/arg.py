@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
@@ -25,11 +27,7 @@ def arg_max(
 
     Stages: `{name}_max`, `name`.
     """
-    typed("arg_max", name, data, *NUMBERS)
-    best = reduce_max(
-        data, [axis_of("arg_max", name, data, axis)], keepdims=True, name=f"{name}_max"
-    )
-    return _place("arg_max", data, best, axis, keepdims, select_last_index, name)
+    return _place("arg_max", reduce_max, data, axis, keepdims, select_last_index, name)
 
 
 def arg_min(
@@ -44,18 +42,22 @@ def arg_min(
 
     Stages: `{name}_min`, `name`.
     """
-    typed("arg_min", name, data, *NUMBERS)
-    best = reduce_min(
-        data, [axis_of("arg_min", name, data, axis)], keepdims=True, name=f"{name}_min"
-    )
-    return _place("arg_min", data, best, axis, keepdims, select_last_index, name)
+    return _place("arg_min", reduce_min, data, axis, keepdims, select_last_index, name)
 
 
 def _place(
-    operator: str, data: Tensor, best: Tensor, axis: int, keepdims: bool, last: bool, name: str
+    operator: str,
+    extreme: Callable[..., Tensor],
+    data: Tensor,
+    axis: int,
+    keepdims: bool,
+    last: bool,
+    name: str,
 ) -> Tensor:
-    """The first or last index along `axis` where `data` is `best`."""
+    """The first or last index along `axis` where `data` is its extreme."""
+    typed(operator, name, data, *NUMBERS)
     number = axis_of(operator, name, data, axis)
+    best = extreme(data, [number], keepdims=True, name=f"{name}_{operator[-3:]}")
     # Never the result: some element is the best one.
     elsewhere = te.const(-1 if last else data.shape[number], INDEX)
 

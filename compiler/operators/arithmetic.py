@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.dtypes import FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, SIGNED, elementwise
+from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, SIGNED, Elementwise, elementwise
 
 __all__ = [
     "absolute",
@@ -52,22 +53,12 @@ __all__ = [
 ]
 
 
-@elementwise(*NUMBERS)
-def add(a: Expr, b: Expr) -> Expr:
-    """a + b."""
-    return a + b
-
-
-@elementwise(*NUMBERS)
-def subtract(a: Expr, b: Expr) -> Expr:
-    """a - b."""
-    return a - b
-
-
-@elementwise(*NUMBERS)
-def multiply(a: Expr, b: Expr) -> Expr:
-    """a * b."""
-    return a * b
+add = Elementwise("add", operator.add, NUMBERS)
+"""a + b."""
+subtract = Elementwise("subtract", operator.sub, NUMBERS)
+"""a - b."""
+multiply = Elementwise("multiply", operator.mul, NUMBERS)
+"""a * b."""
 
 
 @elementwise(*NUMBERS)
@@ -142,16 +133,10 @@ def mean(*values: Expr) -> Expr:
     return total.scalar(*values) / float(len(values))
 
 
-@elementwise(*NUMBERS)
-def absolute(x: Expr) -> Expr:
-    """|x|; of the least integer, that integer."""
-    return te.abs(x)
-
-
-@elementwise(*SIGNED)
-def negative(x: Expr) -> Expr:
-    """-x."""
-    return -x
+absolute = Elementwise("absolute", te.abs, NUMBERS)
+"""|x|; of the least integer, that integer."""
+negative = Elementwise("negative", operator.neg, SIGNED)
+"""-x."""
 
 
 @elementwise(*NUMBERS)
@@ -171,34 +156,16 @@ def reciprocal(x: Expr) -> Expr:
     return 1.0 / x
 
 
-@elementwise(*FLOATS)
-def floor(x: Expr) -> Expr:
-    """The greatest whole number not above."""
-    return te.floor(x)
-
-
-@elementwise(*FLOATS)
-def ceil(x: Expr) -> Expr:
-    """The least whole number not below."""
-    return te.ceil(x)
-
-
-@elementwise(*FLOATS)
-def round_even(x: Expr) -> Expr:
-    """The nearest whole number, halves to even."""
-    return te.round(x)
-
-
-@elementwise(*FLOATS)
-def exp(x: Expr) -> Expr:
-    """e to the power x."""
-    return te.exp(x)
-
-
-@elementwise(*FLOATS)
-def log(x: Expr) -> Expr:
-    """The natural logarithm."""
-    return te.log(x)
+floor = Elementwise("floor", te.floor, FLOATS)
+"""The greatest whole number not above."""
+ceil = Elementwise("ceil", te.ceil, FLOATS)
+"""The least whole number not below."""
+round_even = Elementwise("round_even", te.round, FLOATS)
+"""The nearest whole number, halves to even."""
+exp = Elementwise("exp", te.exp, FLOATS)
+"""e to the power x."""
+log = Elementwise("log", te.log, FLOATS)
+"""The natural logarithm."""
 
 
 @elementwise(*FLOATS)
@@ -213,64 +180,26 @@ def log1p(x: Expr) -> Expr:
     return te.select(te.equal(u, 1.0), x, te.select(te.equal(u, x), te.log(u), corrected))
 
 
-@elementwise(*FLOATS)
-def sqrt(x: Expr) -> Expr:
-    """The square root."""
-    return te.sqrt(x)
-
-
-@elementwise(*FLOATS)
-def sin(x: Expr) -> Expr:
-    """The sine."""
-    return te.sin(x)
-
-
-@elementwise(*FLOATS)
-def cos(x: Expr) -> Expr:
-    """The cosine."""
-    return te.cos(x)
-
-
-@elementwise(*FLOATS)
-def tan(x: Expr) -> Expr:
-    """The tangent."""
-    return te.tan(x)
-
-
-@elementwise(*FLOATS)
-def asin(x: Expr) -> Expr:
-    """The inverse sine."""
-    return te.asin(x)
-
-
-@elementwise(*FLOATS)
-def acos(x: Expr) -> Expr:
-    """The inverse cosine."""
-    return te.acos(x)
-
-
-@elementwise(*FLOATS)
-def atan(x: Expr) -> Expr:
-    """The inverse tangent."""
-    return te.atan(x)
-
-
-@elementwise(*FLOATS)
-def sinh(x: Expr) -> Expr:
-    """The hyperbolic sine."""
-    return te.sinh(x)
-
-
-@elementwise(*FLOATS)
-def cosh(x: Expr) -> Expr:
-    """The hyperbolic cosine."""
-    return te.cosh(x)
-
-
-@elementwise(*FLOATS)
-def tanh(x: Expr) -> Expr:
-    """The hyperbolic tangent."""
-    return te.tanh(x)
+sqrt = Elementwise("sqrt", te.sqrt, FLOATS)
+"""The square root."""
+sin = Elementwise("sin", te.sin, FLOATS)
+"""The sine."""
+cos = Elementwise("cos", te.cos, FLOATS)
+"""The cosine."""
+tan = Elementwise("tan", te.tan, FLOATS)
+"""The tangent."""
+asin = Elementwise("asin", te.asin, FLOATS)
+"""The inverse sine."""
+acos = Elementwise("acos", te.acos, FLOATS)
+"""The inverse cosine."""
+atan = Elementwise("atan", te.atan, FLOATS)
+"""The inverse tangent."""
+sinh = Elementwise("sinh", te.sinh, FLOATS)
+"""The hyperbolic sine."""
+cosh = Elementwise("cosh", te.cosh, FLOATS)
+"""The hyperbolic cosine."""
+tanh = Elementwise("tanh", te.tanh, FLOATS)
+"""The hyperbolic tangent."""
 
 
 _LARGE = 1.0e8
@@ -302,10 +231,8 @@ def atanh(x: Expr) -> Expr:
     return te.select(x < 0.0, -result, result)
 
 
-@elementwise(*FLOATS)
-def erf(x: Expr) -> Expr:
-    """The error function."""
-    return te.erf(x)
+erf = Elementwise("erf", te.erf, FLOATS)
+"""The error function."""
 
 
 @elementwise(*NUMBERS)

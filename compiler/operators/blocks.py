@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.checks import refuse, show
-from compiler.operators.window import Window, windows
+from compiler.operators.checks import ranked, refuse, show
+from compiler.operators.pad import inside
+from compiler.operators.window import windows
 from compiler.te import Tensor, compute
 
 __all__ = [
@@ -51,7 +52,7 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     TensorError
         Another rank; blocks of nothing.
     """
-    _ranked("pack_data", name, data, 4)
+    ranked("pack_data", name, data, 4)
     _positive("pack_data", name, batch, block)
     n, c, h, w = data.shape
 
@@ -71,7 +72,7 @@ def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data"
     TensorError
         Another rank; a shape that is not what would be packed so.
     """
-    _ranked("unpack_data", name, data, 6)
+    ranked("unpack_data", name, data, 6)
     outer, channels, height, width, batch, block = data.shape
     fits = len(shape) == 4 and tuple(shape[2:]) == (height, width)
     if not fits or (blocks(shape[0], batch), blocks(shape[1], block)) != (outer, channels):
@@ -109,21 +110,25 @@ def pack_windows(
     TensorError
         Another rank; windows larger than the image; blocks of nothing.
     """
-    _ranked("pack_windows", name, data, 4)
+    ranked("pack_windows", name, data, 4)
     _positive("pack_windows", name, batch, block)
     n, c, _, _ = data.shape
     rows, columns = windows("pack_windows", name, data, kernel, strides, padding, dilation)
     taps = rows.kernel * columns.kernel
 
     def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
-        image, place = i * batch + b, o * block + k
-        channel, tap = place // taps, place % taps
+        image, number = i * batch + b, o * block + k
+        channel, tap = number // taps, number % taps
         row = rows.place(y, tap // columns.kernel)
         column = columns.place(x, tap % columns.kernel)
         pixel = data[image, channel, row - rows.before, column - columns.before]
-        tests = [*_inside(rows, row), *_inside(columns, column)]
+        tests = [
+            test
+            for window, place in ((rows, row), (columns, column))
+            for test in inside(place, window.before, window.extent, window.after)
+        ]
         found = te.select(te.all_of(*tests), pixel, te.const(0, data.dtype)) if tests else pixel
-        return _within(found, (image, n, batch), (place, c * taps, block))
+        return _within(found, (image, n, batch), (number, c * taps, block))
 
     shape = (blocks(n, batch), blocks(c * taps, block), rows.count, columns.count, batch, block)
     return compute(shape, element, name, DATA_AXES)
@@ -165,16 +170,6 @@ def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
     """Zero where a place is not under its extent, which its block may exceed."""
     tests = [place < extent for place, extent, block in places if extent % block]
     return te.select(te.all_of(*tests), value, te.const(0, value.dtype)) if tests else value
-
-
-def _inside(window: Window, place: Expr) -> list[Expr]:
-    low = [place >= window.before] if window.before else []
-    return [*low, place < window.before + window.extent] if window.after else low
-
-
-def _ranked(operator: str, name: str, data: Tensor, rank: int) -> None:
-    if len(data.shape) != rank:
-        refuse(operator, name, f"{show(data)} has to have {rank} dimensions")
 
 
 def _positive(operator: str, name: str, batch: int, block: int) -> None:

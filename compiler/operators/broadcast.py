@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import Kind
@@ -21,9 +21,13 @@ __all__ = [
     "SIGNED",
     "Elementwise",
     "at",
+    "broadcast_extents",
+    "broadcast_indices",
     "broadcast_shape",
     "elementwise",
 ]
+
+E = TypeVar("E")
 
 FLOATS = (Kind.FLOAT,)
 INTEGERS = (Kind.INT, Kind.UINT)
@@ -32,28 +36,43 @@ NUMBERS = (Kind.INT, Kind.UINT, Kind.FLOAT)
 ANY = (Kind.INT, Kind.UINT, Kind.FLOAT, Kind.BOOL)
 
 
-def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """The shape that tensors have together, by NumPy's rule: from the last axis on, equal or 1."""
-    rank = max(len(each.shape) for each in tensors)
-    padded = [(1,) * (rank - len(each.shape)) + each.shape for each in tensors]
-    shape = []
-    for axis, extents in enumerate(zip(*padded, strict=True)):
-        others = {each for each in extents if each != 1}
+def broadcast_extents(
+    shapes: Sequence[Sequence[E]], refusal: Callable[[int, Sequence[E]], NoReturn]
+) -> tuple[E | int, ...]:
+    """The shape that these have together, by NumPy's rule: from the last axis on, equal or 1.
+
+    Where they have none, `refusal` is told the axis, counted from the end, and its extents.
+    """
+    result: list[E | int] = []
+    for axis in range(-max(map(len, shapes)), 0):
+        extents = [shape[axis] for shape in shapes if len(shape) >= -axis]
+        others = list(dict.fromkeys(each for each in extents if each != 1))
         if len(others) > 1:
-            all_of_them = ", ".join(map(show, tensors))
-            refuse(
-                operator,
-                name,
-                f"{all_of_them} do not broadcast: axis {axis - rank} has {sorted(others)}",
-            )
-        shape.append(others.pop() if others else 1)
-    return tuple(shape)
+            refusal(axis, others)
+        result.append(others[0] if others else 1)
+    return tuple(result)
+
+
+def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """The shape that tensors have together."""
+    shown = ", ".join(map(show, tensors))
+    return broadcast_extents(
+        [each.shape for each in tensors],
+        lambda axis, found: refuse(
+            operator, name, f"{shown} do not broadcast: axis {axis} has {sorted(found)}"
+        ),
+    )
 
 
 def at(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
     """The element that broadcasting `tensor` puts at `indices`."""
-    own = indices[len(indices) - len(tensor.shape) :]
-    return tensor[tuple(0 if n == 1 else i for n, i in zip(tensor.shape, own, strict=True))]
+    return tensor[broadcast_indices(tensor.shape, indices)]
+
+
+def broadcast_indices(shape: Sequence[int], indices: Sequence[Expr]) -> tuple[Expr | int, ...]:
+    """Those of the element that broadcasting a shape puts at `indices`."""
+    own = indices[len(indices) - len(shape) :]
+    return tuple(0 if n == 1 else i for n, i in zip(shape, own, strict=True))
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,11 @@ def refuse(operator: str, name: str, reason: str) -> NoReturn:
     raise TensorError(f"{operator} {name}: {reason}")
 
 
-def ranked(operator: str, name: str, tensor: Tensor, rank: int, meaning: str) -> None:
-    """The tensor has `rank` dimensions, which mean `meaning`."""
+def ranked(operator: str, name: str, tensor: Tensor, rank: int, meaning: str = "") -> None:
+    """The tensor has `rank` dimensions, which mean `meaning` where that is said."""
     if len(tensor.shape) != rank:
-        refuse(operator, name, f"{show(tensor)} has to have {rank} dimensions, {meaning}")
+        said = f"{rank} dimensions, {meaning}".removesuffix(", ")
+        refuse(operator, name, f"{show(tensor)} has to have {said}")
 
 
 def typed(operator: str, name: str, tensor: Tensor, *kinds: Kind) -> None:

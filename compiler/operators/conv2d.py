@@ -20,8 +20,8 @@ __all__ = ["conv2d"]
 def conv2d(
     data: Tensor,
     weight: Tensor,
-    *,
     bias: Tensor | None = None,
+    *,
     strides: Sequence[int] = (1, 1),
     padding: Sequence[int] = (0, 0, 0, 0),
     dilation: Sequence[int] = (1, 1),

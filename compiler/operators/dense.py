@@ -18,8 +18,8 @@ __all__ = ["dense", "gemm"]
 def dense(
     data: Tensor,
     weight: Tensor,
-    *,
     bias: Tensor | None = None,
+    *,
     out_dtype: DType | None = None,
     name: str = "dense",
 ) -> Tensor:

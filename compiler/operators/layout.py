@@ -8,6 +8,7 @@ from math import prod
 from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
+from compiler.operators.broadcast import at
 from compiler.operators.checks import axes_of, axis_of, in_order, ranked, refuse, show
 from compiler.te import Tensor, compute
 
@@ -133,12 +134,7 @@ def expand(data: Tensor, shape: Sequence[int], *, name: str = "expand") -> Tenso
         if other < 0 or (mine != other and 1 not in (mine, other)):
             refuse("expand", name, f"{show(data)} does not broadcast with {list(shape)}")
     result = [other if mine == 1 else mine for mine, other in zip(own, wanted, strict=True)]
-
-    def element(*indices: Expr) -> Expr:
-        kept = indices[rank - len(data.shape) :]
-        return data[tuple(0 if n == 1 else i for n, i in zip(data.shape, kept, strict=True))]
-
-    return compute(result, element, name)
+    return compute(result, lambda *indices: at(data, indices), name)
 
 
 def tile(data: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:

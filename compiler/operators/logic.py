@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from enum import Enum
+
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.dtypes import BOOL, Kind
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, elementwise
+from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, Elementwise, elementwise
 
 __all__ = [
+    "Direction",
     "bit_shift",
     "bitwise_and",
     "bitwise_not",
@@ -29,94 +33,45 @@ __all__ = [
 ]
 
 
-@elementwise(*ANY)
-def equal(a: Expr, b: Expr) -> Expr:
-    """Whether a equals b."""
-    return te.equal(a, b)
+class Direction(Enum):
+    """Of a shift."""
+
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
 
 
-@elementwise(*NUMBERS)
-def less(a: Expr, b: Expr) -> Expr:
-    """Whether a is less."""
-    return a < b
-
-
-@elementwise(*NUMBERS)
-def less_or_equal(a: Expr, b: Expr) -> Expr:
-    """Whether a is less or equal."""
-    return a <= b
-
-
-@elementwise(*NUMBERS)
-def greater(a: Expr, b: Expr) -> Expr:
-    """Whether a is greater."""
-    return a > b
-
-
-@elementwise(*NUMBERS)
-def greater_or_equal(a: Expr, b: Expr) -> Expr:
-    """Whether a is greater or equal."""
-    return a >= b
-
-
-@elementwise(Kind.BOOL)
-def logical_and(a: Expr, b: Expr) -> Expr:
-    """Whether both hold."""
-    return a & b
-
-
-@elementwise(Kind.BOOL)
-def logical_or(a: Expr, b: Expr) -> Expr:
-    """Whether one holds."""
-    return a | b
-
-
-@elementwise(Kind.BOOL)
-def logical_xor(a: Expr, b: Expr) -> Expr:
-    """Whether exactly one holds."""
-    return a ^ b
-
-
-@elementwise(Kind.BOOL)
-def logical_not(x: Expr) -> Expr:
-    """Whether x does not hold."""
-    return ~x
-
-
-@elementwise(*INTEGERS)
-def bitwise_and(a: Expr, b: Expr) -> Expr:
-    """Bits that both have."""
-    return a & b
-
-
-@elementwise(*INTEGERS)
-def bitwise_or(a: Expr, b: Expr) -> Expr:
-    """Bits that one has."""
-    return a | b
-
-
-@elementwise(*INTEGERS)
-def bitwise_xor(a: Expr, b: Expr) -> Expr:
-    """Bits that exactly one has."""
-    return a ^ b
-
-
-@elementwise(*INTEGERS)
-def bitwise_not(x: Expr) -> Expr:
-    """Bits that x lacks."""
-    return ~x
+equal = Elementwise("equal", te.equal, ANY)
+"""Whether a equals b."""
+less = Elementwise("less", operator.lt, NUMBERS)
+"""Whether a is less."""
+less_or_equal = Elementwise("less_or_equal", operator.le, NUMBERS)
+"""Whether a is less or equal."""
+greater = Elementwise("greater", operator.gt, NUMBERS)
+"""Whether a is greater."""
+greater_or_equal = Elementwise("greater_or_equal", operator.ge, NUMBERS)
+"""Whether a is greater or equal."""
+logical_and = Elementwise("logical_and", operator.and_, (Kind.BOOL,))
+"""Whether both hold."""
+logical_or = Elementwise("logical_or", operator.or_, (Kind.BOOL,))
+"""Whether one holds."""
+logical_xor = Elementwise("logical_xor", operator.xor, (Kind.BOOL,))
+"""Whether exactly one holds."""
+logical_not = Elementwise("logical_not", operator.invert, (Kind.BOOL,))
+"""Whether x does not hold."""
+bitwise_and = Elementwise("bitwise_and", operator.and_, INTEGERS)
+"""Bits that both have."""
+bitwise_or = Elementwise("bitwise_or", operator.or_, INTEGERS)
+"""Bits that one has."""
+bitwise_xor = Elementwise("bitwise_xor", operator.xor, INTEGERS)
+"""Bits that exactly one has."""
+bitwise_not = Elementwise("bitwise_not", operator.invert, INTEGERS)
+"""Bits that x lacks."""
 
 
 @elementwise(Kind.UINT)
-def bit_shift(a: Expr, b: Expr, *, direction: str) -> Expr:
-    """a shifted by b bits, `direction` "LEFT" or "RIGHT"; all leave from its width on."""
-    match direction:
-        case "LEFT":
-            return a << b
-        case "RIGHT":
-            return a >> b
-        case _:
-            raise IRError(f"direction is LEFT or RIGHT, not {direction!r}")
+def bit_shift(a: Expr, b: Expr, *, direction: Direction) -> Expr:
+    """a shifted by b bits; all leave from its width on."""
+    return a << b if direction is Direction.LEFT else a >> b
 
 
 @elementwise(*FLOATS)

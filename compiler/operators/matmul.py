@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NoReturn
+
 from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
+from compiler.operators.broadcast import broadcast_extents, broadcast_indices
 from compiler.operators.checks import accumulator, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
@@ -37,9 +41,18 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
     shape = (*stack, *a.shape[-2:-1], *b.shape[1:][-1:])
 
     def element(*indices: Expr) -> Reduction:
+        batch = indices[: len(stack)]
         own = dict(zip(inner, indices[len(stack) :], strict=True))
-        left = (*_batch(a, indices[: len(stack)]), *(own[each] for each in own if each == "i"), k)
-        right = (*_batch(b, indices[: len(stack)]), k, *(own[each] for each in own if each == "j"))
+        left = (
+            *broadcast_indices(a.shape[:-2], batch),
+            *(own[each] for each in own if each == "i"),
+            k,
+        )
+        right = (
+            *broadcast_indices(b.shape[:-2], batch),
+            k,
+            *(own[each] for each in own if each == "j"),
+        )
         return te.sum(te.cast(a[left], dtype) * te.cast(b[right], dtype), k)
 
     return compute(shape, element, name, [*(f"b{n}" for n in range(len(stack))), *inner])
@@ -47,22 +60,9 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
 
 def _stack(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
     """The axes before the last two, of both together."""
-    left, right = a.shape[:-2], b.shape[:-2]
-    rank = max(len(left), len(right))
-    shape = []
-    for axis in range(-rank, 0):
-        x = left[axis] if -axis <= len(left) else 1
-        y = right[axis] if -axis <= len(right) else 1
-        if x != y and 1 not in (x, y):
-            refuse(
-                "matmul", name, f"{show(a)} and {show(b)}: axis {axis - 2} has {x} and {y} matrices"
-            )
-        shape.append(y if x == 1 else x)
-    return tuple(shape)
 
+    def refusal(axis: int, extents: Sequence[int]) -> NoReturn:
+        found = " and ".join(map(str, extents))
+        refuse("matmul", name, f"{show(a)} and {show(b)}: axis {axis - 2} has {found} matrices")
 
-def _batch(tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[Expr | int, ...]:
-    """Which of a tensor's matrices is taken for one of the result's."""
-    extents = tensor.shape[:-2]
-    own = indices[len(indices) - len(extents) :]
-    return tuple(0 if n == 1 else i for n, i in zip(extents, own, strict=True))
+    return broadcast_extents((a.shape[:-2], b.shape[:-2]), refusal)

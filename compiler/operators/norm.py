@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from compiler import te
 from compiler.ir.expr import Expr
@@ -122,9 +123,7 @@ def _standard(
     operator: str, data: Tensor, axes: Sequence[int], epsilon: float, centre: bool, name: str
 ) -> tuple[Callable[[tuple[Expr, ...]], Expr], Tensor]:
     """An element less the mean, and 1 / sqrt(variance + epsilon) with extent 1 along `axes`."""
-    count = 1
-    for each in axes:
-        count *= data.shape[each]
+    count = prod(data.shape[each] for each in axes)
 
     def joined(term: Callable[[tuple[Expr, ...]], Expr], stage: str) -> Tensor:
         return reduced(operator, data, axes, te.sum, term, keepdims=True, name=f"{name}_{stage}")

@@ -11,7 +11,7 @@ from compiler.ir.expr import Expr
 from compiler.operators.checks import counted, refuse, show
 from compiler.te import Tensor, compute
 
-__all__ = ["PadMode", "pad"]
+__all__ = ["PadMode", "inside", "pad"]
 
 
 class PadMode(Enum):
@@ -61,10 +61,20 @@ def pad(
         own = tuple(a.source(i, mode) for a, i in zip(axes, indices, strict=True))
         if mode is not PadMode.CONSTANT:
             return data[own]
-        within = [c for a, i in zip(axes, indices, strict=True) for c in a.within(i)]
+        within = [
+            c
+            for a, i in zip(axes, indices, strict=True)
+            for c in inside(i, a.before, a.kept, a.after)
+        ]
         return te.select(te.all_of(*within), data[own], filler) if within else data[own]
 
     return compute([each.result for each in axes], element, name)
+
+
+def inside(i: Expr, before: int, kept: int, after: int) -> list[Expr]:
+    """When `i` is no padding, of which so much is before and after what is kept."""
+    low = [i >= before] if before else []
+    return [*low, i < before + kept] if after else low
 
 
 class _Axis:
@@ -84,11 +94,6 @@ class _Axis:
         self.before = max(0, before)
         self.after = max(0, after)
         self.result = self.before + self.kept + self.after
-
-    def within(self, i: Expr) -> list[Expr]:
-        """When `i` is no padding."""
-        low = [i >= self.before] if self.before else []
-        return [*low, i < self.before + self.kept] if self.after else low
 
     def source(self, i: Expr, mode: PadMode) -> Expr:
         """Where in `data` the element `i` comes from."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler import te
 from compiler.ir.dtypes import INT8, INT16, INT32, INT64, DType, Kind
@@ -194,32 +194,18 @@ def _requantised(
     return compute(acc.shape, element, name)
 
 
-class _Along:
-    """The number that belongs to an element."""
-
-    def __init__(self, tensor: Tensor, axis: int | None) -> None:
-        self._tensor = tensor
-        self._axis = axis
-
-    def __call__(self, indices: Sequence[Expr]) -> Expr:
-        place = (
-            () if not self._tensor.shape else (0 if self._axis is None else indices[self._axis],)
-        )
-        return self._tensor[place]
-
-
 def _number(
     operator: str, name: str, data: Tensor, given: Tensor, dtype: DType, axis: int
-) -> _Along:
-    """How elements of `data` find their number in `given`."""
+) -> Callable[[Sequence[Expr]], Expr]:
+    """How elements of `data` find their number in `given`, by their indices."""
     if given.dtype != dtype:
         refuse(operator, name, f"{show(given)} has to be {dtype}")
     if given.shape in ((), (1,)):
-        return _Along(given, None)
+        return lambda _: given[(0,) * len(given.shape)]
     along = axis_of(operator, name, data, axis)
     if given.shape != data.shape[along : along + 1]:
         many = f"[], [1] or [{data.shape[along]}]"
         refuse(
             operator, name, f"{show(given)} has to be {dtype}{many}: axis {axis} of {show(data)}"
         )
-    return _Along(given, along)
+    return lambda indices: given[indices[along]]

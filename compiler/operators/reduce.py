@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from types import MappingProxyType
-from typing import Protocol
 
 from compiler import te
 from compiler.ir.dtypes import BOOL, FLOAT64, DType
@@ -68,19 +68,6 @@ def mapped(tensor: Tensor, function: Callable[[Expr], Expr], name: str) -> Tenso
     """`function` of every element."""
     axes = [each.name for each in tensor.source.axes] if tensor.source else None
     return compute(tensor.shape, lambda *i: function(tensor[i]), name, axes)
-
-
-class Reduce(Protocol):
-    """An operator that reduces. All axes by default; `keepdims` leaves them with extent 1."""
-
-    def __call__(
-        self,
-        data: Tensor,
-        axes: Sequence[int] | None = None,
-        *,
-        keepdims: bool = True,
-        name: str = ...,
-    ) -> Tensor: ...
 
 
 def _simple(
@@ -167,9 +154,7 @@ def reduce_mean(
     sums = _simple(
         "reduce_mean", te.sum, lambda x: te.cast(x, wide), data, axes, keepdims, f"{name}_sum"
     )
-    count = 1
-    for each in axes_of("reduce_mean", name, data, axes):
-        count *= data.shape[each]
+    count = prod(data.shape[each] for each in axes_of("reduce_mean", name, data, axes))
     if data.dtype.is_float:
         return mapped(sums, lambda x: x / float(count), name)
     divisor = te.const(count, wide)
@@ -241,14 +226,12 @@ def _same(x: Expr) -> Expr:
 
 def _finite(greatest: Expr) -> Expr:
     """What is subtracted from exponents: an infinite one would leave NaN."""
-    return te.select(te.equal(te.abs(greatest), float("inf")), _zero(greatest.dtype), greatest)
+    return te.select(
+        te.equal(te.abs(greatest), float("inf")), te.const(0, greatest.dtype), greatest
+    )
 
 
-def _zero(dtype: DType) -> Expr:
-    return te.const(0, dtype)
-
-
-REDUCE: MappingProxyType[str, Reduce] = MappingProxyType(
+REDUCE: MappingProxyType[str, Callable[..., Tensor]] = MappingProxyType(
     {
         "ReduceL1": reduce_l1,
         "ReduceL2": reduce_l2,
@@ -262,4 +245,4 @@ REDUCE: MappingProxyType[str, Reduce] = MappingProxyType(
         "ReduceSumSquare": reduce_sum_square,
     }
 )
-"""By the names that ONNX gives them."""
+"""By the names that ONNX gives them. All axes by default; `keepdims` leaves them with extent 1."""

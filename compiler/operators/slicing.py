@@ -8,7 +8,7 @@ from compiler.ir.expr import Expr
 from compiler.operators.checks import axis_of, counted, refuse, show
 from compiler.te import Tensor, compute
 
-__all__ = ["slice_of", "split"]
+__all__ = ["elements", "slice_of", "split"]
 
 
 def slice_of(
@@ -42,7 +42,7 @@ def slice_of(
         if number in taken:
             refuse("slice", name, f"axes {along} of {show(data)} name one axis twice")
         taken.add(number)
-        ranges[number] = _range(data.shape[number], start, end, step)
+        ranges[number] = elements(data.shape[number], start, end, step)
 
     def element(*indices: Expr) -> Expr:
         return data[tuple(_place(i, each) for i, each in zip(indices, ranges, strict=True))]
@@ -76,10 +76,11 @@ def split(
     return tuple(parts)
 
 
-def _range(extent: int, start: int, end: int, step: int) -> range:
-    """ONNX's rule: negative numbers count from the end; then both are brought to the nearest place
-    that exists, or, for `end`, to the one just outside. (Python's rule leaves a backward slice
-    that begins before the first element empty; this one begins at that element.)"""
+def elements(extent: int, start: int, end: int, step: int) -> range:
+    """The elements that a slice takes of an axis, by ONNX's rule: negative numbers count from the
+    end; then both are brought to the nearest place that exists, or, for `end`, to the one just
+    outside. (Python's rule leaves a backward slice that begins before the first element empty; this
+    one begins at that element.)"""
     if extent == 0:
         return range(0)
     low, high = (0, extent) if step > 0 else (-1, extent - 1)

@@ -82,12 +82,12 @@ class Builder:
     def dequantised(self, name: str, given: Small) -> None:
         """An int8 tensor as the float value called `name`."""
         numbers = constant(given.scale.step, np.float32), constant(given.scale.zero, np.int8)
-        self._named(name, "dequantise", [given.var, *numbers], Along())
+        self.named(name, "dequantise", [given.var, *numbers], Along())
 
     def encoded(self, name: str, given: Small, type_: TensorType) -> None:
         """An int8 tensor as the integer value of the network called `name`."""
         if type_.dtype == INT8:
-            self._named(name, "identity", [given.var], NOTHING)
+            self.named(name, "identity", [given.var], NOTHING)
         else:
             moved = self.call(
                 name,
@@ -95,7 +95,7 @@ class Builder:
                 "add",
                 [self._cast(name, "_wide", given.var, INT16), constant(128, np.int16)],
             )
-            self._named(name, "cast", [moved], Cast(type_.dtype))
+            self.named(name, "cast", [moved], Cast(type_.dtype))
 
     def decoded(self, given: Var, dtype: DType) -> Var:
         """An int8 or uint8 tensor as int8: of the other type 128 is taken off."""
@@ -120,16 +120,11 @@ class Builder:
 
     def named(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
         """An operator's result under a name that the network has for it."""
-        self._named(name, operator, args, attributes)
+        self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
 
     def release(self, name: str) -> None:
         """The name may be given to something that is emitted."""
         self._taken.discard(name)
-
-    def _named(
-        self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes
-    ) -> None:
-        self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
 
     def outputs(self, of: str, sums: Sums, scale: Scale) -> Small:
         """Sums as int8.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from compiler.graph.verify import verify
 from compiler.graph.visit import use_counts
 from compiler.ir.dtypes import FLOAT32
 
-__all__ = ["Affine", "FoldAffine", "affine_of"]
+__all__ = ["Affine", "FoldAffine", "affine_of", "by_channel"]
 
 _LAYERS = ("conv2d", "dense")
 
@@ -91,18 +91,23 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
     if not isinstance(data, Var) or not isinstance(other, Constant):
         return None
     shape = _channels(data, types)
-    if shape is None or other.array.ndim > len(shape):
+    given = None if shape is None else by_channel(other, shape)
+    if shape is None or given is None:
         return None
-    full = (1,) * (len(shape) - other.array.ndim) + other.array.shape
+    numbers = np.broadcast_to(given, shape[1:2])
+    if operator == "add":
+        return _finite(Affine(data, np.ones(shape[1]), numbers))
+    return _finite(Affine(data, numbers, np.zeros(shape[1])))
+
+
+def by_channel(given: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | None:
+    """[C] or [1]: what broadcasts to the shape and differs along axis 1 at most; None else."""
+    full = (1,) * (len(shape) - given.array.ndim) + given.array.shape
+    if len(full) != len(shape) or full[1] not in (1, shape[1]):
+        return None
     if any(extent != 1 for axis, extent in enumerate(full) if axis != 1):
         return None
-    channels = shape[1]
-    if full[1] not in (1, channels):
-        return None
-    numbers = np.broadcast_to(other.array.reshape(-1).astype(np.float64), (channels,))
-    if operator == "add":
-        return _finite(Affine(data, np.ones(channels), numbers))
-    return _finite(Affine(data, numbers, np.zeros(channels)))
+    return given.array.reshape(-1).astype(np.float64)
 
 
 def _of_norm(value: Call, types: Mapping[str, Type]) -> Affine | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Function, Let, Value, Var
+from compiler.graph.nodes import Atom, Call, Function, Let, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import atoms, bodies, names_in
+from compiler.graph.visit import names_of
 from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.rules import MOVERS
 
@@ -43,7 +43,7 @@ def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
         for each in asked:
             want(each)
         if let.name not in sums:
-            in_reals |= _names(let.value) - {each.name for each in asked if isinstance(each, Var)}
+            in_reals |= names_of(let.value) - {each.name for each in asked if isinstance(each, Var)}
     names = [*(each.name for each in function.params), *(let.name for let in function.body.lets)]
     return tuple(each for each in names if each in wanted)
 
@@ -64,12 +64,6 @@ def _sums(function: Function) -> set[str]:
             case _:
                 pass
     return found
-
-
-def _names(value: Value) -> set[str]:
-    """All that a value is made from, in inner bodies too."""
-    names = {each.name for each in atoms(value) if isinstance(each, Var)}
-    return names.union(*(names_in(each) for each in bodies(value)))
 
 
 def _asked(let: Let, wanted: set[str]) -> tuple[Atom, ...]:

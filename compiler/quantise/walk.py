@@ -10,12 +10,12 @@ stays in real numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from compiler.errors import QuantisationError
-from compiler.graph.attributes import NOTHING
+from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Function, Var
 from compiler.graph.operators.elementwise import Clip
@@ -26,7 +26,9 @@ from compiler.quantise.builder import Builder
 from compiler.quantise.forms import Encoded, Form, Joined, Known, Scale, Small, Sums
 from compiler.quantise.options import QuantiseOptions
 
-__all__ = ["Rule", "Walk"]
+__all__ = ["Rule", "Walk", "attributes_of"]
+
+A = TypeVar("A", bound=Attributes)
 
 
 class Walk:
@@ -116,6 +118,12 @@ class Walk:
         if isinstance(atom, Constant):
             return False
         return atom.name in self.chosen or self._known[atom.name].own is not None
+
+    def allowed_small(self, atom: Atom) -> Small:
+        """The value as int8, where `may_be_small` says so."""
+        found = self.small(atom)
+        assert found is not None, "it may be"
+        return found
 
     def is_small(self, atom: Atom) -> bool:
         """Whether the value is int8 already."""
@@ -214,6 +222,12 @@ class Walk:
                 if name in self._known:
                     self.real(Var(name))
         self.builder.lets.append(known.let)
+
+
+def attributes_of(call: Call, kind: type[A]) -> A:
+    """The attributes of an operator's call, of which the verifier knows the class."""
+    assert isinstance(call.attributes, kind), "verified"
+    return call.attributes
 
 
 Rule: TypeAlias = Callable[[Walk, str, Call], bool]

@@ -28,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.requantisation.alu_steps import AluStep, alu_step
-from compiler.requantisation.channels import INT32
+from compiler.ir import dtypes
+from compiler.requantisation.alu_steps import AluStep, needed_steps
+from compiler.requantisation.channels import INT32, check_range
 from hw.encoding import AluOp
 
-__all__ = ["Goal", "Line", "exact_steps", "has_exact_steps"]
+__all__ = ["Goal", "Line", "Window", "exact_steps", "goal_of", "has_exact_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,16 @@ class Goal:
 
     def clipped(self, value: int) -> int:
         return min(max(value, self.low), self.high)
+
+
+def goal_of(low: int, high: int, bound: int | None) -> Goal:
+    """Which outputs are wanted for which accumulators; refused outside 32 bits."""
+    check_range("low", low, *INT32)
+    check_range("high", high, low, INT32[1])
+    if bound is None:
+        return Goal(low, high, *INT32)
+    check_range("bound", bound, 0, 1 << 31)
+    return Goal(low, high, -bound, min(bound, INT32[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +155,12 @@ def _are_exact(windows: Sequence[Window], lines: Sequence[Line], goal: Goal) -> 
 
 def _passes(windows: Sequence[Window], goal: Goal) -> tuple[AluStep, ...]:
     """The passes for exact windows."""
-    passes = [
+    return needed_steps(
         (AluOp.MAX, [window.p for window in windows], goal.first),
         (AluOp.MIN, [window.q for window in windows], goal.last),
         (AluOp.MUL, [window.line.multiplier for window in windows], 1),
-        (AluOp.ADD, [_wrapped(window.line.addend) for window in windows], 0),
+        (AluOp.ADD, [dtypes.INT32.wrap(window.line.addend) for window in windows], 0),
         (AluOp.SHR, [window.line.shift for window in windows], 0),
         (AluOp.MAX, [goal.low], min(goal.low, *(each.line(each.p) for each in windows))),
         (AluOp.MIN, [goal.high], max(goal.high, *(each.line(each.q) for each in windows))),
-    ]
-    return tuple(
-        alu_step(op, values)
-        for op, values, idle in passes
-        if any(value != idle for value in values)
     )
-
-
-def _wrapped(value: int) -> int:
-    """The int32 that equals `value` mod 2^32."""
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from compiler.errors import QuantisationError
 
 __all__ = [
+    "INT16",
     "INT32",
     "PerChannel",
     "Whole",
@@ -23,6 +24,7 @@ __all__ = [
     "whole",
 ]
 
+INT16 = (-(1 << 15), (1 << 15) - 1)
 INT32 = (-(1 << 31), (1 << 31) - 1)
 
 # One number for the whole tensor, or one for each channel.

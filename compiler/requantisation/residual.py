@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import Self
 
 from compiler.errors import QuantisationError
-from compiler.requantisation.alu_lowering import Goal, Line
-from compiler.requantisation.alu_steps import emulate
+from compiler.requantisation.alu_lowering import Goal, Line, goal_of
 from compiler.requantisation.channels import (
+    INT16,
     INT32,
     PerChannel,
     Whole,
-    along,
     check_range,
-    checked_int32,
     common_channels,
     joined,
     spread,
-    whole,
 )
 from compiler.requantisation.residual_lowering import (
     ResidualSteps,
@@ -31,9 +25,9 @@ from compiler.requantisation.residual_lowering import (
     has_exact_residual_steps,
 )
 from compiler.requantisation.residual_scales import Scaled, residual_lines
-from compiler.requantisation.scales import ADDEND, Real, exact_scales
+from compiler.requantisation.scales import ADDEND, Real, exact_scales, scales_and_biases
 
-__all__ = ["ResidualSpec", "emulate_residual"]
+__all__ = ["ResidualSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,9 @@ class ResidualSpec:
         check_range("addend", self.addend, *ADDEND)
         check_range("skip_multiplier", self.skip_multiplier, 0, INT32[1])
         check_range("shift", self.shift, 0, 31)
-        _check_limits(self.low, self.high, self.bound, self.skip_limits)
+        goal_of(self.low, self.high, self.bound)
+        check_range("least skipped value", self.skip_limits[0], *INT16)
+        check_range("greatest skipped value", self.skip_limits[1], self.skip_limits[0], INT16[1])
         common_channels(multiplier=self.multiplier, addend=self.addend)
         if not has_exact_residual_steps(*self._asked):
             raise QuantisationError(
@@ -129,20 +125,13 @@ class ResidualSpec:
             As in the value; a scale that is negative, no number or over 2^31; an error over the
             tolerance.
         """
-        wanted, biases = exact_scales(scales), whole("bias", bias)
+        each, biases, channels = scales_and_biases(scales, bias)
         added = exact_scales(skip_scale)
         assert isinstance(added, Fraction), "one number"
-        check_range("bias", biases, *INT32)
         check_range("zero_point", zero_point, *INT32)
-        check_range("skip_zero_point", skip_zero_point, -(1 << 15), (1 << 15) - 1)
-        _check_limits(low, high, bound, skip_limits)
-        per_channel = (0,) * len(wanted) if isinstance(wanted, tuple) else 0
-        channels = common_channels(scales=per_channel, bias=biases)
-        each = wanted if isinstance(wanted, tuple) else (wanted,) * (channels or 1)
-        goal, values = _goal(low, high, bound), Scaled(added, skip_zero_point, skip_limits)
-        lines, skip = residual_lines(
-            each, spread(biases, channels or 1), values, zero_point, goal, Fraction(tolerance)
-        )
+        check_range("skip_zero_point", skip_zero_point, *INT16)
+        goal, values = goal_of(low, high, bound), Scaled(added, skip_zero_point, skip_limits)
+        lines, skip = residual_lines(each, biases, values, zero_point, goal, Fraction(tolerance))
         return cls(
             joined([line.multiplier for line in lines], channels),
             joined([line.addend for line in lines], channels),
@@ -159,40 +148,6 @@ class ResidualSpec:
         """How many channels there are; None where all numbers are the tensor's."""
         return common_channels(multiplier=self.multiplier, addend=self.addend)
 
-    def reference(
-        self,
-        acc: npt.NDArray[np.signedinteger[Any]],
-        skip: npt.NDArray[np.signedinteger[Any]],
-        axis: int | None = None,
-    ) -> npt.NDArray[np.int64]:
-        """The outputs.
-
-        Parameters
-        ----------
-        acc
-            Signed integers of any shape, within `bound`.
-        skip
-            Of the same shape, within `skip_limits`.
-        axis
-            The dimension of `acc` that counts channels; needed where there are many.
-
-        Raises
-        ------
-        QuantisationError
-            A value outside its limits, shapes that differ, an axis that does not suit the channels.
-        """
-        goal = _goal(self.low, self.high, self.bound)
-        wide = checked_int32("reference", acc, (goal.first, goal.last)).astype(np.int64)
-        added = checked_int32("reference", skip, self.skip_limits).astype(np.int64)
-        if wide.shape != added.shape:
-            raise QuantisationError(f"reference: shapes {list(acc.shape)} and {list(skip.shape)}")
-        m, c = (
-            along("reference", each, acc.shape, axis) for each in (self.multiplier, self.addend)
-        )
-        total = wide * m + c + added * self.skip_multiplier
-        outputs: npt.NDArray[np.int64] = np.clip(total >> self.shift, self.low, self.high)
-        return outputs
-
     def steps(self) -> ResidualSteps:
         """The fewest passes of the base ISA's ALU that do the same."""
         steps = exact_residual_steps(*self._asked)
@@ -206,32 +161,4 @@ class ResidualSpec:
         )
         lines = [Line(m, c, self.shift) for m, c in pairs]
         skip = Skip(self.skip_multiplier, *self.skip_limits)
-        return lines, skip, _goal(self.low, self.high, self.bound)
-
-
-def emulate_residual(
-    steps: ResidualSteps,
-    acc: npt.NDArray[np.signedinteger[Any]],
-    skip: npt.NDArray[np.signedinteger[Any]],
-    axis: int | None = None,
-) -> npt.NDArray[np.int32]:
-    """What the passes leave on a machine with 32 bits. Raises as `emulate`."""
-    left = emulate(steps.acc, acc, axis).astype(np.int64)
-    total = (left + emulate(steps.skip, skip, axis)).astype(np.int32)
-    return emulate(steps.total, total, axis)
-
-
-def _goal(low: int, high: int, bound: int | None) -> Goal:
-    if bound is None:
-        return Goal(low, high, *INT32)
-    return Goal(low, high, -bound, min(bound, INT32[1]))
-
-
-def _check_limits(low: int, high: int, bound: int | None, skip_limits: tuple[int, int]) -> None:
-    check_range("low", low, *INT32)
-    check_range("high", high, low, INT32[1])
-    if bound is not None:
-        check_range("bound", bound, 0, 1 << 31)
-    least, greatest = skip_limits
-    check_range("least skipped value", least, -(1 << 15), (1 << 15) - 1)
-    check_range("greatest skipped value", greatest, least, (1 << 15) - 1)
+        return lines, skip, goal_of(self.low, self.high, self.bound)

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.dtypes import INT32
-from compiler.requantisation.alu_lowering import Goal, Line
-from compiler.requantisation.alu_steps import AluStep, alu_step
+from compiler.requantisation.alu_lowering import Goal, Line, Window
+from compiler.requantisation.alu_steps import AluStep, needed_steps
 from hw.encoding import AluOp
 
 __all__ = ["ResidualSteps", "Skip", "exact_residual_steps", "has_exact_residual_steps"]
@@ -62,13 +62,6 @@ class Skip:
         return self.greatest * self.multiplier
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    line: Line
-    p: int
-    q: int
-
-
 def exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> ResidualSteps | None:
     """The fewest passes that are exact; None if none are. `lines` has one shift."""
     found = (_steps(windows, added, goal) for windows, added in _exact(lines, skip, goal))
@@ -82,11 +75,9 @@ def has_exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> b
 
 def _exact(
     lines: Sequence[Line], skip: Skip, goal: Goal
-) -> Iterator[tuple[Sequence[_Window], Skip]]:
+) -> Iterator[tuple[Sequence[Window], Skip]]:
     """Windows, one for each channel, that make exact passes, with what is added in their units."""
-    twos = min(line.twos for line in lines)
-    if skip.multiplier:
-        twos = min(twos, (skip.multiplier & -skip.multiplier).bit_length() - 1)
+    twos = min(line.twos for line in (*lines, Line(skip.multiplier, 0, lines[0].shift)))
     reduced = [line.without_twos(twos) for line in lines]
     added = Skip(skip.multiplier >> twos, skip.least, skip.greatest)
     for window_of in (_whole, _narrow):
@@ -100,60 +91,53 @@ def _cost(steps: ResidualSteps) -> tuple[int, int]:
     return len(passes), sum(isinstance(step.operand, tuple) for step in passes)
 
 
-def _whole(line: Line, _: Skip, goal: Goal) -> _Window:
-    return _Window(line, goal.first, goal.last)
+def _whole(line: Line, _: Skip, goal: Goal) -> Window:
+    return Window(line, goal.first, goal.last)
 
 
-def _narrow(line: Line, skip: Skip, goal: Goal) -> _Window:
+def _narrow(line: Line, skip: Skip, goal: Goal) -> Window:
     """From the last x that gives `low` for every k, to the first that gives `high`."""
     under = ((goal.low + 1) << line.shift) - 1 - skip.top
     over = (goal.high << line.shift) - skip.bottom
     if line.sum(goal.last) <= under:
-        return _Window(Line(line.multiplier, under, line.shift), 0, 0)
+        return Window(Line(line.multiplier, under, line.shift), 0, 0)
     if line.sum(goal.first) >= over:
-        return _Window(Line(line.multiplier, over, line.shift), 0, 0)
+        return Window(Line(line.multiplier, over, line.shift), 0, 0)
     if line.multiplier == 0:
-        return _Window(line, goal.first, goal.last)
+        return Window(line, goal.first, goal.last)
     p = (under - line.addend) // line.multiplier
     q = -((line.addend - over) // line.multiplier)
-    return _Window(line, max(goal.first, p), min(goal.last, q))
+    return Window(line, max(goal.first, p), min(goal.last, q))
 
 
-def _ends(window: _Window, skip: Skip) -> tuple[int, int]:
+def _ends(window: Window, skip: Skip) -> tuple[int, int]:
     """The least and the greatest sum."""
     line = window.line
     return line.sum(window.p) + skip.bottom, line.sum(window.q) + skip.top
 
 
-def _fits(window: _Window, skip: Skip) -> bool:
+def _fits(window: Window, skip: Skip) -> bool:
     bottom, top = _ends(window, skip)
     return window.p <= window.q and INT32.low <= bottom and top <= INT32.high
 
 
-def _steps(windows: Sequence[_Window], skip: Skip, goal: Goal) -> ResidualSteps:
+def _steps(windows: Sequence[Window], skip: Skip, goal: Goal) -> ResidualSteps:
     """The passes for exact windows."""
     ends = [_ends(window, skip) for window in windows]
     shift = windows[0].line.shift
     least = min(bottom for bottom, _ in ends) >> shift
     greatest = max(top for _, top in ends) >> shift
     return ResidualSteps(
-        _passes(
+        needed_steps(
             (AluOp.MAX, [each.p for each in windows], goal.first),
             (AluOp.MIN, [each.q for each in windows], goal.last),
             (AluOp.MUL, [each.line.multiplier for each in windows], 1),
             (AluOp.ADD, [INT32.wrap(each.line.addend) for each in windows], 0),
         ),
-        _passes((AluOp.MUL, [skip.multiplier], 1)),
-        _passes(
+        needed_steps((AluOp.MUL, [skip.multiplier], 1)),
+        needed_steps(
             (AluOp.SHR, [shift], 0),
             (AluOp.MAX, [goal.low], min(goal.low, least)),
             (AluOp.MIN, [goal.high], max(goal.high, greatest)),
         ),
-    )
-
-
-def _passes(*asked: tuple[AluOp, list[int], int]) -> tuple[AluStep, ...]:
-    """Without those whose operand is `idle`, with which they do nothing."""
-    return tuple(
-        alu_step(op, values) for op, values, idle in asked if any(each != idle for each in values)
     )

@@ -9,9 +9,8 @@ from fractions import Fraction
 
 from compiler.errors import QuantisationError
 from compiler.requantisation.alu_lowering import Goal, Line
-from compiler.requantisation.channels import INT32
 from compiler.requantisation.residual_lowering import Skip, has_exact_residual_steps
-from compiler.requantisation.scales import ADDEND, LARGEST_SHIFT, nearest, relative_error
+from compiler.requantisation.scales import finest_lines, relative_error
 
 __all__ = ["Scaled", "residual_lines"]
 
@@ -43,7 +42,17 @@ def residual_lines(
     Refused where rounded scales move an output, before it is rounded, by more than `tolerance` of
     the largest that is not clipped.
     """
-    lines, skip = _finest(scales, biases, added, zero_point, goal)
+
+    def is_exact(lines: Sequence[Line], skip: int) -> bool:
+        return has_exact_residual_steps(lines, Skip(skip, *added.limits), goal)
+
+    found = finest_lines(scales, biases, zero_point, is_exact, added.scale, added.zero_point)
+    if found is None:
+        raise QuantisationError(
+            f"scales up to {float(max(scales)):.6g} and {float(added.scale):.6g}: with no shift is "
+            f"their sum exact in 32 bits for outputs {goal.low}..{goal.high}"
+        )
+    lines, skip = found
     full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
     reach = max(-goal.first, goal.last)
     shift = lines[0].shift
@@ -65,25 +74,3 @@ def residual_lines(
                 f"{float(tolerance * full):.3g} is allowed"
             )
     return lines, skip
-
-
-def _finest(
-    scales: Sequence[Fraction], biases: Sequence[int], added: Scaled, zero_point: int, goal: Goal
-) -> tuple[tuple[Line, ...], int]:
-    for shift in range(LARGEST_SHIFT, -1, -1):
-        skip = nearest(added.scale, shift)
-        constant = (zero_point << shift) + (1 << shift >> 1) - added.zero_point * skip
-        multipliers = [nearest(scale, shift) for scale in scales]
-        lines = tuple(
-            Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
-        )
-        if (
-            max(*multipliers, skip) <= INT32[1]
-            and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
-            and has_exact_residual_steps(lines, Skip(skip, *added.limits), goal)
-        ):
-            return lines, skip
-    raise QuantisationError(
-        f"scales up to {float(max(scales)):.6g} and {float(added.scale):.6g}: with no shift is "
-        f"their sum exact in 32 bits for outputs {goal.low}..{goal.high}"
-    )

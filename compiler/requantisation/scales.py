@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +11,24 @@ import numpy.typing as npt
 
 from compiler.errors import QuantisationError
 from compiler.requantisation.alu_lowering import Goal, Line, has_exact_steps
-from compiler.requantisation.channels import INT32
+from compiler.requantisation.channels import (
+    INT32,
+    Whole,
+    check_range,
+    common_channels,
+    spread,
+    whole,
+)
 
-__all__ = ["ADDEND", "Real", "exact_scales", "nearest", "relative_error", "scaled_lines"]
+__all__ = [
+    "ADDEND",
+    "Real",
+    "exact_scales",
+    "finest_lines",
+    "relative_error",
+    "scaled_lines",
+    "scales_and_biases",
+]
 
 # What a caller may have scales in.
 Real = float | Fraction | np.floating | Sequence[float | Fraction] | npt.NDArray[np.floating]
@@ -42,6 +57,18 @@ def _exact(value: float | Fraction | np.floating, where: str) -> Fraction:
     return value if isinstance(value, Fraction) else Fraction(float(value))
 
 
+def scales_and_biases(
+    scales: Real, bias: Whole
+) -> tuple[tuple[Fraction, ...], tuple[int, ...], int | None]:
+    """A scale and a bias for each channel, or one of both for the tensor, and the channels."""
+    wanted, biases = exact_scales(scales), whole("bias", bias)
+    check_range("bias", biases, *INT32)
+    per_channel = (0,) * len(wanted) if isinstance(wanted, tuple) else 0
+    channels = common_channels(scales=per_channel, bias=biases)
+    spread_scales = wanted if isinstance(wanted, tuple) else (wanted,) * (channels or 1)
+    return spread_scales, spread(biases, channels), channels
+
+
 def relative_error(scale: Fraction, line: Line) -> Fraction:
     """|M / 2^s - scale| / scale; for scale 0 it is 0 where M is too, and 1 otherwise."""
     if scale == 0:
@@ -66,7 +93,14 @@ def scaled_lines(
     Refused where that moves an output, before it is rounded, by more than `tolerance` of the
     largest that is not clipped.
     """
-    lines = _finest(scales, biases, zero_point, goal)
+    found = finest_lines(scales, biases, zero_point, lambda lines, _: has_exact_steps(lines, goal))
+    if found is None:
+        raise QuantisationError(
+            f"scales up to {float(max(scales)):.6g}, biases {min(biases)}..{max(biases)}: with no "
+            f"shift is {goal.low}..{goal.high} exact in 32 bits for accumulators "
+            f"{goal.first}..{goal.last}"
+        )
+    lines, _ = found
     full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
     # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
     sufficient = math.ceil((1 / tolerance + 1) / 2) if tolerance else math.inf
@@ -87,23 +121,27 @@ def scaled_lines(
     return lines
 
 
-def _finest(
-    scales: Sequence[Fraction], biases: Sequence[int], zero_point: int, goal: Goal
-) -> tuple[Line, ...]:
+def finest_lines(
+    scales: Sequence[Fraction],
+    biases: Sequence[int],
+    zero_point: int,
+    is_exact: Callable[[Sequence[Line], int], bool],
+    skip_scale: Fraction = Fraction(0),
+    skip_zero_point: int = 0,
+) -> tuple[tuple[Line, ...], int] | None:
+    """Lines, and the multiplier of what is added to them, with the largest shift that is exact;
+    None if none is."""
     for shift in range(LARGEST_SHIFT, -1, -1):
-        constant = (zero_point << shift) + (1 << shift >> 1)
+        skip = nearest(skip_scale, shift)
+        constant = (zero_point << shift) + (1 << shift >> 1) - skip_zero_point * skip
         multipliers = [nearest(scale, shift) for scale in scales]
         lines = tuple(
             Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
         )
         if (
-            max(multipliers) <= INT32[1]
+            max(*multipliers, skip) <= INT32[1]
             and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
-            and has_exact_steps(lines, goal)
+            and is_exact(lines, skip)
         ):
-            return lines
-    raise QuantisationError(
-        f"scales up to {float(max(scales)):.6g}, biases {min(biases)}..{max(biases)}: with no "
-        f"shift is {goal.low}..{goal.high} exact in 32 bits for accumulators "
-        f"{goal.first}..{goal.last}"
-    )
+            return lines, skip
+    return None

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.requantisation.alu_lowering import Goal, Line, exact_steps, has_exact_steps
+from compiler.ir import dtypes
+from compiler.requantisation.alu_lowering import Line, exact_steps, goal_of, has_exact_steps
 from compiler.requantisation.alu_steps import AluStep
 from compiler.requantisation.channels import (
     INT32,
@@ -24,7 +25,12 @@ from compiler.requantisation.channels import (
     spread,
     whole,
 )
-from compiler.requantisation.scales import ADDEND, Real, exact_scales, relative_error, scaled_lines
+from compiler.requantisation.scales import (
+    ADDEND,
+    Real,
+    scaled_lines,
+    scales_and_biases,
+)
 
 __all__ = ["RequantSpec"]
 
@@ -68,7 +74,7 @@ class RequantSpec:
         check_range("multiplier", self.multiplier, 0, INT32[1])
         check_range("addend", self.addend, *ADDEND)
         check_range("shift", self.shift, 0, 31)
-        goal = _goal(self.low, self.high, self.bound)
+        goal = goal_of(self.low, self.high, self.bound)
         common_channels(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
         if not has_exact_steps(self._lines, goal):
             raise QuantisationError(
@@ -116,7 +122,7 @@ class RequantSpec:
 
         A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 that 32 bits allow,
         one for all channels. The relative error is at most 1 / (2 M - 1), so at most 2^-(k - 1) for
-        an M of k bits; `relative_errors` tells it. From then on all is exact.
+        an M of k bits. From then on all is exact.
 
         Parameters
         ----------
@@ -138,16 +144,12 @@ class RequantSpec:
             As in the value; a scale that is negative, no number or over 2^31; an error over the
             tolerance.
         """
-        wanted, biases = exact_scales(scales), whole("bias", bias)
-        check_range("bias", biases, *INT32)
+        each, biases, channels = scales_and_biases(scales, bias)
         check_range("zero_point", zero_point, *INT32)
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
-        goal = _goal(low, high, bound)
-        per_channel = (0,) * len(wanted) if isinstance(wanted, tuple) else 0
-        channels = common_channels(scales=per_channel, bias=biases)
-        each = wanted if isinstance(wanted, tuple) else (wanted,) * (channels or 1)
-        lines = scaled_lines(each, spread(biases, channels), zero_point, goal, Fraction(tolerance))
+        goal = goal_of(low, high, bound)
+        lines = scaled_lines(each, biases, zero_point, goal, Fraction(tolerance))
         return cls(
             joined([line.multiplier for line in lines], channels),
             joined([line.addend for line in lines], channels),
@@ -165,25 +167,15 @@ class RequantSpec:
     @property
     def limits(self) -> tuple[int, int]:
         """The least and the greatest accumulator."""
-        goal = _goal(self.low, self.high, self.bound)
+        goal = goal_of(self.low, self.high, self.bound)
         return goal.first, goal.last
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger[Any]]:
         """The smallest signed type that holds every output: int8, int16 or int32."""
-        if -(1 << 7) <= self.low and self.high < 1 << 7:
-            return np.dtype(np.int8)
-        if -(1 << 15) <= self.low and self.high < 1 << 15:
-            return np.dtype(np.int16)
-        return np.dtype(np.int32)
-
-    def relative_errors(self, scales: Real) -> tuple[Fraction, ...]:
-        """|M / 2^s - scale| / scale for each channel; for scale 0 it is 0 where M is, else 1."""
-        wanted = exact_scales(scales)
-        each = wanted if isinstance(wanted, tuple) else (wanted,) * (self.channels or 1)
-        if len(each) != len(self._lines):
-            raise QuantisationError(f"{len(each)} scales for {len(self._lines)} channels")
-        return tuple(map(relative_error, each, self._lines))
+        types = (dtypes.INT8, dtypes.INT16, dtypes.INT32)
+        fitting = (each for each in types if each.low <= self.low and self.high <= each.high)
+        return next(fitting).numpy
 
     def reference(
         self, acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None
@@ -215,7 +207,7 @@ class RequantSpec:
 
         Exact for every accumulator within `limits`, though the machine wraps at 32 bits.
         """
-        steps = exact_steps(self._lines, _goal(self.low, self.high, self.bound))
+        steps = exact_steps(self._lines, goal_of(self.low, self.high, self.bound))
         assert steps is not None, "the constructor refuses such a spec"
         return steps
 
@@ -223,13 +215,3 @@ class RequantSpec:
     def _lines(self) -> tuple[Line, ...]:
         numbers = (self.multiplier, self.addend, self.shift)
         return tuple(map(Line, *(spread(each, self.channels) for each in numbers)))
-
-
-def _goal(low: int, high: int, bound: int | None) -> Goal:
-    """Which outputs are wanted for which accumulators; refused outside 32 bits."""
-    check_range("low", low, *INT32)
-    check_range("high", high, low, INT32[1])
-    if bound is None:
-        return Goal(low, high, *INT32)
-    check_range("bound", bound, 0, 1 << 31)
-    return Goal(low, high, -bound, min(bound, INT32[1]))

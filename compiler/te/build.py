@@ -35,11 +35,8 @@ def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     found: dict[str, Tensor] = {}
 
     def visit(tensor: Tensor) -> None:
-        known = found.get(tensor.name)
-        if known is tensor:
+        if found.get(tensor.name) is tensor:
             return
-        if known is not None:
-            raise TensorError(f"two tensors are called {tensor.name}")
         for read in _tensors_in(tensor):
             visit(read)
         if found.setdefault(tensor.name, tensor) is not tensor:

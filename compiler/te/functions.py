@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast as as_type
 
 from compiler.errors import IRError, TensorError
@@ -118,86 +119,37 @@ def _start(combiner: Combiner, dtype: DType, start: int | float | None) -> Const
         raise TensorError(f"{name} of {dtype} begins with {start!r}: {error}") from None
 
 
-def abs(value: Operators) -> Expr:
-    """The absolute value; of the least integer, that integer."""
-    return unary(UnaryOp.ABS, value)
-
-
-def exp(value: Operators) -> Expr:
-    """e to the power `value`."""
-    return unary(UnaryOp.EXP, value)
-
-
-def log(value: Operators) -> Expr:
-    """The natural logarithm."""
-    return unary(UnaryOp.LOG, value)
-
-
-def sqrt(value: Operators) -> Expr:
-    """The square root."""
-    return unary(UnaryOp.SQRT, value)
-
-
-def sin(value: Operators) -> Expr:
-    """The sine."""
-    return unary(UnaryOp.SIN, value)
-
-
-def cos(value: Operators) -> Expr:
-    """The cosine."""
-    return unary(UnaryOp.COS, value)
-
-
-def tan(value: Operators) -> Expr:
-    """The tangent."""
-    return unary(UnaryOp.TAN, value)
-
-
-def asin(value: Operators) -> Expr:
-    """The inverse sine."""
-    return unary(UnaryOp.ASIN, value)
-
-
-def acos(value: Operators) -> Expr:
-    """The inverse cosine."""
-    return unary(UnaryOp.ACOS, value)
-
-
-def atan(value: Operators) -> Expr:
-    """The inverse tangent."""
-    return unary(UnaryOp.ATAN, value)
-
-
-def sinh(value: Operators) -> Expr:
-    """The hyperbolic sine."""
-    return unary(UnaryOp.SINH, value)
-
-
-def cosh(value: Operators) -> Expr:
-    """The hyperbolic cosine."""
-    return unary(UnaryOp.COSH, value)
-
-
-def tanh(value: Operators) -> Expr:
-    """The hyperbolic tangent."""
-    return unary(UnaryOp.TANH, value)
-
-
-def erf(value: Operators) -> Expr:
-    """The error function."""
-    return unary(UnaryOp.ERF, value)
-
-
-def floor(value: Operators) -> Expr:
-    """The greatest whole number not above."""
-    return unary(UnaryOp.FLOOR, value)
-
-
-def ceil(value: Operators) -> Expr:
-    """The least whole number not below."""
-    return unary(UnaryOp.CEIL, value)
-
-
-def round(value: Operators) -> Expr:
-    """The nearest whole number, halves to even."""
-    return unary(UnaryOp.ROUND, value)
+abs = partial(unary, UnaryOp.ABS)
+"""The absolute value; of the least integer, that integer."""
+exp = partial(unary, UnaryOp.EXP)
+"""e to the power `value`."""
+log = partial(unary, UnaryOp.LOG)
+"""The natural logarithm."""
+sqrt = partial(unary, UnaryOp.SQRT)
+"""The square root."""
+sin = partial(unary, UnaryOp.SIN)
+"""The sine."""
+cos = partial(unary, UnaryOp.COS)
+"""The cosine."""
+tan = partial(unary, UnaryOp.TAN)
+"""The tangent."""
+asin = partial(unary, UnaryOp.ASIN)
+"""The inverse sine."""
+acos = partial(unary, UnaryOp.ACOS)
+"""The inverse cosine."""
+atan = partial(unary, UnaryOp.ATAN)
+"""The inverse tangent."""
+sinh = partial(unary, UnaryOp.SINH)
+"""The hyperbolic sine."""
+cosh = partial(unary, UnaryOp.COSH)
+"""The hyperbolic cosine."""
+tanh = partial(unary, UnaryOp.TANH)
+"""The hyperbolic tangent."""
+erf = partial(unary, UnaryOp.ERF)
+"""The error function."""
+floor = partial(unary, UnaryOp.FLOOR)
+"""The greatest whole number not above."""
+ceil = partial(unary, UnaryOp.CEIL)
+"""The least whole number not below."""
+round = partial(unary, UnaryOp.ROUND)
+"""The nearest whole number, halves to even."""

@@ -8,11 +8,11 @@ so different turns of a loop that feeds spatial axes write different elements.
 from __future__ import annotations
 
 from compiler.ir.expr import Binary, BinaryOp, Load
-from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Store
 from compiler.ir.visit import blocks, statements, variables
 from compiler.te.tree import allocated, read_by, written_by
 
-__all__ = ["any_order", "feeds", "not_independent", "not_vectorizable", "reduces"]
+__all__ = ["any_order", "feeds", "not_independent", "not_vectorizable"]
 
 _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
@@ -20,11 +20,6 @@ _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XO
 def feeds(loop: str, block: Block) -> frozenset[IterKind]:
     """The kinds of the block's axes that a loop feeds."""
     return frozenset(each.kind for each in block.iters if loop in variables(each.value))
-
-
-def reduces(loop: str, body: Stmt) -> bool:
-    """Whether a block joins terms along a loop."""
-    return any(IterKind.REDUCE in feeds(loop, each) for each in blocks(body))
 
 
 def any_order(block: Block) -> bool:
@@ -87,8 +82,5 @@ def not_vectorizable(loop: For, reassociate: bool) -> str | None:
                     )
             case _:
                 pass
-    if reduces(name, loop.body):
-        kinds = {kind for each in blocks(loop.body) for kind in feeds(name, each)}
-        if kinds == {IterKind.REDUCE}:
-            return None
-    return not_independent(loop)
+    kinds = {kind for each in blocks(loop.body) for kind in feeds(name, each)}
+    return None if kinds == {IterKind.REDUCE} else not_independent(loop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 
 from compiler.errors import IRError, ScheduleError
@@ -60,11 +61,20 @@ class Schedule(Steps):
     def replay(
         self, trace: Sequence[Primitive | When], choice: Choice = MappingProxyType({})
     ) -> Schedule:
-        """The schedule after the primitives of a trace, its knobs set by `choice`."""
-        schedule = self
-        for step in bind(trace, choice):
-            schedule = schedule.then(step)
-        return schedule
+        """The schedule after the primitives of a trace, its knobs set by `choice`.
+
+        The program is verified once, at the end; if it means nothing, steps are taken one by one,
+        so that the error names the step that broke it.
+        """
+        steps = bind(trace, choice)
+        program = self.program
+        for step in steps:
+            program = step.apply(program)
+        try:
+            verify(program)
+        except IRError:
+            return reduce(Schedule.then, steps, self)
+        return Schedule(program, (*self.trace, *steps))
 
 
 @dataclass(frozen=True, slots=True)

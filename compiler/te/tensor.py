@@ -12,8 +12,9 @@ from enum import Enum
 from typing import cast
 
 from compiler.errors import IRError, TensorError
+from compiler.ir.arithmetic import neutral
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import BOOL, INDEX, DType
+from compiler.ir.dtypes import INDEX, DType
 from compiler.ir.expr import BinaryOp, Const, Expr, Load, Operand, Operators, Var, operand
 from compiler.ir.visit import subexpressions
 
@@ -41,19 +42,9 @@ class Combiner(Enum):
 
     def identity(self, dtype: DType) -> Const:
         """What the reduction of nothing gives."""
-        match self:
-            case Combiner.SUM:
-                return Const(0.0 if dtype.is_float else 0, dtype)
-            case Combiner.PRODUCT:
-                return Const(1.0 if dtype.is_float else 1, dtype)
-            case Combiner.MAX:
-                return Const(float("-inf") if dtype.is_float else dtype.low, dtype)
-            case Combiner.MIN:
-                return Const(float("inf") if dtype.is_float else dtype.high, dtype)
-            case Combiner.ALL:
-                return Const(True, BOOL)
-            case Combiner.ANY:
-                return Const(False, BOOL)
+        if self is Combiner.SUM and dtype.is_float:
+            return Const(0.0, dtype)
+        return neutral(self.value, dtype)
 
 
 @dataclass(frozen=True, slots=True)

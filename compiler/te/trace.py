@@ -110,6 +110,8 @@ class _Reader:
                 pairs = value.get("options", [])
                 options = tuple((key, self._value(where, kind, each)) for key, each in pairs)
                 return Knob(name, options)
+        if kind is Scope and isinstance(value, str):
+            return Scope(value)
         if kind is Function and isinstance(value, str):
             if value not in self._intrinsics:
                 raise ReplayError(f"{where}: there is no intrinsic {value}")

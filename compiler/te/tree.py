@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.facts import expr_facts, facts
+from compiler.ir.expr import Const, Var
+from compiler.ir.facts import facts
 from compiler.ir.interval import Interval
-from compiler.ir.stmt import Alloc, Block, For, Invoke, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, Seq, Stmt
 from compiler.ir.visit import (
     blocks,
     children,
+    map_accesses_in,
     map_children,
-    map_expressions,
-    map_operands,
     rewrite,
-    rewrite_expr,
     sequence,
     statements,
+    substitute_in,
 )
 
 __all__ = [
@@ -60,9 +59,9 @@ def loop_called(body: Stmt, name: str) -> For | None:
     """The loop over the variable called so."""
     if name not in facts(body).loops:
         return None
-    if isinstance(body, For) and body.var.name == name:
-        return body
-    return next(filter(None, (loop_called(each, name) for each in children(body))))
+    while not (isinstance(body, For) and body.var.name == name):
+        body = next(each for each in children(body) if name in facts(each).loops)
+    return body
 
 
 def axes_of(body: Stmt, stage: str) -> tuple[str, ...]:
@@ -156,53 +155,25 @@ def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
     """Buffers replaced, by name, wherever they are read, written or allocated; statements without
     them stay the very same."""
 
-    def in_expr(expr: Expr) -> Expr:
-        if expr_facts(expr).loads.keys().isdisjoint(buffers):
-            return expr
-        expr = map_operands(expr, in_expr)
-        if isinstance(expr, Load) and expr.buffer.name in buffers:
-            return Load(buffers[expr.buffer.name], expr.indices)
-        return expr
-
     def change(each: Stmt) -> Stmt:
-        known = facts(each)
-        if not any(one in known.buffers or one in known.allocated for one in buffers):
-            return each
-        each = map_children(each, change)
-        each = map_expressions(each, in_expr)
-        match each:
-            case Store(buffer=buffer) | Alloc(buffer=buffer) if buffer.name in buffers:
-                return replace(each, buffer=buffers[buffer.name])
-            case Invoke(operands=operands) if any(one.buffer.name in buffers for one in operands):
-                return replace(
-                    each,
-                    operands=tuple(
-                        replace(one, buffer=buffers.get(one.buffer.name, one.buffer))
-                        for one in operands
-                    ),
-                )
-            case _:
-                return each
+        if not facts(each).allocated.keys().isdisjoint(buffers):
+            each = map_children(each, change)
+        if isinstance(each, Alloc) and each.buffer.name in buffers:
+            return replace(each, buffer=buffers[each.buffer.name])
+        return each
 
-    return change(body)
+    moved = map_accesses_in(body, buffers, lambda old, indices: (buffers[old.name], indices))
+    return change(moved)
 
 
 def rename_loops(body: Stmt, new_name: Callable[[str], str]) -> Stmt:
     """Loop variables renamed, where they run and where they are used."""
-    names = {each.var.name for each in statements(body) if isinstance(each, For)}
-
-    def in_expr(expr: Expr) -> Expr:
-        if isinstance(expr, Var) and expr.name in names:
-            return Var(new_name(expr.name), expr.dtype)
-        return expr
+    new = {name: Var(new_name(name)) for name in facts(body).loops}
 
     def change(each: Stmt) -> Stmt:
-        each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
-        if isinstance(each, For):
-            return replace(each, var=Var(new_name(each.var.name)))
-        return each
+        return replace(each, var=new[each.var.name]) if isinstance(each, For) else each
 
-    return rewrite(body, change)
+    return rewrite(substitute_in(body, new), change)
 
 
 def insert_before(body: Stmt, new: Stmt, first: Callable[[Stmt], bool]) -> Stmt:

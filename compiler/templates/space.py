@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -63,6 +63,11 @@ class Choices:
         """Some of the choices."""
         return Choices({name: each[rows] for name, each in self.columns.items()}, self.settings)
 
+    def at_most(self, limits: Mapping[str, int]) -> Choices:
+        """The choices with knobs lowered to these numbers, as tiles end where an axis does."""
+        lower = {name: np.minimum(self.columns[name], limit) for name, limit in limits.items()}
+        return Choices({**self.columns, **lower}, self.settings)
+
     def choice(self, row: int) -> dict[str, Setting]:
         """One of them."""
         numbers = {name: int(column[row]) for name, column in self.columns.items()}
@@ -74,15 +79,18 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Every combination of settings, of which templates refuse some.
+    """Every combination of settings that meets the constraint.
 
     Attributes
     ----------
     knobs
         The settings of each, by name: numbers only, or words only. The first knob changes slowest.
+    constraint
+        Which combinations make sense, whether they fit or not.
     """
 
     knobs: Mapping[str, tuple[Setting, ...]]
+    constraint: Callable[[Choices], Bools] = lambda choices: np.ones(len(choices), np.bool_)
 
     def choices(self, fixed: Mapping[str, Sequence[Setting]] | None = None) -> Choices:
         """All of them, or those with knobs at some of these settings."""
@@ -98,7 +106,8 @@ class Space:
         ]
         grid = np.meshgrid(*axes, indexing="ij")
         columns = {name: each.ravel() for name, each in zip(knobs, grid, strict=True)}
-        return Choices(columns, words)
+        choices = Choices(columns, words)
+        return choices.where(self.constraint(choices))
 
 
 def factors(extent: int) -> tuple[int, ...]:

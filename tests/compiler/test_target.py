@@ -16,6 +16,7 @@ from compiler.intrinsics.accelerator import (
     fill,
     immediate,
 )
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.target import AcceleratorTarget
 from hw.config import Feature
@@ -101,16 +102,18 @@ def test_features_that_a_configuration_does_not_have_are_refused() -> None:
 
 
 def test_which_memory_a_scope_is() -> None:
-    found = {each: TARGET.memory(each) for each in (Scope.INP, Scope.WGT, Scope.ACC, Scope.GLOBAL)}
+    found = {
+        each: TARGET.memory(each) for each in (OnChip.INP, OnChip.WGT, OnChip.ACC, Scope.GLOBAL)
+    }
     assert found == {
-        Scope.INP: MemoryId.INP,
-        Scope.WGT: MemoryId.WGT,
-        Scope.ACC: MemoryId.ACC,
+        OnChip.INP: MemoryId.INP,
+        OnChip.WGT: MemoryId.WGT,
+        OnChip.ACC: MemoryId.ACC,
         Scope.GLOBAL: None,
     }
 
 
-@pytest.mark.parametrize("scope", [Scope.LOCAL, Scope.UOP, Scope.OUT])
+@pytest.mark.parametrize("scope", [Scope.LOCAL, Scope("uop"), Scope("moon")])
 def test_scopes_that_buffers_cannot_have_are_refused(scope: Scope) -> None:
     with pytest.raises(
         LoweringError,

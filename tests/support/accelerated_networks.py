@@ -8,7 +8,8 @@ import numpy as np
 
 from compiler.errors import GraphError
 from compiler.graph import Function, Var
-from compiler.graph.operators.elementwise import Clip, LeakyRelu
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Concat
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
@@ -96,7 +97,7 @@ class _Network(Chance):
                 limits = [Clip(0.0, 6.0), Clip(low, high + 0.1), Clip(None, 1.0), Clip(-0.5, None)]
                 self.call("clip", x, to=limits[self.draw(0, 1, 2, 3)])
             case 3:
-                self.call("leaky_relu", x, to=LeakyRelu(0.1))
+                self.call("leaky_relu", x, to=OPERATORS["leaky_relu"].attributes(0.1))
             case 4:
                 self.call("sigmoid", x)
 

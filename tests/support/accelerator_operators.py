@@ -8,9 +8,19 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.errors import ConfigError
 from tests.support.configs import UNCOMMON
 
-__all__ = ["CONFIGS", "MORE_RTL_SEEDS", "ON_RTL", "RTL_SEEDS", "THREADS", "drawn_size", "machine"]
+__all__ = [
+    "CONFIGS",
+    "MORE_RTL_SEEDS",
+    "ON_RTL",
+    "RTL_SEEDS",
+    "THREADS",
+    "drawn_machine",
+    "drawn_size",
+    "machine",
+]
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 """Presets, and machines whose blocks of input and output channels differ."""
@@ -37,3 +47,23 @@ def machine(name: str) -> HardwareConfig:
 def drawn_size(rng: np.random.Generator, most: int) -> int:
     """From 1 to `most`, which comes more often than others."""
     return most if rng.random() < 0.4 else int(rng.integers(1, most + 1))
+
+
+def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
+    """An array of any shape, with buffers of few elements."""
+    while True:
+        batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
+        room = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
+        try:
+            return machine("tiny").replace(
+                name="drawn",
+                log_batch=batch,
+                log_block_in=inputs,
+                log_block_out=outputs,
+                log_uop_buffer=2 + room[0],
+                log_inp_buffer=batch + inputs + room[1],
+                log_wgt_buffer=inputs + outputs + room[2],
+                log_acc_buffer=2 + batch + outputs + room[3],
+            )
+        except ConfigError:
+            continue

@@ -3,37 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.operators.accelerator.epilogue import Pass
-from compiler.te import Tensor, placeholder
+from compiler.templates.accelerator.epilogue import AluPass, Kind
+from compiler.templates.template import Arguments
 from hw.encoding import AluOp
 from tests.support.streams import Array
 
-__all__ = ["DrawnPasses", "Wide", "draw_passes", "draw_tensor", "low_bytes", "passed"]
+__all__ = ["Passes", "Wide", "draw_passes", "draw_values", "low_bytes"]
 
 Wide = npt.NDArray[np.int64]
 """int32 values, with room for what an operation makes of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnPasses:
-    """Passes, and the tensors that they read by name."""
+class Passes:
+    """Passes, and the tensors and numbers that they read, by name."""
 
-    passes: tuple[Pass, ...]
-    values: dict[str, Array]
+    passes: tuple[AluPass, ...] = ()
+    values: Mapping[str, Array] = field(default_factory=dict)
+    immediates: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(found: tuple[tuple[AluPass, ...], Arguments]) -> Passes:
+        """Those of `structure`."""
+        passes, numbers = found
+        return Passes(passes, numbers.tensors, numbers.immediates)
+
+    def __add__(self, other: Passes) -> Passes:
+        return Passes(
+            (*self.passes, *other.passes),
+            {**self.values, **other.values},
+            {**self.immediates, **other.immediates},
+        )
+
+    def applied(self, values: Wide) -> Wide:
+        """`values` after the passes, each in 32 bits."""
+        return self._applied(values, self.passes)
+
+    def _applied(self, values: Wide, passes: Sequence[AluPass]) -> Wide:
+        for step in passes:
+            values = _wrapped(_result(step.op, values, self._operand(values, step)))
+        return values
+
+    def _operand(self, values: Wide, step: AluPass) -> Wide:
+        match step.kind:
+            case Kind.IMMEDIATE:
+                return np.array(self.immediates[step.operand], np.int64)
+            case Kind.ELEMENT:
+                found = self.values[step.operand].astype(np.int64)
+                return self._applied(found, step.before)
+            case Kind.CHANNEL:
+                # [O / L, B, L], the same for all of the batch and all pixels.
+                channels, batch, lanes = self.values[step.operand].shape
+                shape = 1, channels, *(1,) * (values.ndim - 4), batch, lanes
+                return self.values[step.operand].astype(np.int64).reshape(shape)
 
 
-def draw_tensor(
-    rng: np.random.Generator, shape: Sequence[int], dtype: DType, name: str
-) -> tuple[Tensor, Array]:
-    """A tensor of any numbers that its type holds."""
-    values = rng.integers(dtype.low, dtype.high, tuple(shape), dtype.numpy, endpoint=True)
-    return placeholder(shape, dtype, name), values
+def draw_values(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Any numbers that the type holds."""
+    return rng.integers(dtype.low, dtype.high, tuple(shape), dtype.numpy, endpoint=True)
 
 
 def draw_passes(
@@ -43,32 +76,27 @@ def draw_passes(
     *,
     least: int = 0,
     name: str = "operand",
-) -> DrawnPasses:
+) -> Passes:
     """From `least` to `most` passes over data of a shape, with operands of every kind."""
-    passes, values = [], dict[str, Array]()
+    drawn = Passes()
     for number in range(int(rng.integers(least, most + 1))):
         op = AluOp(rng.choice([each.value for each in AluOp]))
-        kind = rng.choice(["number", "channel", "element"], p=[0.5, 0.25, 0.25])
-        if op is AluOp.SHR or kind == "number":
-            low, high = (0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1)
-            passes.append(Pass(op, int(rng.integers(low, high + 1))))
-            continue
-        whole = kind == "element"
-        place = shape if whole else (shape[1], *shape[-2:])
-        dtype = INT8 if whole and rng.random() < 0.5 else INT32
+        kind = Kind(rng.choice([each.value for each in Kind], p=[0.5, 0.25, 0.25]))
         called = f"{name}_{number}"
-        operand, values[called] = draw_tensor(rng, place, dtype, called)
-        before = draw_passes(rng, shape, 2, name=called) if whole else DrawnPasses((), {})
-        values |= before.values
-        passes.append(Pass(op, operand, before.passes))
-    return DrawnPasses(tuple(passes), values)
-
-
-def passed(values: Wide, passes: Sequence[Pass], tensors: Mapping[str, Array]) -> Wide:
-    """`values` after the passes, each in 32 bits."""
-    for each in passes:
-        values = _wrapped(_applied(each.op, values, _operand(values, each, tensors)))
-    return values
+        if op is AluOp.SHR or kind is Kind.IMMEDIATE:
+            low, high = (0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1)
+            step = AluPass(op, called)
+            drawn += Passes((step,), {}, {called: int(rng.integers(low, high + 1))})
+        elif kind is Kind.CHANNEL:
+            row = draw_values(rng, (shape[1], *shape[-2:]), INT32)
+            drawn += Passes((AluPass(op, called, kind),), {called: row})
+        else:
+            dtype = INT8 if rng.random() < 0.5 else INT32
+            before = draw_passes(rng, shape, 2, name=called)
+            step = AluPass(op, called, kind, dtype, before.passes)
+            values = {called: draw_values(rng, shape, dtype), **before.values}
+            drawn += Passes((step,), values, before.immediates)
+    return drawn
 
 
 def low_bytes(values: Wide) -> npt.NDArray[np.int8]:
@@ -76,18 +104,7 @@ def low_bytes(values: Wide) -> npt.NDArray[np.int8]:
     return values.astype(np.int8)
 
 
-def _operand(values: Wide, each: Pass, tensors: Mapping[str, Array]) -> Wide:
-    if isinstance(each.operand, int):
-        return np.array(each.operand, dtype=np.int64)
-    found = tensors[each.operand.name].astype(np.int64)
-    if found.ndim > 3:
-        return passed(found, each.before, tensors)
-    # [O / L, B, L], the same for all of the batch and all pixels.
-    channels, batch, lanes = found.shape
-    return found.reshape(1, channels, *(1,) * (values.ndim - 4), batch, lanes)
-
-
-def _applied(op: AluOp, values: Wide, operand: Wide) -> Wide:
+def _result(op: AluOp, values: Wide, operand: Wide) -> Wide:
     match op:
         case AluOp.MIN:
             return np.minimum(values, operand)

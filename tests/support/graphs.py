@@ -31,7 +31,6 @@ from compiler.graph import (
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.evaluate import Given, Runner, evaluate
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Alpha
 from compiler.graph.operators.parts import Concat, Split
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.operators.shapes import Transpose
@@ -238,7 +237,7 @@ class _Drawing:
         atom, type_ = self.tensor()
         if type_.dtype.is_float:
             alpha = self.draw(st.sampled_from([0.0, -0.0, 0.5]))
-            self.call("elu", [(atom, type_)], Alpha(alpha))
+            self.call("elu", [(atom, type_)], OPERATORS["elu"].attributes(alpha))
 
 
 _TRUTH = TensorType((), BOOL)

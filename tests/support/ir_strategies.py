@@ -280,7 +280,7 @@ def functions(
         Allow virtual threads, and allocations in every scope.
     """
     kinds = tuple(LoopKind) if accelerator else _CPU_KINDS
-    scopes = tuple(Scope) if accelerator else _CPU_SCOPES
+    scopes = (*_CPU_SCOPES, Scope("near"), Scope("far")) if accelerator else _CPU_SCOPES
     inputs = [draw(_buffers(f"I{number}")) for number in range(draw(st.integers(0, 2)))]
     outputs: list[Buffer] = []
     wide: list[Buffer] = []

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
+from compiler.codegen.optimise import machine_of, optimise
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
 
-__all__ = ["EXACT", "HOST", "run_text", "same", "same_as_interpreter"]
+__all__ = ["EXACT", "HOST", "assembly", "run_text", "same", "same_as_interpreter"]
 
 HOST = CpuTarget.host(threads=1)
 EXACT = HOST.without("fma")
@@ -27,6 +28,13 @@ def same(one: NDArray[Any], other: NDArray[Any]) -> None:
     if one.dtype.kind == "f":
         numbers = ~np.isnan(one)
         np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers])
+
+
+def assembly(text: str, target: CpuTarget) -> str:
+    """The machine code of a module's text, as assembly to read."""
+    machine = machine_of(target)
+    code: str = machine.emit_assembly(optimise(text, machine))
+    return code
 
 
 def same_as_interpreter(

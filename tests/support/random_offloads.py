@@ -22,7 +22,6 @@ from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.rules import MOVERS
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
-from hw.errors import ConfigError
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
@@ -30,7 +29,7 @@ from sim.engines import make_engine
 from sim.fill import fill_on_chip
 from sim.timing import MemoryModel
 from tests.support.accelerated_networks import accelerated_network
-from tests.support.accelerator_operators import machine
+from tests.support.accelerator_operators import drawn_machine, machine
 from tests.support.offloaded import targets
 from tests.support.stated_scales import with_stated_scales
 
@@ -82,7 +81,9 @@ class Offloading:
         if on_rtl:
             config = machine(str(rng.choice(_ON_RTL)))
         else:
-            config = machine(str(rng.choice(_PRESETS))) if rng.random() < 0.6 else _drawn(rng)
+            config = (
+                machine(str(rng.choice(_PRESETS))) if rng.random() < 0.6 else drawn_machine(rng)
+            )
         options = QuantiseOptions(
             mode=Mode.POW2 if rng.random() < 0.25 else Mode.MULTIPLIER,
             method=Method.MSE if rng.random() < 0.5 else Method.MAX,
@@ -174,23 +175,3 @@ def _same(found: list[dict[str, Array]], wanted: list[dict[str, Array]], exact: 
 
 def _bits(array: Array) -> Array:
     return array.view(f"u{array.itemsize}")
-
-
-def _drawn(rng: np.random.Generator) -> HardwareConfig:
-    """An array of any shape, with buffers of few elements."""
-    while True:
-        batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
-        room = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
-        try:
-            return machine("tiny").replace(
-                name="drawn",
-                log_batch=batch,
-                log_block_in=inputs,
-                log_block_out=outputs,
-                log_uop_buffer=2 + room[0],
-                log_inp_buffer=batch + inputs + room[1],
-                log_wgt_buffer=inputs + outputs + room[2],
-                log_acc_buffer=2 + batch + outputs + room[3],
-            )
-        except ConfigError:
-            continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +29,26 @@ JUNK = 0xA5
 """Every byte on chip before the stream starts: reading what nobody wrote shows."""
 
 
-def stream_of(schedule: Schedule, config: HardwareConfig) -> Stream:
+def stream_of(
+    schedule: Schedule,
+    config: HardwareConfig,
+    immediates: Mapping[str, int] = MappingProxyType({}),
+) -> Stream:
     """A stream of one operator, whose tensors keep their names."""
-    return compile_stream([Operator(schedule.program, {})], AcceleratorTarget.of(config))
+    operator = Operator(schedule.program, {}, immediates=immediates)
+    return compile_stream([operator], AcceleratorTarget.of(config))
 
 
 def run_schedule(
-    schedule: Schedule, config: HardwareConfig, values: Mapping[str, Array], engine: str
+    schedule: Schedule,
+    config: HardwareConfig,
+    values: Mapping[str, Array],
+    engine: str,
+    immediates: Mapping[str, int] = MappingProxyType({}),
 ) -> Array:
     """The output of a program with one."""
     (output,) = schedule.program.outputs
-    outputs, _ = run_stream(stream_of(schedule, config), values, engine)
+    outputs, _ = run_stream(stream_of(schedule, config, immediates), values, engine)
     return outputs[output.name]
 
 

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
+from compiler.graph.operators import OPERATORS
 
-__all__ = ["Convert", "Converter", "Converters", "by_name"]
+__all__ = ["Convert", "Converter", "Converters", "by_name", "direct"]
 
 Convert: TypeAlias = Callable[[Node], Value | tuple[Value, ...]]
 """From a node to its results; those that nobody uses may be missing at the end."""
@@ -44,3 +45,9 @@ def by_name(converters: Sequence[Converter]) -> Converters:
     found = {each.operator: each for each in converters}
     assert len(found) == len(converters), "an operator has two converters"
     return MappingProxyType(found)
+
+
+def direct(operator: str) -> Convert:
+    """To an operator of the graph that has ONNX's operands and names of attributes."""
+    kind = OPERATORS[operator].attributes
+    return lambda node: node.call(operator, *node.inputs, to=node.attributes(kind))

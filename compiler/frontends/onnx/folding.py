@@ -25,6 +25,7 @@ from compiler.graph.operators.parts import Gather, Slice
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT64
+from compiler.operators import slicing
 
 __all__ = ["fold", "holds_symbols"]
 
@@ -67,18 +68,10 @@ def _slice(given: Slice, operands: Sequence[Array], _: tuple[int, ...]) -> Array
     (data,) = operands
     axes = range(len(given.starts)) if given.axes is None else given.axes
     steps = (1,) * len(given.starts) if given.steps is None else given.steps
-    index = [slice(None)] * data.ndim
     for axis, start, end, step in zip(axes, given.starts, given.ends, steps, strict=True):
-        extent = data.shape[axis]
-        # An end before the first element is -1 only after it was counted from the end.
-        low = start + extent if start < 0 else start
-        high = end + extent if end < 0 else end
-        if step < 0:
-            low = min(max(low, 0), extent - 1)
-            index[axis] = slice(low, None if high < 0 else high, step)
-        else:
-            index[axis] = slice(max(low, 0), max(high, 0), step)
-    return data[tuple(index)]
+        taken = slicing.elements(data.shape[axis], start, end, step)
+        data = data.take(np.array(taken, np.int64), axis)
+    return data
 
 
 def _gather(given: Gather, operands: Sequence[Array], shape: tuple[int, ...]) -> Array:

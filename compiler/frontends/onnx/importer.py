@@ -83,7 +83,7 @@ def import_model(
         each.name: array_of(each, f"initialiser {each.name}") for each in model.graph.initializer
     }
     inputs = [each for each in model.graph.input if each.name not in known]
-    types = input_types(inputs, {name: shapes[name] for name in shapes} | _shapes_of(values))
+    types = input_types(inputs, {**shapes, **{name: each.shape for name, each in values.items()}})
     for name, array in values.items():
         if array.dtype != types[name].dtype.numpy:
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
@@ -181,7 +181,3 @@ def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
     if found:
         listed = "; ".join(f"{name} (node {', '.join(them)})" for name, them in found.items())
         raise UnsupportedError(f"operators that are not supported: {listed}")
-
-
-def _shapes_of(values: Mapping[str, Array]) -> dict[str, Sequence[int]]:
-    return {name: each.shape for name, each in values.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from enum import Enum
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, defs
@@ -12,13 +13,16 @@ from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.tensors import array_of
 from compiler.frontends.onnx.values import DTYPES, Array, Value, type_name
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NOTHING, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
 from compiler.ir.dtypes import DType
 
 __all__ = ["Node", "describe", "domain_of"]
+
+A = TypeVar("A", bound=Attributes)
+T = TypeVar("T")
 
 
 def domain_of(node: NodeProto) -> str:
@@ -74,10 +78,7 @@ class Node:
 
     def input(self, position: int) -> Value:
         """An operand that has to be there."""
-        found = self.optional(position)
-        if found is None:
-            self.refuse(f"{self._name(position)} is missing")
-        return found
+        return self.needed(self.optional(position), f"{self._name(position)} is missing")
 
     def known(self, position: int) -> Array | None:
         """The elements of an operand that has to be known now, numbers or extents; None if it is
@@ -145,17 +146,13 @@ class Node:
     def integer(self, name: str, otherwise: int | None = None) -> int:
         """An integer; `otherwise` in versions that do not know it."""
         found = self._attribute(name, AttributeProto.INT)
-        if found is not None:
-            return int(found.i)
-        if otherwise is None:
-            self.refuse(f"attribute {name} is missing")
-        return otherwise
+        given = otherwise if found is None else int(found.i)
+        return self.needed(given, f"attribute {name} is missing")
 
     def real(self, name: str) -> float:
         """A number."""
         found = self._attribute(name, AttributeProto.FLOAT)
-        if found is None:
-            self.refuse(f"attribute {name} is missing")
+        found = self.needed(found, f"attribute {name} is missing")
         if np.isnan(found.f):
             self.refuse(f"attribute {name} is NaN")
         return float(found.f)
@@ -163,11 +160,8 @@ class Node:
     def text(self, name: str, otherwise: str | None = None) -> str:
         """A word; `otherwise` in versions that do not know it."""
         found = self._attribute(name, AttributeProto.STRING)
-        if found is not None:
-            return bytes(found.s).decode(errors="replace")
-        if otherwise is None:
-            self.refuse(f"attribute {name} is missing")
-        return otherwise
+        given = otherwise if found is None else bytes(found.s).decode(errors="replace")
+        return self.needed(given, f"attribute {name} is missing")
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Integers; None where there are none."""
@@ -187,6 +181,23 @@ class Node:
         """Numbers."""
         found = self._attribute(name, AttributeProto.FLOATS)
         return () if found is None else tuple(map(float, found.floats))
+
+    def attributes(self, kind: type[A]) -> A:
+        """Attributes of the graph that have ONNX's names, defaults where this version has none."""
+        given: dict[str, Any] = {}
+        for name, hint in declared(kind).items():
+            if not self.has(name):
+                continue
+            if isinstance(hint, type) and issubclass(hint, Enum):
+                word = self.text(name)
+                if word not in {choice.value for choice in hint}:
+                    self.refuse(f"attribute {name} is {word!r}")
+                given[name] = hint(word)
+            elif hint in (bool, int):
+                given[name] = hint(self.integer(name))
+            else:
+                given[name] = self.real(name) if hint is float else self.integers(name)
+        return kind(**given)
 
     def _attribute(self, name: str, kind: int) -> AttributeProto | None:
         declared = self._declared.get(name)
@@ -259,6 +270,12 @@ class Node:
         return DTYPES[number]
 
     # Refusals -------------------------------------------------------------------------------------
+
+    def needed(self, found: T | None, refusal: str) -> T:
+        """What has to be there; the refusal says that it is missing."""
+        if found is None:
+            self.refuse(refusal)
+        return found
 
     def refuse(self, reason: str) -> NoReturn:
         """It is wrong."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import blocks as layouts
-from compiler.te import Tensor
 
 __all__ = ["SPECS", "PackData", "PackWindows", "UnpackData"]
 
@@ -49,21 +46,16 @@ def _numbers_only(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
     ask.fail(f"{ask.show(0)} has the symbol {symbols[0]}: put numbers for symbols first")
 
 
-def _spec(
-    function: Callable[..., Tensor], attributes: type[Any], pattern: Pattern = Pattern.INJECTIVE
-) -> AnyOp:
-    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
-        return (function(*tensors, name=name, **keywords(given)),)
+_DATA = Operands(("data",))
 
-    operands = Operands(("data",))
-    return OpSpec(function.__name__, pattern, operands, attributes, compute, _numbers_only)
-
-
-SPECS: tuple[AnyOp, ...] = (
-    _spec(layouts.pack_data, PackData),
-    _spec(layouts.unpack_data, UnpackData),
-    # Elements are read many times: what computes them must not be drawn in.
-    _spec(layouts.pack_windows, PackWindows, Pattern.OUT_FUSABLE),
-    _spec(layouts.byte_planes, type(NOTHING), Pattern.OUT_FUSABLE),
-    _spec(layouts.join_planes, type(NOTHING)),
+SPECS: tuple[AnyOp, ...] = tuple(
+    computed_by(function, pattern, _DATA, attributes, _numbers_only)
+    for function, pattern, attributes in (
+        (layouts.pack_data, Pattern.INJECTIVE, PackData),
+        (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),
+        # Elements are read many times: what computes them must not be drawn in.
+        (layouts.pack_windows, Pattern.OUT_FUSABLE, PackWindows),
+        (layouts.byte_planes, Pattern.OUT_FUSABLE, Attributes),
+        (layouts.join_planes, Pattern.INJECTIVE, Attributes),
+    )
 )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import sum_of
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 from compiler.operators.concat import concat
-from compiler.te import Tensor
 
 __all__ = ["SPECS", "Concat", "Gather", "GatherNd", "OneHot", "Pad", "Slice", "Split"]
 
@@ -77,10 +74,6 @@ class OneHot(Attributes):
     axis: int = -1
 
 
-def _concat(name: str, tensors: Sequence[Tensor], given: Concat) -> tuple[Tensor, ...]:
-    return (concat(tensors, given.axis, name=name),)
-
-
 def _concat_symbolic(ask: Ask, given: Concat) -> tuple[TensorType, ...]:
     first = ask.types[0]
     along = axis_of(ask, given.axis)
@@ -96,10 +89,6 @@ def _concat_symbolic(ask: Ask, given: Concat) -> tuple[TensorType, ...]:
     if total is None:
         ask.fail(f"{ask.show_all()}: extents along axis {along} do not add up to one that is known")
     return (TensorType((*first.shape[:along], total, *first.shape[along + 1 :]), first.dtype),)
-
-
-def _split(name: str, tensors: Sequence[Tensor], given: Split) -> tuple[Tensor, ...]:
-    return slicing.split(tensors[0], given.sizes, given.axis, name=name)
 
 
 def _split_symbolic(ask: Ask, given: Split) -> tuple[TensorType, ...]:
@@ -159,61 +148,37 @@ def _gather_nd_symbolic(ask: Ask, given: GatherNd) -> tuple[TensorType, ...]:
     return carried(ask, free)
 
 
-def _one_hot(name: str, tensors: Sequence[Tensor], given: OneHot) -> tuple[Tensor, ...]:
-    indices, values = tensors
-    return (gather.one_hot(indices, given.depth, values, given.axis, name=name),)
-
-
 def _one_hot_symbolic(ask: Ask, given: OneHot) -> tuple[TensorType, ...]:
     rank = len(ask.types[0].shape)
     new = axis_of(ask, given.axis, extra=1)
     return carried(ask, {(0, axis): axis + (axis >= new) for axis in range(rank)})
 
 
-def _spec(
-    name: str,
-    function: Callable[..., Tensor],
-    operands: tuple[str, ...],
-    attributes: type[Any],
-    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
-) -> AnyOp:
-    def compute(result: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
-        return (function(*tensors, name=result, **keywords(given)),)
-
-    return OpSpec(name, Pattern.INJECTIVE, Operands(operands), attributes, compute, symbolic)
-
-
-_PICKED = ("data", "indices")
+_DATA, _PICKED = Operands(("data",)), Operands(("data", "indices"))
 
 SPECS: tuple[AnyOp, ...] = (
-    OpSpec(
-        "concat",
+    computed_by(
+        lambda *tensors, **given: concat(tensors, **given),
         Pattern.INJECTIVE,
         Operands(("x",), variadic=True),
         Concat,
-        _concat,
         _concat_symbolic,
+        name="concat",
     ),
-    OpSpec(
-        "split",
-        Pattern.INJECTIVE,
-        Operands(("data",)),
-        Split,
-        _split,
-        _split_symbolic,
-        several=True,
-    ),
-    OpSpec(
-        "one_hot",
+    computed_by(
+        lambda indices, values, **given: gather.one_hot(indices, values=values, **given),
         Pattern.OUT_FUSABLE,
         Operands(("indices", "values")),
         OneHot,
-        _one_hot,
         _one_hot_symbolic,
+        name="one_hot",
     ),
-    _spec("slice", slicing.slice_of, ("data",), Slice, _slice_symbolic),
-    _spec("pad", pad.pad, ("data",), Pad, _pad_symbolic),
-    _spec("gather", gather.gather, _PICKED, Gather, _gather_symbolic),
-    _spec("gather_elements", gather.gather_elements, _PICKED, Gather, _gather_elements_symbolic),
-    _spec("gather_nd", gather.gather_nd, _PICKED, GatherNd, _gather_nd_symbolic),
+    computed_by(slicing.split, Pattern.INJECTIVE, _DATA, Split, _split_symbolic, several=True),
+    computed_by(slicing.slice_of, Pattern.INJECTIVE, _DATA, Slice, _slice_symbolic, name="slice"),
+    computed_by(pad.pad, Pattern.INJECTIVE, _DATA, Pad, _pad_symbolic),
+    computed_by(gather.gather, Pattern.INJECTIVE, _PICKED, Gather, _gather_symbolic),
+    computed_by(
+        gather.gather_elements, Pattern.INJECTIVE, _PICKED, Gather, _gather_elements_symbolic
+    ),
+    computed_by(gather.gather_nd, Pattern.INJECTIVE, _PICKED, GatherNd, _gather_nd_symbolic),
 )

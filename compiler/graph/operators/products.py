@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Extent
 from compiler.graph.operators.symbolic import broadcast, carried
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.traits import Linear
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
 from compiler.operators.dense import dense, gemm
 from compiler.operators.matmul import matmul
-from compiler.te import Tensor
 
 __all__ = ["SPECS", "Conv2d", "Gemm", "Product"]
 
@@ -50,32 +49,6 @@ class Gemm(Attributes):
     beta: float = 1.0
     trans_a: bool = False
     trans_b: bool = False
-
-
-def _conv2d(name: str, tensors: Sequence[Tensor], given: Conv2d) -> tuple[Tensor, ...]:
-    data, weight, *bias = tensors
-    own = keywords(given)
-    return (conv2d(data, weight, bias=_first(bias), name=name, **own),)
-
-
-def _dense(name: str, tensors: Sequence[Tensor], given: Product) -> tuple[Tensor, ...]:
-    data, weight, *bias = tensors
-    own = keywords(given)
-    return (dense(data, weight, bias=_first(bias), name=name, **own),)
-
-
-def _gemm(name: str, tensors: Sequence[Tensor], given: Gemm) -> tuple[Tensor, ...]:
-    a, b, *c = tensors
-    return (gemm(a, b, _first(c), name=name, **keywords(given)),)
-
-
-def _matmul(name: str, tensors: Sequence[Tensor], given: Product) -> tuple[Tensor, ...]:
-    a, b = tensors
-    return (matmul(a, b, name=name, **keywords(given)),)
-
-
-def _first(tensors: Sequence[Tensor]) -> Tensor | None:
-    return tensors[0] if tensors else None
 
 
 def _rows(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
@@ -130,40 +103,12 @@ def _gemm_linear(operands: Sequence[NDArray[Any]], given: Gemm) -> Linear | None
     return Linear(weight * given.alpha, axis, flat * given.beta, plain)
 
 
+_LAYER = Operands(("data", "weight", "bias"), optional=1)
+_MATRICES = Operands(("a", "b", "c"), optional=1)
+
 SPECS: tuple[AnyOp, ...] = (
-    OpSpec(
-        "conv2d",
-        Pattern.OUT_FUSABLE,
-        Operands(("data", "weight", "bias"), optional=1),
-        Conv2d,
-        _conv2d,
-        _rows,
-        linear=_linear,
-    ),
-    OpSpec(
-        "dense",
-        Pattern.OUT_FUSABLE,
-        Operands(("data", "weight", "bias"), optional=1),
-        Product,
-        _dense,
-        _rows,
-        linear=_linear,
-    ),
-    OpSpec(
-        "gemm",
-        Pattern.OUT_FUSABLE,
-        Operands(("a", "b", "c"), optional=1),
-        Gemm,
-        _gemm,
-        _gemm_symbolic,
-        linear=_gemm_linear,
-    ),
-    OpSpec(
-        "matmul",
-        Pattern.OUT_FUSABLE,
-        Operands(("a", "b")),
-        Product,
-        _matmul,
-        _matmul_symbolic,
-    ),
+    computed_by(conv2d, Pattern.OUT_FUSABLE, _LAYER, Conv2d, _rows, linear=_linear),
+    computed_by(dense, Pattern.OUT_FUSABLE, _LAYER, Product, _rows, linear=_linear),
+    computed_by(gemm, Pattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear),
+    computed_by(matmul, Pattern.OUT_FUSABLE, Operands(("a", "b")), Product, _matmul_symbolic),
 )

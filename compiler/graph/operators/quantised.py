@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, DType
 from compiler.operators import quantised
-from compiler.te import Tensor
 
 __all__ = ["SPECS", "Along", "Quantise", "Requantise"]
 
@@ -60,25 +57,13 @@ def _added(ask: Ask, given: Requantise) -> tuple[TensorType, ...]:
     return carried(ask, free | {(3, axis): None for _, axis in free})
 
 
-def _spec(
-    function: Callable[..., Tensor],
-    operands: tuple[str, ...],
-    attributes: type[Any],
-    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]] = _along,
-) -> AnyOp:
-    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
-        return (function(*tensors, name=name, **keywords(given)),)
-
-    name = function.__name__
-    return OpSpec(name, Pattern.BROADCAST, Operands(operands), attributes, compute, symbolic)
-
-
-_SCALED = ("data", "scale", "zero_point")
-_SUMS = ("acc", "multiplier", "addend")
+_SCALED = Operands(("data", "scale", "zero_point"))
+_SUMS = Operands(("acc", "multiplier", "addend"))
+_ADDED = Operands((*_SUMS.names, "skip", "skip_multiplier"))
 
 SPECS: tuple[AnyOp, ...] = (
-    _spec(quantised.quantise, _SCALED, Quantise),
-    _spec(quantised.dequantise, _SCALED, Along),
-    _spec(quantised.requantise, _SUMS, Requantise),
-    _spec(quantised.requantise_add, (*_SUMS, "skip", "skip_multiplier"), Requantise, _added),
+    computed_by(quantised.quantise, Pattern.BROADCAST, _SCALED, Quantise, _along),
+    computed_by(quantised.dequantise, Pattern.BROADCAST, _SCALED, Along, _along),
+    computed_by(quantised.requantise, Pattern.BROADCAST, _SUMS, Requantise, _along),
+    computed_by(quantised.requantise_add, Pattern.BROADCAST, _ADDED, Requantise, _added),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.traits import ChannelAffine
 from compiler.graph.types import TensorType
 from compiler.operators import arg, norm, pool, softmax
-from compiler.operators.reduce import REDUCE, Reduce
-from compiler.te import Tensor
+from compiler.operators.reduce import REDUCE
 
 __all__ = [
     "SPECS",
@@ -59,14 +58,9 @@ class MaxPool(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
-class AveragePool(Attributes):
+class AveragePool(MaxPool):
     """As `MaxPool`, and whether padding counts."""
 
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...] | None = None
-    padding: tuple[int, ...] | None = None
-    dilation: tuple[int, ...] | None = None
-    ceil_mode: bool = False
     count_include_pad: bool = False
 
 
@@ -144,55 +138,38 @@ def _last_axes(ask: Ask, given: LastAxes) -> tuple[TensorType, ...]:
     return carried(ask, {(0, axis): axis for axis in range(axis_of(ask, given.axis))})
 
 
-def _spec(
-    function: Callable[..., Tensor],
-    pattern: Pattern,
-    operands: tuple[str, ...],
-    attributes: type[Any],
-    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
-    optional: int = 0,
-) -> AnyOp:
-    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
-        return (function(*tensors, name=name, **keywords(given)),)
-
-    name = function.__name__
-    return OpSpec(name, pattern, Operands(operands, optional), attributes, compute, symbolic)
-
-
-def _reduce(onnx: str, function: Reduce) -> AnyOp:
-    # What reads its operand twice would compute twice whatever is fused into it.
-    twice = onnx == "ReduceLogSumExp"
-    pattern = Pattern.OUT_FUSABLE if twice else Pattern.REDUCTION
-    return _spec(_named(function), pattern, ("data",), Reduction, _reduction)
-
-
-def _named(function: Reduce) -> Callable[..., Tensor]:
-    return function
-
-
+_DATA = Operands(("data",))
 _NORMS = ("data", "scale", "bias")
 
 SPECS: tuple[AnyOp, ...] = (
-    *(_reduce(onnx, function) for onnx, function in REDUCE.items()),
-    _spec(arg.arg_max, Pattern.OUT_FUSABLE, ("data",), Arg, _arg),
-    _spec(arg.arg_min, Pattern.OUT_FUSABLE, ("data",), Arg, _arg),
-    _spec(pool.max_pool, Pattern.OUT_FUSABLE, ("data",), MaxPool, _pool),
-    _spec(pool.average_pool, Pattern.OUT_FUSABLE, ("data",), AveragePool, _pool),
-    _spec(pool.global_max_pool, Pattern.OUT_FUSABLE, ("data",), Attributes, _global_pool),
-    _spec(pool.global_average_pool, Pattern.OUT_FUSABLE, ("data",), Attributes, _global_pool),
-    _spec(softmax.softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
-    _spec(softmax.log_softmax, Pattern.OPAQUE, ("data",), Softmax, _softmax),
-    replace(
-        _spec(
-            norm.batch_norm,
-            Pattern.BROADCAST,
-            (*_NORMS, "mean", "variance"),
-            Epsilon,
-            _batch_norm,
-        ),
+    *(
+        computed_by(
+            function,
+            # What reads its operand twice would compute twice whatever is fused into it.
+            Pattern.OUT_FUSABLE if onnx == "ReduceLogSumExp" else Pattern.REDUCTION,
+            _DATA,
+            Reduction,
+            _reduction,
+        )
+        for onnx, function in REDUCE.items()
+    ),
+    computed_by(arg.arg_max, Pattern.OUT_FUSABLE, _DATA, Arg, _arg),
+    computed_by(arg.arg_min, Pattern.OUT_FUSABLE, _DATA, Arg, _arg),
+    computed_by(pool.max_pool, Pattern.OUT_FUSABLE, _DATA, MaxPool, _pool),
+    computed_by(pool.average_pool, Pattern.OUT_FUSABLE, _DATA, AveragePool, _pool),
+    computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, _DATA, Attributes, _global_pool),
+    computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, _DATA, Attributes, _global_pool),
+    computed_by(softmax.softmax, Pattern.OPAQUE, _DATA, Softmax, _softmax),
+    computed_by(softmax.log_softmax, Pattern.OPAQUE, _DATA, Softmax, _softmax),
+    computed_by(
+        norm.batch_norm,
+        Pattern.BROADCAST,
+        Operands((*_NORMS, "mean", "variance")),
+        Epsilon,
+        _batch_norm,
         channel_affine=_normalised,
     ),
-    _spec(norm.instance_norm, Pattern.OPAQUE, _NORMS, Epsilon, _instance_norm),
-    _spec(norm.layer_norm, Pattern.OPAQUE, _NORMS, LastAxes, _last_axes, optional=1),
-    _spec(norm.rms_norm, Pattern.OPAQUE, _NORMS[:2], LastAxes, _last_axes),
+    computed_by(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, _instance_norm),
+    computed_by(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LastAxes, _last_axes),
+    computed_by(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LastAxes, _last_axes),
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes, stood_in
-from compiler.graph.opspec import AnyOp, Ask, Operands, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import layout
-from compiler.te import Tensor
 
 __all__ = [
     "SPECS",
@@ -86,10 +83,9 @@ class SpaceToDepth(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
-class DepthToSpace(Attributes):
+class DepthToSpace(SpaceToDepth):
     """As `SpaceToDepth`, and the order of a channel's parts."""
 
-    block: int
     column_row_depth: bool = False
 
 
@@ -165,27 +161,19 @@ def _batch(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
     return carried(ask, {(0, 0): 0})
 
 
-def _spec(
-    function: Callable[..., Tensor],
-    attributes: type[Any],
-    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
-) -> AnyOp:
-    def compute(name: str, tensors: Sequence[Tensor], given: Attributes) -> tuple[Tensor, ...]:
-        return (function(*tensors, name=name, **keywords(given)),)
+_DATA = Operands(("data",))
 
-    return OpSpec(
-        function.__name__, Pattern.INJECTIVE, Operands(("data",)), attributes, compute, symbolic
+SPECS: tuple[AnyOp, ...] = tuple(
+    computed_by(function, Pattern.INJECTIVE, _DATA, attributes, symbolic)
+    for function, attributes, symbolic in (
+        (layout.transpose, Transpose, _transpose),
+        (layout.reshape, Reshape, _reshape),
+        (layout.flatten, Axis, _flatten),
+        (layout.squeeze, SomeAxes, _squeeze),
+        (layout.unsqueeze, Unsqueeze, _unsqueeze),
+        (layout.expand, Expand, _expand),
+        (layout.tile, Tile, _tile),
+        (layout.depth_to_space, DepthToSpace, _batch),
+        (layout.space_to_depth, SpaceToDepth, _batch),
     )
-
-
-SPECS: tuple[AnyOp, ...] = (
-    _spec(layout.transpose, Transpose, _transpose),
-    _spec(layout.reshape, Reshape, _reshape),
-    _spec(layout.flatten, Axis, _flatten),
-    _spec(layout.squeeze, SomeAxes, _squeeze),
-    _spec(layout.unsqueeze, Unsqueeze, _unsqueeze),
-    _spec(layout.expand, Expand, _expand),
-    _spec(layout.tile, Tile, _tile),
-    _spec(layout.depth_to_space, DepthToSpace, _batch),
-    _spec(layout.space_to_depth, SpaceToDepth, _batch),
 )

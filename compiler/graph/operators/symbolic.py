@@ -7,10 +7,12 @@ result. With a number put in its place the operator itself says what else the re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from compiler.graph.extents import Dim, Extent
 from compiler.graph.opspec import Ask
 from compiler.graph.types import TensorType
+from compiler.operators.broadcast import broadcast_extents
 
 __all__ = ["axis_of", "broadcast", "carried", "dtype_of_elements", "same_axes", "stood_in"]
 
@@ -67,14 +69,10 @@ def dtype_of_elements(ask: Ask) -> TensorType:
 
 
 def broadcast(ask: Ask, shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
-    """The shape that these have together, by NumPy's rule: from the last axis on, equal or 1."""
-    rank = max(map(len, shapes))
-    result: list[Extent] = []
-    for axis in range(-rank, 0):
-        extents = [shape[axis] for shape in shapes if len(shape) >= -axis]
-        others = list(dict.fromkeys(each for each in extents if each != 1))
-        if len(others) > 1:
-            found = " and ".join(map(str, others))
-            ask.fail(f"{ask.show_all()} do not broadcast: axis {axis} has {found}")
-        result.append(others[0] if others else 1)
-    return tuple(result)
+    """The shape that these have together, by NumPy's rule."""
+
+    def refuse(axis: int, extents: Sequence[Extent]) -> NoReturn:
+        found = " and ".join(map(str, extents))
+        ask.fail(f"{ask.show_all()} do not broadcast: axis {axis} has {found}")
+
+    return broadcast_extents(shapes, refuse)

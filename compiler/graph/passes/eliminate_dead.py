@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Body, Function, Let, Var
-from compiler.graph.visit import atoms, bodies, map_bodies, names_in
+from compiler.graph.visit import map_bodies, names_of
 
 __all__ = ["EliminateDead"]
 
@@ -26,19 +25,11 @@ class EliminateDead:
 
 
 def _needed(body: Body) -> Body:
-    needed: set[str] = set()
-    _add(needed, [body.result])
+    needed = {body.result.name} if isinstance(body.result, Var) else set()
     kept: list[Let] = []
     for let in reversed(body.lets):
-        if let.name not in needed:
-            continue
-        value = map_bodies(let.value, _needed)
-        _add(needed, atoms(value))
-        for inner in bodies(value):
-            needed.update(names_in(inner))
-        kept.append(replace(let, value=value))
+        if let.name in needed:
+            value = map_bodies(let.value, _needed)
+            needed |= names_of(value)
+            kept.append(replace(let, value=value))
     return Body(tuple(reversed(kept)), body.result)
-
-
-def _add(needed: set[str], used: Iterable[object]) -> None:
-    needed.update(each.name for each in used if isinstance(each, Var))

@@ -12,7 +12,7 @@ from compiler.graph.passes.grouping import groups_of
 from compiler.graph.passes.kernels import KernelPool
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import atoms, bodies, functions, map_bodies, names_in
+from compiler.graph.visit import functions, map_bodies, names_of
 
 __all__ = ["Fuse"]
 
@@ -85,10 +85,7 @@ def _users(
     places = {let.name: number for number, let in enumerate(lets)}
     found: list[list[Edge]] = [[] for _ in lets]
     for number, let in enumerate(lets):
-        names = [each.name for each in atoms(let.value) if isinstance(each, Var)]
-        for inner in bodies(let.value):
-            names += names_in(inner)
-        for name in names:
+        for name in names_of(let.value):
             if name in places:
                 pattern = patterns[number]
                 if pattern is Pattern.BROADCAST and _same_shape(types[name], types[let.name]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -205,14 +205,6 @@ class Commands:
     which: Ints
     dram: Ints
     sites: tuple[Site, ...]
-
-    @staticmethod
-    def of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:
-        """These commands, all from one place."""
-        prototypes = dict[Command, int]()
-        which = [prototypes.setdefault(each, len(prototypes)) for each in commands]
-        dram = np.zeros(len(which), dtype=np.int64)
-        return Commands(tuple(prototypes), np.array(which, np.int64), dram, (site,) * len(which))
 
     def __len__(self) -> int:
         return len(self.which)

@@ -20,6 +20,8 @@ Flags = npt.NDArray[np.bool_]
 NOBODY = -1
 """No position in the stream."""
 LOAD, COMPUTE, STORE = int(Module.LOAD), int(Module.COMPUTE), int(Module.STORE)
+PLACES = 3
+"""Of counts: the places of all modules together."""
 
 
 @cached
@@ -32,18 +34,18 @@ def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, 
         prototype = which[position]
         begin, end = first[prototype], first[prototype + 1]
         if loads[prototype]:
-            wanted = 0
+            wanted = False
             for run in range(begin, end):
-                wanted += live[runs[run, 0] : runs[run, 1]].sum()
+                for element in range(runs[run, 0], runs[run, 1]):
+                    wanted |= live[element]
             if not wanted:
                 stays[position] = False
                 continue
-        for run in range(begin, end):
-            if runs[run, 2]:
-                live[runs[run, 0] : runs[run, 1]] = keeps[prototype] != 0
-        for run in range(begin, end):
-            if not runs[run, 2]:
-                live[runs[run, 0] : runs[run, 1]] = True
+        for written in (1, 0):
+            for run in range(begin, end):
+                if runs[run, 2] == written:
+                    for element in range(runs[run, 0], runs[run, 1]):
+                        live[element] = not written or keeps[prototype] != 0
     return stays
 
 
@@ -81,7 +83,8 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
         else:
             order[done] = position
             done += 1
-    order[done:] = waiting[:count]
+    for at in range(count):
+        order[done + at] = waiting[at]
     return order
 
 
@@ -113,19 +116,25 @@ def _pop(
     tokens[position, 0] |= 1 << other
     tokens[needed, 1] |= 1 << module
     if module == COMPUTE:
-        passed[other, counts[other], 0] = needed
-        passed[other, counts[other], 1] = position
+        passed[0, other, counts[other]] = needed
+        passed[1, other, counts[other]] = position
         counts[other] += 1
 
 
 @compiled
-def _append(module: int, modules: Ints, clocks: Ints, last: Ints, counts: Ints) -> int:
+def _append(
+    module: int, modules: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints
+) -> int:
     """A command at the end of the stream, which knows what the last one of its module does."""
-    position = int(counts[COMPUTE])
-    counts[COMPUTE] += 1
+    position = int(counts[PLACES])
+    counts[PLACES] += 1
+    if module == COMPUTE:
+        computes[counts[COMPUTE]] = position
+        counts[COMPUTE] += 1
     modules[position] = module
     if last[module] != NOBODY:
-        clocks[position] = clocks[last[module]]
+        for other in range(3):
+            clocks[position, other] = clocks[last[module], other]
     last[module] = position
     return position
 
@@ -215,10 +224,10 @@ def place(
     # For each place, the last command of each module that is certainly complete when it starts.
     clocks = np.full((room, 3), NOBODY, dtype=np.int64)
     # For load and store, what compute has waited for, and since which place.
-    passed = np.empty((3, room, 2), dtype=np.int64)
-    # For load and store, how often; for compute, places so far.
-    counts = np.zeros(3, dtype=np.int64)
-    computes, computed = np.empty(room, dtype=np.int64), 0
+    passed = np.empty((2, 3, room), dtype=np.int64)
+    # For load and store, how often; for compute, its places so far, and those of all.
+    counts = np.zeros(4, dtype=np.int64)
+    computes = np.empty(room, dtype=np.int64)
     last = np.full(3, NOBODY, dtype=np.int64)
     chip = np.full((3, 2, elements), NOBODY, dtype=np.int64)
     # Of DRAM a module only reads, or only writes.
@@ -244,15 +253,14 @@ def place(
             if needed > known:
                 # A command of compute that starts after `needed`: the best is one that has to be
                 # waited for anyway, or the next, where compute has waited for none since.
-                at = _lower_bound(passed[far, :, 0], counts[far], needed)
-                since = passed[far, counts[far] - 1, 1] if counts[far] else NOBODY
+                at = _lower_bound(passed[0, far], counts[far], needed)
+                since = passed[1, far, counts[far] - 1] if counts[far] else NOBODY
+                computed = counts[COMPUTE]
                 free = _lower_bound(computes, computed, max(least, needed + 1, since + 1))
                 if at < counts[far]:
-                    relay = passed[far, at, 1]
+                    relay = passed[1, far, at]
                 elif least == NOBODY or free == computed:
-                    relay = _append(COMPUTE, modules, clocks, last, counts)
-                    computes[computed] = relay
-                    computed += 1
+                    relay = _append(COMPUTE, modules, clocks, last, computes, counts)
                     _pop(relay, needed, modules, tokens, clocks, passed, counts)
                 else:
                     relay = computes[free]
@@ -260,16 +268,13 @@ def place(
                     for later in range(free + 1, computed):
                         _after(clocks, modules, computes[later], needed)
                 needs[COMPUTE] = max(least, relay)
-        position = _append(module, modules, clocks, last, counts)
+        position = _append(module, modules, clocks, last, computes, counts)
         commands[position] = command
-        if module == COMPUTE:
-            computes[computed] = position
-            computed += 1
         # The latest first: what it has waited for need not be waited for again.
         early, late = min(needs[LOAD], needs[STORE]), max(needs[LOAD], needs[STORE])
         for needed in (max(needs[COMPUTE], late), min(needs[COMPUTE], late), early):
             _pop(position, needed, modules, tokens, clocks, passed, counts)
         _on_chip(chip, module, module, begin, end, runs, position)
         _in_dram(dram[module], access[command], grain, position)
-    size = counts[COMPUTE]
+    size = counts[PLACES]
     return commands[:size], modules[:size], tokens[:size]

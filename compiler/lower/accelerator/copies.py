@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.errors import LoweringError
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
@@ -21,10 +22,10 @@ from hw.memories import MemoryId
 __all__ = ["CopyPlan"]
 
 _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
-    (Scope.INP, INT8): MemoryId.INP,
-    (Scope.WGT, INT8): MemoryId.WGT,
-    (Scope.ACC, INT32): MemoryId.ACC,
-    (Scope.ACC, INT8): MemoryId.ACC_8BIT,
+    (OnChip.INP, INT8): MemoryId.INP,
+    (OnChip.WGT, INT8): MemoryId.WGT,
+    (OnChip.ACC, INT32): MemoryId.ACC,
+    (OnChip.ACC, INT8): MemoryId.ACC_8BIT,
 }
 """What a LOAD is called, by where it brings elements, and of which type they are in DRAM."""
 
@@ -66,19 +67,19 @@ class CopyPlan:
         store = nest.leaf
         assert isinstance(store, Store)
         value, inside = _unpadded(store)
-        if value == Const(0, store.buffer.dtype) and store.buffer.scope is not Scope.GLOBAL:
+        if value == Const(0, store.buffer.dtype) and store.buffer.scope != Scope.GLOBAL:
             return CopyPlan._all_zeros(nest, store, config)
         load = value.operand if isinstance(value, Cast) else value
         if not isinstance(load, Load):
             raise LoweringError(f"{_what(store)} is no copy: tensorize what computes")
-        if load.buffer.scope is Scope.GLOBAL and store.buffer.scope is not Scope.GLOBAL:
+        if load.buffer.scope == Scope.GLOBAL and store.buffer.scope != Scope.GLOBAL:
             chip, dram = store.buffer, load.buffer
             places = store.indices, load.indices
             memory = _MEMORIES.get((chip.scope, dram.dtype))
             fits = value.dtype == chip.dtype and chip.dtype == (
-                INT32 if chip.scope is Scope.ACC else INT8
+                INT32 if chip.scope == OnChip.ACC else INT8
             )
-        elif load.buffer.scope is Scope.ACC and store.buffer.scope is Scope.GLOBAL:
+        elif load.buffer.scope == OnChip.ACC and store.buffer.scope == Scope.GLOBAL:
             chip, dram = load.buffer, store.buffer
             places = load.indices, store.indices
             memory = MemoryId.OUT

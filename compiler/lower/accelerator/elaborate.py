@@ -9,6 +9,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from compiler.errors import LoweringError
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
@@ -47,8 +48,8 @@ def elaborate(
         Where buffers do not fit.
     """
     for each in (*function.inputs, *function.outputs):
-        given = each.scope is Scope.IMM and each not in function.outputs
-        if each.scope is not Scope.GLOBAL and not given:
+        given = each.scope == OnChip.IMM and each not in function.outputs
+        if each.scope != Scope.GLOBAL and not given:
             raise LoweringError(
                 f"{each.name} of {function.name} lies in {each.scope.value}: inputs lie in global "
                 f"or imm, outputs in global"

@@ -40,7 +40,7 @@ def element(
             f"{instruction}: {parameter.name} {list(parameter.shape)} has {parameter.size} values; "
             f"an element of {parameter.scope.value} has {lanes}"
         )
-    if region.buffer.scope is not parameter.scope:
+    if region.buffer.scope != parameter.scope:
         raise LoweringError(
             f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
             f"{parameter.name} is in {parameter.scope.value}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import check_immediate
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.lower.accelerator.commands import Command, Compute
 from compiler.lower.accelerator.places import Operator
 from hw.config import HardwareConfig
@@ -30,7 +30,7 @@ def immediates_of(
         For a number that is missing, that no input is called like, or that an instruction has no
         room for.
     """
-    wanted = {each.name for each in operator.program.inputs if each.scope is Scope.IMM}
+    wanted = {each.name for each in operator.program.inputs if each.scope == OnChip.IMM}
     given = dict(operator.immediates)
     if missing := wanted - given.keys():
         raise LoweringError(f"{operator.title} is given no immediate {', '.join(sorted(missing))}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.visit import children
 from compiler.te.tree import written_by
@@ -42,7 +43,7 @@ def leaf(stmt: Stmt) -> Store | Invoke:
 def is_load(stmt: Stmt) -> bool:
     """Whether an instruction is one of the load module's."""
     inner = leaf(stmt)
-    return isinstance(inner, Store) and inner.buffer.scope in (Scope.INP, Scope.WGT)
+    return isinstance(inner, Store) and inner.buffer.scope in (OnChip.INP, OnChip.WGT)
 
 
 def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:

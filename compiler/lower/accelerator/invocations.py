@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke
 from compiler.lower.accelerator.commands import Compute, Ints
 from compiler.lower.accelerator.elements import element, flat_address
@@ -67,8 +68,8 @@ class InvocationPlan:
         operands, immediates = dict[str, tuple[Buffer, Form, int]](), dict[str, str]()
         for parameter, region in zip(parameters, nest.leaf.operands, strict=True):
             buffer = region.buffer
-            if parameter.scope is Scope.IMM:
-                if buffer.scope is not Scope.IMM or buffer.size != 1:
+            if parameter.scope == OnChip.IMM:
+                if buffer.scope != OnChip.IMM or buffer.size != 1:
                     raise LoweringError(
                         f"{function.name}: {parameter.name} is one number in imm; {buffer.name} is "
                         f"{list(buffer.shape)} in {buffer.scope.value}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
@@ -69,8 +70,8 @@ def rounded_up(address: int, grain: int) -> int:
 def _global_buffers(function: Function) -> list[Buffer]:
     """Inputs, outputs, and what is allocated in DRAM."""
     allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
-    inside = [each for each in allocated if each.scope is Scope.GLOBAL]
-    outside = (each for each in function.inputs if each.scope is not Scope.IMM)
+    inside = [each for each in allocated if each.scope == Scope.GLOBAL]
+    outside = (each for each in function.inputs if each.scope != OnChip.IMM)
     return list(dict.fromkeys((*outside, *function.outputs, *inside)))
 
 

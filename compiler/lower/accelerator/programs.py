@@ -13,7 +13,7 @@ from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.lower.accelerator.places import grain
 from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
-from compiler.lower.pipeline import lower
+from compiler.lower.pipeline import Pass, lower
 from compiler.target import AcceleratorTarget
 
 __all__ = ["ElaboratedProgram", "ProgramCache"]
@@ -38,9 +38,16 @@ class ElaboratedProgram:
 
 @dataclass(slots=True, eq=False)
 class ProgramCache:
-    """What programs are elaborated to. They are known by identity: equal layers share one value."""
+    """What programs are elaborated to. They are known by identity: equal layers share one value.
+
+    Attributes
+    ----------
+    passes
+        Make loops around instructions of a program; by default `accelerator_passes`.
+    """
 
     target: AcceleratorTarget
+    passes: tuple[Pass, ...] = ()
     _lowered: dict[int, tuple[Function, Function]] = field(default_factory=dict)
     _elaborated: dict[tuple[int, bool], ElaboratedProgram] = field(default_factory=dict)
 
@@ -62,7 +69,8 @@ class ProgramCache:
     def _elaborate(self, program: Function, from_top: bool) -> ElaboratedProgram:
         if id(program) not in self._lowered:
             # The program is kept too, so that no other one gets its identity.
-            self._lowered[id(program)] = program, lower(program, accelerator_passes(self.target))
+            passes = self.passes or accelerator_passes(self.target)
+            self._lowered[id(program)] = program, lower(program, passes)
         lowered, config = self._lowered[id(program)][1], self.target.config
         commands = elaborate(lowered, self.target, ChipMemory(config, from_top), grain(config))
         footprints = Footprints.of(commands.prototypes, config)

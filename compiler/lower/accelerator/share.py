@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Var
 from compiler.ir.linear import Linear, linear
-from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Seq, Stmt
+from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Stmt
 from compiler.ir.visit import map_children, variables, with_body
+from compiler.lower.accelerator.instruction_nests import flat
 from compiler.target import AcceleratorTarget
 from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
 
@@ -52,40 +54,16 @@ def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
     if not allocated(stmt):
         return stmt
     stmt = map_children(stmt, lambda each: _shared(each, target))
-    if not isinstance(stmt, Alloc) or stmt.buffer.scope is not Scope.ACC:
+    if not isinstance(stmt, Alloc) or stmt.buffer.scope != OnChip.ACC:
         return stmt
     first, body = stmt.buffer, stmt.body
     while True:
-        parts = [(part, read_by(part) | written_by(part)) for part in _parts(body)]
-        beside = _allocated_beside(body)
+        beside, done = flat(body)
+        parts = [(part, read_by(part) | written_by(part)) for part in done]
         other = next((each for each in beside if _may_share(parts, first, each, target)), None)
         if other is None:
             return with_body(stmt, body)
         body = map_buffers(without_alloc(body, other.name), {other.name: first})
-
-
-def _allocated_beside(stmt: Stmt) -> Iterator[Buffer]:
-    """What is allocated in the same turn of all loops."""
-    match stmt:
-        case Alloc(buffer=buffer, body=body):
-            yield buffer
-            yield from _allocated_beside(body)
-        case Seq(body=parts):
-            yield from _allocated_beside(parts[-1])
-        case _:
-            pass
-
-
-def _parts(stmt: Stmt) -> Iterator[Stmt]:
-    """What is done one after the other, whatever is allocated between."""
-    match stmt:
-        case Alloc(body=body):
-            yield from _parts(body)
-        case Seq(body=parts):
-            for each in parts:
-                yield from _parts(each)
-        case _:
-            yield stmt
 
 
 def _may_share(

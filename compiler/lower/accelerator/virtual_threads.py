@@ -7,8 +7,7 @@ from itertools import count, groupby
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.facts import expr_facts, facts
+from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
 from compiler.ir.stmt import (
@@ -19,16 +18,14 @@ from compiler.ir.stmt import (
     If,
     Invoke,
     LoopKind,
-    Region,
     Seq,
     Stmt,
     Store,
 )
 from compiler.ir.visit import (
     loops,
+    map_accesses_in,
     map_children,
-    map_expressions,
-    map_operands,
     sequence,
     substitute_in,
     variables,
@@ -137,14 +134,16 @@ class _Pusher:
         """Runs of instructions that a thread does at a time, and loops between them."""
         buffers, parts_of_it = flat(stmt)
         for buffer in buffers:
-            if buffer.scope is Scope.GLOBAL:
+            if buffer.scope == Scope.GLOBAL:
                 raise LoweringError(
                     f"{buffer.name}, allocated inside the virtual threads {self._loop.var.name}, "
                     f"lies in DRAM: allocate it outside"
                 )
-        slices = [replace(each, shape=(self._threads, *each.shape)) for each in buffers]
+        assert isinstance(self._loop.extent, Const)
+        threads = int(self._loop.extent.value)
+        slices = [replace(each, shape=(threads, *each.shape)) for each in buffers]
         for each in slices:
-            parts_of_it = [_sliced(part, each, self._loop.var) for part in parts_of_it]
+            parts_of_it = [self._sliced(part, each) for part in parts_of_it]
         done = []
         for phase, run in groupby(parts_of_it, _phase):
             if phase is None:
@@ -177,50 +176,15 @@ class _Pusher:
             body = substitute_in(body, {self._loop.var.name: var})
         return For(var, self._loop.extent, LoopKind.UNROLLED, body)
 
+    def _sliced(self, stmt: Stmt, buffer: Buffer) -> Stmt:
+        """Uses of a buffer, as uses of the thread's slice of it."""
+        thread = self._loop.var
+        return map_accesses_in(stmt, {buffer.name}, lambda _, indices: (buffer, (thread, *indices)))
+
     def _differs(self, expr: Expr) -> bool:
         return self._loop.var.name in variables(expr)
-
-    @property
-    def _threads(self) -> int:
-        assert isinstance(self._loop.extent, Const)
-        return int(self._loop.extent.value)
 
 
 def _phase(stmt: Stmt) -> bool | None:
     """Whether an instruction loads; None where a statement is more than an instruction."""
     return is_load(stmt) if is_instruction(stmt) else None
-
-
-def _sliced(stmt: Stmt, buffer: Buffer, thread: Var) -> Stmt:
-    """Uses of a buffer, as uses of the thread's slice of it."""
-
-    def in_expr(expr: Expr) -> Expr:
-        if buffer.name not in expr_facts(expr).loads:
-            return expr
-        expr = map_operands(expr, in_expr)
-        if isinstance(expr, Load) and expr.buffer.name == buffer.name:
-            return Load(buffer, (thread, *expr.indices))
-        return expr
-
-    def change(each: Stmt) -> Stmt:
-        if buffer.name not in facts(each).buffers:
-            return each
-        each = map_children(each, change)
-        each = map_expressions(each, in_expr)
-        match each:
-            case Store() if each.buffer.name == buffer.name:
-                return Store(buffer, (thread, *each.indices), each.value)
-            case Invoke(operands=operands):
-                return replace(
-                    each, operands=tuple(_slice(one, buffer, thread) for one in operands)
-                )
-            case _:
-                return each
-
-    return change(stmt)
-
-
-def _slice(region: Region, buffer: Buffer, thread: Var) -> Region:
-    if region.buffer.name != buffer.name:
-        return region
-    return Region(buffer, (thread, *region.lower), (1, *region.shape))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Cast
 from compiler.ir.stmt import Block
+from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import expressions, statements, subexpressions
 from compiler.operators.cpu.nests import Axis, Nest, innermost_of, nest_of
 from compiler.operators.cpu.simd import Simd
-from compiler.operators.cpu.strides import accesses, row_length, stride, strides
 from compiler.te.roles import any_order
 from compiler.te.schedule import Schedule
 

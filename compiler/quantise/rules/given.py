@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
-from compiler.graph.operators.quantised import Along, Quantise
+from compiler.graph.operators.quantised import Along
 from compiler.ir.dtypes import FLOAT32, INT8, INT16, INT32, UINT8
 from compiler.quantise.forms import Encoded, Scale
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights
 
 __all__ = ["GIVEN"]
 
 
 def _quantise(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Quantise), "verified"
     data, step, zero = call.args
     scale = _scale(step, zero)
     if scale is None or isinstance(data, Constant) or walk.type(data).dtype != FLOAT32:
@@ -30,8 +28,7 @@ def _quantise(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _dequantise(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Along), "verified"
+    given = attributes_of(call, Along)
     data, step, zero = call.args
     if isinstance(data, Constant):
         return _weights(walk, name, data, step, zero, given.axis)

@@ -15,7 +15,7 @@ from compiler.graph.operators.reductions import AveragePool, Reduction
 from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.forms import Joined, Sums
 from compiler.quantise.rules.products import convolved
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights
 
 __all__ = ["MOVERS", "PLACES"]
@@ -41,8 +41,7 @@ def _mover(walk: Walk, name: str, call: Call) -> bool:
 
 def _moved(walk: Walk, name: str, call: Call) -> bool:
     """The same operator on int8."""
-    small = walk.small(call.args[0])
-    assert small is not None, "it may be"
+    small = walk.allowed_small(call.args[0])
     moved = walk.builder.call(name, "_int8", call.callee.name, [small.var], call.attributes)
     return walk.set_own(name, moved, small.scale)
 
@@ -53,8 +52,7 @@ def _global_pool(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _reduce_mean(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Reduction), "verified"
+    given = attributes_of(call, Reduction)
     return _mean(walk, name, call.args[0], given)
 
 
@@ -69,8 +67,7 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
         return False
     if walk.type(data).dtype != FLOAT32 or not walk.may_be_small(data):
         return False
-    small = walk.small(data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(data)
     wide = walk.builder.wide(name, small.var)
     acc = walk.builder.call(name, "_acc", "reduce_sum", [wide], over)
     bias = np.array([-small.scale.zero * count], np.int64)
@@ -79,8 +76,7 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
 
 def _average_pool(walk: Walk, name: str, call: Call) -> bool:
     """As a convolution with ones, where each window has as many elements."""
-    given = call.attributes
-    assert isinstance(given, AveragePool), "verified"
+    given = attributes_of(call, AveragePool)
     type_ = walk.type(call.args[0])
     padding = given.padding or (0, 0, 0, 0)
     if len(type_.shape) != 4 or given.ceil_mode or not isinstance(type_.shape[1], int):
@@ -90,8 +86,7 @@ def _average_pool(walk: Walk, name: str, call: Call) -> bool:
     if type_.dtype != FLOAT32 or not walk.may_be_small(call.args[0]):
         return False
     channels = type_.shape[1]
-    small = walk.small(call.args[0])
-    assert small is not None, "it may be"
+    small = walk.allowed_small(call.args[0])
     count = prod(given.kernel)
     ones = Weights(np.ones((channels, 1, *given.kernel), np.int8), np.array([1 / count]))
     window = Conv2d(given.strides or (1, 1), padding, given.dilation or (1, 1), groups=channels)

@@ -15,15 +15,14 @@ from compiler.graph.operators.parts import Pad
 from compiler.graph.operators.products import Conv2d, Gemm, Product
 from compiler.ir.dtypes import FLOAT32, INT32
 from compiler.quantise.forms import Small, Sums
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights, quantised_weights
 
 __all__ = ["PRODUCTS", "convolved"]
 
 
 def _conv2d(walk: Walk, name: str, call: Call) -> bool:
-    attributes = call.attributes
-    assert isinstance(attributes, Conv2d), "verified"
+    attributes = attributes_of(call, Conv2d)
     data, weight, *rest = call.args
     found = _operands(walk, data, weight, rest, weight_axis=0)
     if found is None:
@@ -58,8 +57,7 @@ def _dense(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _gemm(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Gemm), "verified"
+    given = attributes_of(call, Gemm)
     if given.alpha != 1 or given.beta != 1 or given.trans_a:
         return False
     data, weight, *rest = call.args
@@ -105,8 +103,7 @@ def _operands(
     known = walk.form(weight)
     if not isinstance(weight, Constant) and not isinstance(known, Weights):
         return None
-    small = walk.small(data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(data)
     if isinstance(known, Weights):
         weights = known.turned(weight_axis)
     else:

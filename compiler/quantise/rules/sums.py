@@ -12,9 +12,9 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
 from compiler.graph.operators.elementwise import Clip
 from compiler.ir.dtypes import INT8, INT32
-from compiler.quantise.fold_affine import affine_of
+from compiler.quantise.fold_affine import affine_of, by_channel
 from compiler.quantise.forms import Sums
-from compiler.quantise.walk import Rule, Walk
+from compiler.quantise.walk import Rule, Walk, attributes_of
 
 __all__ = ["SUMS"]
 
@@ -40,21 +40,16 @@ def _add(walk: Walk, name: str, call: Call) -> bool:
                 return walk.set_form(name, replace(form, skip=skip))
     if not (walk.may_be_small(left) and walk.may_be_small(right)):
         return False
-    one, skip = walk.small(left), walk.small(right)
-    assert one is not None, "it may be"
+    one, skip = walk.allowed_small(left), walk.small(right)
     return walk.set_form(name, replace(walk.sums_of(one), skip=skip))
 
 
 def _bias(walk: Walk, name: str, atom: Atom, sums: Sums, added: Constant) -> bool:
     """A number for each channel, added to sums."""
-    rank = len(walk.type(atom).shape)
-    shape = (1,) * (rank - added.array.ndim) + added.array.shape
-    channels = walk.type(atom).shape[1]
-    if not sums.plain or len(shape) != rank or shape[1] not in (1, channels) or not walk.once(atom):
+    numbers = by_channel(added, walk.type(atom).shape)
+    if numbers is None or not sums.plain or not walk.once(atom):
         return False
-    if any(extent != 1 for axis, extent in enumerate(shape) if axis != 1):
-        return False
-    units = np.rint(added.array.reshape(-1).astype(np.float64) / sums.scales)
+    units = np.rint(numbers / sums.scales)
     if not (np.abs(units) + np.abs(sums.bias) <= INT32.high).all():
         return False
     return walk.set_form(name, replace(sums, bias=sums.bias + units.astype(np.int64)))
@@ -69,8 +64,7 @@ def _batch_norm(walk: Walk, name: str, call: Call) -> bool:
     found = affine_of(call, walk.types)
     if found is None or not walk.may_be_small(found.data) or not found.factor.all():
         return False
-    small = walk.small(found.data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(found.data)
     sums = walk.sums_of(small)
     scales = small.scale.step * np.abs(found.factor)
     signs = np.sign(found.factor).astype(np.int64)
@@ -91,8 +85,7 @@ def _relu(walk: Walk, name: str, call: Call) -> bool:
 
 
 def _clip(walk: Walk, name: str, call: Call) -> bool:
-    given = call.attributes
-    assert isinstance(given, Clip), "verified"
+    given = attributes_of(call, Clip)
     low = None if given.min is None else float(given.min)
     high = None if given.max is None else float(given.max)
     return _clipped(walk, name, call.args[0], low, high)
@@ -104,8 +97,7 @@ def _clipped(walk: Walk, name: str, data: Atom, low: float | None, high: float |
         return walk.set_form(name, form.within(low, high))
     if not walk.may_be_small(data) or (form is None and not walk.is_small(data)):
         return False
-    small = walk.small(data)
-    assert small is not None, "it may be"
+    small = walk.allowed_small(data)
     limits = [
         None if each is None else min(max(small.scale.nearest(each), INT8.low), INT8.high)
         for each in (low, high)

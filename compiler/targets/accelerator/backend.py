@@ -113,7 +113,7 @@ class StreamBackend(Backend):
     def __init__(self, target: Target[AcceleratorTarget]) -> None:
         self.target = target
         self.planner = Planner(target)
-        self._programs = ProgramCache(target.machine)
+        self._programs = ProgramCache(target.machine, target.passes)
 
     def passes(self) -> tuple[Pass, ...]:
         return offload_passes(self.target, self.planner.plan)
@@ -220,8 +220,13 @@ def _bytes(type_: TensorType) -> int:
 
 def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
     """A tensor's place; its shape is the graph's."""
-    place = stream.tensors[name]
-    return Resident(name, place.address, type_.static_shape(name), place.buffer.dtype.numpy.name)
+    place, shape = stream.tensors[name], type_.static_shape(name)
+    if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
+        raise BuildError(
+            f"{name} is {type_} in the graph and {place.buffer.dtype}{list(place.buffer.shape)} in "
+            f"the stream: the template's program takes another tensor than its kernel"
+        )
+    return Resident(name, place.address, shape, place.buffer.dtype.numpy.name)
 
 
 def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:

@@ -70,7 +70,7 @@ class _Writer:
             operand = self._add(self.inside, f"{name}_plain", "unpack_data", packed, plain)
         # Of a tensor that is read twice there are two in blocks, which need not be alike.
         added = {self.match.variable(each): self._operand(each) for each in skips}
-        renamed = {self.match.variable(data): operand}
+        renamed = {**added, self.match.variable(data): operand}
         for let in (first, *rest):
             value = map_atoms(let.value, lambda atom: _renamed(atom, renamed))
             inner = Var(fresh(f"{let.name}_inside", self.taken))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.lower.accelerator.pipeline import accelerator_passes
@@ -84,14 +85,14 @@ def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     def memory(
         scope: Scope, element: tuple[int, ...], dtype: DType, writer: Module, *readers: Module
     ) -> Memory:
-        depth = config.depth(MemoryId[scope.name])
+        depth = config.depth(MemoryId[scope.value.upper()])
         names = tuple(each.name.lower() for each in readers)
         return Memory(scope, element, dtype, depth, (writer.name.lower(),), names)
 
     load, compute, store = Module.LOAD, Module.COMPUTE, Module.STORE
     return (
         Memory(Scope.GLOBAL, (), INT8, None, ("store",), ("load", "compute")),
-        memory(Scope.INP, (batch, inputs), INT8, load, compute),
-        memory(Scope.WGT, (outputs, inputs), INT8, load, compute),
-        memory(Scope.ACC, (batch, outputs), INT32, compute, compute, store),
+        memory(OnChip.INP, (batch, inputs), INT8, load, compute),
+        memory(OnChip.WGT, (outputs, inputs), INT8, load, compute),
+        memory(OnChip.ACC, (batch, outputs), INT32, compute, compute, store),
     )

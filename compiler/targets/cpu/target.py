@@ -99,7 +99,8 @@ class KernelBackend(Backend):
         if key not in self._compiled:
             parts.tell(f"compiling {call.kernel.name}")
             made = cpu_kernel(call.kernel, plan, self.target)
-            self._compiled[key] = made, emit_object(made.program, self.target.machine)
+            code = emit_object(made.program, self.target.machine, self.target.passes)
+            self._compiled[key] = made, code
         return self._compiled[key]
 
     def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:

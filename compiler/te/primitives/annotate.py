@@ -14,13 +14,30 @@ from compiler.te.tree import loops_among, path_to, replace_loop
 __all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
 
 
-def _bind(program: Function, loop: For, kind: LoopKind) -> Function:
-    body = replace_loop(program.body, loop.var.name, lambda each: replace(each, kind=kind))
-    return replace(program, body=body)
+@dataclass(frozen=True, slots=True)
+class _Annotation(Primitive):
+    """How the turns of a serial loop run from now on."""
+
+    stage: str
+    axis: str
+    kind: ClassVar[LoopKind]
+
+    def apply(self, program: Function) -> Function:
+        """See the class."""
+        loop = self.serial(self.loop(program.body, self.stage, self.axis))
+        if reason := self.objection(program, loop):
+            self.refuse(reason)
+        body = replace_loop(program.body, loop.var.name, lambda each: replace(each, kind=self.kind))
+        return replace(program, body=body)
+
+    def objection(self, program: Function, loop: For) -> str | None:
+        """Why the loop's turns cannot run so; None if they can."""
+        del program, loop
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class Vectorize(Primitive):
+class Vectorize(_Annotation):
     """Run all turns of a loop at once, in the lanes of vectors.
 
         for C.j_i in 16:           ->        for C.j_i in 16 vectorized:
@@ -29,26 +46,21 @@ class Vectorize(Primitive):
     their order does not matter or `reassociate` permits it to. (Halide, TVM: `vectorize`.)
     """
 
-    stage: str
-    axis: str
     reassociate: bool = field(default=False, kw_only=True)
 
     name: ClassVar[str] = "vectorize"
+    kind: ClassVar[LoopKind] = LoopKind.VECTORIZED
 
-    def apply(self, program: Function) -> Function:
+    def objection(self, program: Function, loop: For) -> str | None:
         """See the class."""
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
         for around in loops_among(path_to(program.body, loop)):
             if around.kind is LoopKind.VECTORIZED:
-                self.refuse(f"{loop.var.name} lies inside {around.var.name}, vectorized already")
-        reason = not_vectorizable(loop, self.reassociate)
-        if reason is not None:
-            self.refuse(reason)
-        return _bind(program, loop, LoopKind.VECTORIZED)
+                return f"{loop.var.name} lies inside {around.var.name}, vectorized already"
+        return not_vectorizable(loop, self.reassociate)
 
 
 @dataclass(frozen=True, slots=True)
-class Parallel(Primitive):
+class Parallel(_Annotation):
     """Spread the turns of a loop over threads.
 
         for C.i_o in 8:           ->        for C.i_o in 8 parallel:
@@ -57,28 +69,22 @@ class Parallel(Primitive):
     TVM: `parallel`.)
     """
 
-    stage: str
-    axis: str
-
     name: ClassVar[str] = "parallel"
+    kind: ClassVar[LoopKind] = LoopKind.PARALLEL
 
-    def apply(self, program: Function) -> Function:
+    def objection(self, program: Function, loop: For) -> str | None:
         """See the class."""
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
         for around in loops_among(path_to(program.body, loop))[:-1]:
             if around.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
-                self.refuse(f"{loop.var.name} lies inside {around.var.name}: {around.kind.value}")
+                return f"{loop.var.name} lies inside {around.var.name}: {around.kind.value}"
         for inside in loops(loop.body):
             if inside.kind is LoopKind.PARALLEL:
-                self.refuse(f"{inside.var.name} inside {loop.var.name} is parallel already")
-        reason = not_independent(loop)
-        if reason is not None:
-            self.refuse(reason)
-        return _bind(program, loop, LoopKind.PARALLEL)
+                return f"{inside.var.name} inside {loop.var.name} is parallel already"
+        return not_independent(loop)
 
 
 @dataclass(frozen=True, slots=True)
-class Unroll(Primitive):
+class Unroll(_Annotation):
     """Write the turns of a loop out, one after the other.
 
         for C.i_i in 4:           ->        for C.i_i in 4 unrolled:
@@ -86,19 +92,12 @@ class Unroll(Primitive):
     Always legal. Small buffers indexed by it can then live in registers. (Halide, TVM: `unroll`.)
     """
 
-    stage: str
-    axis: str
-
     name: ClassVar[str] = "unroll"
-
-    def apply(self, program: Function) -> Function:
-        """See the class."""
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
-        return _bind(program, loop, LoopKind.UNROLLED)
+    kind: ClassVar[LoopKind] = LoopKind.UNROLLED
 
 
 @dataclass(frozen=True, slots=True)
-class VirtualThread(Primitive):
+class VirtualThread(_Annotation):
     """Run the turns of a loop interleaved, each with its own share of what is allocated inside.
 
         for C.j_o in 2:           ->        for C.j_o in 2 virtual_thread:
@@ -107,15 +106,9 @@ class VirtualThread(Primitive):
     (TVM, OSDI'18, section 4.4.)
     """
 
-    stage: str
-    axis: str
-
     name: ClassVar[str] = "virtual_thread"
+    kind: ClassVar[LoopKind] = LoopKind.VIRTUAL_THREAD
 
-    def apply(self, program: Function) -> Function:
+    def objection(self, program: Function, loop: For) -> str | None:
         """See the class."""
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
-        reason = not_independent(loop)
-        if reason is not None:
-            self.refuse(reason)
-        return _bind(program, loop, LoopKind.VIRTUAL_THREAD)
+        return not_independent(loop)

@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Expr, Load
 from compiler.ir.stmt import Alloc, Block, Function, Invoke, IterKind, Stmt, Store
-from compiler.ir.visit import blocks, map_expressions, rewrite, rewrite_expr, statements
+from compiler.ir.visit import blocks, rewrite, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.compute_at import ComputeAt
 from compiler.te.primitives.nests import copy_nest
 from compiler.te.tree import (
     allocated,
+    allocations,
     insert_before,
     loops_among,
     map_blocks,
+    map_buffers,
     path_to,
     read_by,
     written_by,
@@ -85,7 +86,8 @@ class CacheRead(Primitive):
         if self.buffer not in allocated(body):
             return replace(program, body=place(body))
         cached = replace(program, body=rewrite(body, change))
-        around = loops_among(path_to(body, _allocation(body, self.buffer)))
+        allocation = next(each for each in allocations(body) if each.buffer == source)
+        around = loops_among(path_to(body, allocation))
         if not around:
             return cached
         # Computed in a loop, the buffer holds a box only: the copy is of what is read there.
@@ -102,19 +104,4 @@ class CacheRead(Primitive):
     def _redirect(self, block: Block, copy: Buffer) -> Block:
         if block.name not in self.readers:
             return block
-
-        def in_expr(expr: Expr) -> Expr:
-            if isinstance(expr, Load) and expr.buffer.name == self.buffer:
-                return Load(copy, expr.indices)
-            return expr
-
-        def change(each: Stmt) -> Stmt:
-            return map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
-
-        return replace(block, body=rewrite(block.body, change))
-
-
-def _allocation(body: Stmt, buffer: str) -> Stmt:
-    return next(
-        each for each in statements(body) if isinstance(each, Alloc) and each.buffer.name == buffer
-    )
+        return replace(block, body=map_buffers(block.body, {self.buffer: copy}))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Load
-from compiler.ir.stmt import Alloc, Block, Function, IterKind, Seq, Store
+from compiler.ir.stmt import Alloc, Function, IterKind, Seq, Store
 from compiler.te.build import loop_name
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.nests import element_nest, own_nest
@@ -67,13 +67,9 @@ class CacheWrite(Primitive):
         local = Buffer(name, target.shape, target.dtype, self.scope)
         old = own_nest(self, program.body, block)
 
-        def renamed(loop: str) -> str:
-            return loop_name(name, loop.partition(".")[2])
-
-        def moved(each: Block) -> Block:
-            return replace(each, name=name)
-
-        computing = map_blocks(map_buffers(rename_loops(old, renamed), {target.name: local}), moved)
+        computing = rename_loops(old, lambda loop: loop_name(name, loop.partition(".")[2]))
+        computing = map_buffers(computing, {target.name: local})
+        computing = map_blocks(computing, lambda each: replace(each, name=name))
         elements = tuple(each.var for each in spatial)
         path = path_to(program.body, block)
         around = loops_among(path_to(program.body, old)[:-1])

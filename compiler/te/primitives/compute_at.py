@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from compiler.ir.boxes import Box, NotABox, box, union
-from compiler.ir.expr import Expr, Load, Var
+from compiler.ir.boxes import Box, NotABox, union
+from compiler.ir.expr import Expr, Var
 from compiler.ir.interval import Interval
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
@@ -21,10 +21,10 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.visit import blocks, substitute
+from compiler.ir.visit import blocks
 from compiler.te.build import loop_name, nest
 from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.cover import common_guard, loads_of, not_covered
+from compiler.te.primitives.cover import boxes_of, common_guard, loads_of, not_covered
 from compiler.te.primitives.nests import own_nest
 from compiler.te.tree import (
     allocated,
@@ -124,26 +124,14 @@ class ComputeAt(Primitive):
             if not isinstance(reader.body, Store):
                 self.refuse(f"{reader.name} is tensorized: compute_at comes before")
             inner = ranges_of(loops_among(path)[1:])
-            values = {each.var.name: each.value for each in reader.iters}
-            boxes += [
-                self._box([substitute(each, values) for each in load.indices], inner, outer, load)
-                for load in loads_of(reader, buffer)
-            ]
+            accesses = [load.indices for load in loads_of(reader, buffer)]
+            try:
+                boxes += boxes_of(reader, accesses, inner, outer, allocated(body)[buffer].shape)
+            except NotABox as error:
+                self.refuse(f"what is read of {buffer} is no box: {error}")
         if not boxes:
             self.refuse(f"nobody reads {buffer}")
         return union(boxes, _shape(block, buffer), outer)
-
-    def _box(
-        self,
-        indices: list[Expr],
-        inner: dict[str, Interval],
-        outer: dict[str, Interval],
-        load: Load,
-    ) -> Box:
-        try:
-            return box(indices, inner, outer, load.buffer.shape)
-        except NotABox as error:
-            self.refuse(f"what is read of {load.buffer.name} is no box: {error}")
 
     def _nest(
         self, block: Block, needed: Box, outer: dict[str, Interval], around: tuple[Expr, ...]

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 from compiler.ir.boxes import Box, box
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
-from compiler.ir.interval import Interval
+from compiler.ir.interval import Interval, Ranges
 from compiler.ir.linear import linear
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
 from compiler.ir.stmt import Alloc, Block, For, Stmt, Store
 from compiler.ir.visit import (
     blocks,
-    expressions,
+    reads,
     statements,
-    subexpressions,
     substitute,
     variables,
 )
@@ -29,7 +28,7 @@ from compiler.te.tree import (
     written_by,
 )
 
-__all__ = ["common_guard", "loads_of", "not_covered"]
+__all__ = ["boxes_of", "common_guard", "loads_of", "not_covered"]
 
 
 def common_guard(readers: Sequence[Block], around: Sequence[For]) -> tuple[Expr, ...]:
@@ -56,7 +55,8 @@ def not_covered(body: Stmt, stage: str) -> str | None:
         path = path_to(alloc, block)
         if not outer or not loads or not path:
             continue
-        read = _boxes(block, [each.indices for each in loads], path, outer, alloc)
+        accesses, inner = [each.indices for each in loads], ranges_of(loops_among(path))
+        read = boxes_of(block, accesses, inner, ranges_of(outer), alloc.buffer.shape)
         writers = [each for each in blocks(alloc) if name in written_by(each) and each is not block]
         if not any(_covers(each, read, block, alloc, outer) for each in writers):
             return (
@@ -67,31 +67,21 @@ def not_covered(body: Stmt, stage: str) -> str | None:
 
 def loads_of(block: Block, buffer: str) -> list[Load]:
     """A block's loads of a buffer."""
-    return [
-        load
-        for each in statements(block)
-        for expr in expressions(each)
-        for load in subexpressions(expr)
-        if isinstance(load, Load) and load.buffer.name == buffer
-    ]
+    return [load for load in reads(block) if load.buffer.name == buffer]
 
 
-def _boxes(
+def boxes_of(
     block: Block,
     accesses: Sequence[tuple[Expr, ...]],
-    path: tuple[Stmt, ...],
-    outer: tuple[For, ...],
-    alloc: Alloc,
+    inner: Ranges,
+    outer: Ranges,
+    shape: Sequence[int],
 ) -> list[Box]:
+    """The boxes of a buffer that a block's accesses, in terms of its axes, touch in all turns of
+    the inner loops (`ir.boxes.box`)."""
     values = {each.var.name: each.value for each in block.iters}
-    inner = ranges_of(loops_among(path))
     return [
-        box(
-            [substitute(each, values) for each in indices],
-            inner,
-            ranges_of(outer),
-            alloc.buffer.shape,
-        )
+        box([substitute(each, values) for each in indices], inner, outer, shape)
         for indices in accesses
     ]
 
@@ -100,15 +90,14 @@ def _covers(
     writer: Block, read: list[Box], reader: Block, alloc: Alloc, outer: tuple[For, ...]
 ) -> bool:
     """Whether a block writes all of the boxes, in every turn that the reader has."""
-    path = path_to(alloc, writer)
-    inner = {each.var.name for each in loops_among(path)}
+    inner = ranges_of(loops_among(path_to(alloc, writer)))
     shape_tests = {
         _canonical(test)
         for each in writer.iters
         for test in (index(0) <= each.value, each.value < each.extent)
     }
     for test in writer.guard:
-        own = variables(test) & inner
+        own = variables(test) & inner.keys()
         if own and _canonical(test) not in shape_tests:
             return False
         if not own and test not in reader.guard and _canonical(test) not in shape_tests:
@@ -116,8 +105,8 @@ def _covers(
     stores = [each.indices for each in statements(writer) if isinstance(each, Store)]
     if not stores:
         return False
-    written = _boxes(writer, stores[-1:], path, outer, alloc)[0]
     ranges = ranges_of(outer)
+    (written,) = boxes_of(writer, stores[-1:], inner, ranges, alloc.buffer.shape)
     return all(_within(each, written, alloc, ranges) for each in read)
 
 

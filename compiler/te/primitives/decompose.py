@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.stmt import For, Function, IterKind, Stmt
+from compiler.ir.stmt import Function, IterKind
 from compiler.ir.visit import sequence
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.nests import element_nest
@@ -60,10 +60,7 @@ class DecomposeReduction(Primitive):
         stage = self.new_stage(program, f"{self.stage}_init")
         init = element_nest(stage, block, loops_among(path), around, block.init)
 
-        def change(each: For) -> Stmt:
-            return sequence(init, each)
-
-        body = replace_loop(program.body, loop.var.name, change)
+        body = replace_loop(program.body, loop.var.name, lambda each: sequence(init, each))
         body = map_blocks(
             body, lambda each: replace(each, init=None) if each.name == self.stage else each
         )

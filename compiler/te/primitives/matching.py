@@ -132,8 +132,8 @@ class _Matcher:
             raise Mismatch(f"{parameter.name} is no parameter of it")
         if buffer.dtype != parameter.dtype:
             raise Mismatch(f"{what}: {buffer.dtype}, not {parameter.dtype}")
-        anywhere = parameter.scope is Scope.GLOBAL and buffer.scope is Scope.LOCAL
-        if buffer.scope is not parameter.scope and not anywhere:
+        anywhere = parameter.scope == Scope.GLOBAL and buffer.scope == Scope.LOCAL
+        if buffer.scope != parameter.scope and not anywhere:
             raise Mismatch(f"{what}: in {buffer.scope.value}, not in {parameter.scope.value}")
         region = self._region(what, buffer, indices, parameter, wanted)
         if self.regions.setdefault(parameter.name, region) != region:

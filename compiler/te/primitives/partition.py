@@ -65,10 +65,8 @@ class Partition(Primitive):
         head = replace(loop, extent=index(at))
         tail = self._copy(loop, at, extent)
 
-        def change(_: For) -> Stmt:
-            return sequence(_without_guards(head, around), _without_guards(tail, around))
-
-        return replace(program, body=replace_loop(program.body, loop.var.name, change))
+        parts = sequence(_without_guards(head, around), _without_guards(tail, around))
+        return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: parts))
 
     def _copy(self, loop: For, at: int, extent: int) -> Stmt:
         moved = substitute_in(loop.body, {loop.var.name: loop.var + at})

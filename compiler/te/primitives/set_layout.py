@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.expr import Expr, Load
-from compiler.ir.stmt import Function, Invoke, Stmt, Store
-from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements
+from compiler.ir.expr import Expr
+from compiler.ir.stmt import Function, Invoke
+from compiler.ir.visit import map_accesses_in, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import allocated, map_buffers
 
@@ -71,19 +71,10 @@ class SetLayout(Primitive):
                 for axis, sign, factor in parts
             )
 
-        def in_expr(expr: Expr) -> Expr:
-            if isinstance(expr, Load) and expr.buffer.name == self.buffer:
-                return Load(new, moved(expr.indices))
-            return expr
-
-        def change(each: Stmt) -> Stmt:
-            each = map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
-            if isinstance(each, Store) and each.buffer.name == self.buffer:
-                return Store(new, moved(each.indices), each.value)
-            return each
-
-        body = map_buffers(rewrite(program.body, change), {self.buffer: new})
-        return replace(program, body=body)
+        body = map_accesses_in(
+            program.body, {self.buffer}, lambda _, indices: (new, moved(indices))
+        )
+        return replace(program, body=map_buffers(body, {self.buffer: new}))
 
     def _parts(self, rank: int) -> list[tuple[int, str, int]]:
         parts = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Select
@@ -60,13 +60,8 @@ class SkipTerms(Primitive):
             Store(buffer, indices, Binary(op, left, term.then)),
         )
         new = guarded(skipped, substitute(term.condition, values))
-
-        def change(each: Block) -> Block:
-            return new if each.name == self.stage else each
-
-        return Function(
-            program.name, program.inputs, program.outputs, map_blocks(program.body, change)
-        )
+        body = map_blocks(program.body, lambda each: new if each.name == self.stage else each)
+        return replace(program, body=body)
 
     def _check(
         self, program: Function, block: Block, store: Store, op: BinaryOp, other: Expr

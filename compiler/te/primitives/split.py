@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.expr import Var
 from compiler.ir.ops import index
-from compiler.ir.stmt import For, Function, LoopKind, Stmt
+from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import substitute_in
 from compiler.te.primitives.base import Primitive, guarded
 from compiler.te.tree import extent_of, map_blocks, replace_loop
@@ -62,10 +62,6 @@ class Split(Primitive):
         if extent % factor:
             body = map_blocks(body, lambda each: guarded(each, value < extent))
         turns = index(-(-extent // factor))
-
-        def change(_: For) -> Stmt:
-            return For(
-                outer, turns, LoopKind.SERIAL, For(inner, index(factor), LoopKind.SERIAL, body)
-            )
-
-        return replace(program, body=replace_loop(program.body, loop.var.name, change))
+        nested = For(inner, index(factor), LoopKind.SERIAL, body)
+        nested = For(outer, turns, LoopKind.SERIAL, nested)
+        return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: nested))

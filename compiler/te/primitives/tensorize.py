@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.expr import Var
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import Block, BlockIter, For, Function, Invoke, LoopKind, Region, Store
 from compiler.ir.visit import blocks, variables
 from compiler.te.primitives.base import Primitive
@@ -106,12 +107,11 @@ class Tensorize(Primitive):
         return tuple(iters), values
 
     def _operands(self, regions: dict[str, Region]) -> tuple[Region, ...]:
-        inputs = self.intrinsic.inputs
-        parameters = (*inputs, *(each for each in self.intrinsic.outputs if each not in inputs))
-        missing = [each.name for each in parameters if each.name not in regions]
+        names = [each.name for each in parameters(self.intrinsic)]
+        missing = [name for name in names if name not in regions]
         if missing:
             self.refuse(f"{self.intrinsic.name} never uses {', '.join(missing)}")
-        return tuple(regions[each.name] for each in parameters)
+        return tuple(regions[name] for name in names)
 
 
 def loops_of(intrinsic: Function) -> list[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 
@@ -16,23 +16,36 @@ from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.blocks import PackWindows
 from compiler.graph.operators.products import Conv2d
 from compiler.intrinsics.accelerator import fill, gemm
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
-from compiler.operators.window import Window, windows
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
+from compiler.templates.accelerator.conv2d_cycles import (
+    ORDERS,
+    Conv2dCycles,
+    Conv2dWorkload,
+)
+from compiler.templates.accelerator.demand import (
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    repeated,
+    seen,
+)
+from compiler.templates.accelerator.epilogue import requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
+from compiler.templates.accelerator.sharing import stays
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
-from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.traffic import windows_needed
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
@@ -49,77 +62,6 @@ _ESTIMATED_ALONE = 16
 _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 _NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
 _SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
-
-_OUTER: Mapping[str, tuple[str, ...]] = {
-    "outputs": ("oc", "y", "x"),
-    "weights": ("oc", "y", "x"),
-    "image": ("y", "x", "oc"),
-}
-"""The loops over tiles, by what stays on chip meanwhile: each tile brings its own weights and its
-own part of the image, step by step; or a block of output channels keeps its weights for all parts
-of the image; or a part of the image stays for all blocks of output channels."""
-
-Count = TypeVar("Count", int, Ints)
-
-
-@dataclass(frozen=True, slots=True)
-class Conv2dWorkload:
-    """A convolution of packed int8 to packed int8.
-
-    Attributes
-    ----------
-    data, weight
-        Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
-    padding
-        Zeros at the top, the left, the bottom, the right.
-    groups
-        Of whole blocks: each output block reads the IC input blocks of its group.
-    """
-
-    data: tuple[int, ...]
-    weight: tuple[int, ...]
-    strides: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
-    passes: tuple[AluPass, ...]
-
-    @property
-    def epilogue(self) -> Epilogue:
-        """What follows the sums."""
-        return Epilogue(self.passes)
-
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """Along y and x."""
-        image = placeholder(self.data[:4], INT8, "data")
-        kernel = self.weight[2:4]
-        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Output blocks, rows, columns; input blocks of which each output block is made."""
-        y, x = (each.count for each in self.windows)
-        return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
-
-    @property
-    def taps(self) -> int:
-        """Weights of one channel."""
-        return prod(self.weight[2:4])
-
-    @property
-    def blocks_per_group(self) -> int:
-        """Output blocks of a group."""
-        return self.weight[0] // self.groups
-
-    def spanned(self, oc: Count) -> Count:
-        """Groups that a tile of so many output blocks reads, if these divide a group or it them."""
-        return -(-oc // self.blocks_per_group)
-
-    def under(self, axis: int, count: Count) -> Count:
-        """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
-        reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
-        return (count - 1) * self.strides[axis] + reach
 
 
 class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
@@ -242,9 +184,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             {
                 "threads": (2, 1),
                 **{axis: factors(extents[axis]) for axis in ("ic", "oc", "x", "y")},
-                "order": tuple(_OUTER),
+                "order": tuple(ORDERS),
                 "along": ("oc", "y", "x"),
-            }
+            },
+            partial(_consistent, workload),
         )
 
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
@@ -253,7 +196,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         steps = Sketch()
         for axis in axes:
             steps = steps.split(out, axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in _OUTER.items()}
+        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
         inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
         steps = (
             steps.split(
@@ -264,7 +207,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             )
             .reorder(out, knob("order", {each: ("n", *outer[each], *inner) for each in outer}))
             .virtual_thread(out, "thread")
-            .set_scope(sums, Scope.ACC)
+            .set_scope(sums, OnChip.ACC)
         )
         steps = (
             epilogue.place(steps)
@@ -275,11 +218,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         if any(workload.padding):
             image = "out_pad"
-            steps = steps.set_scope(image, Scope.INP)
+            steps = steps.set_scope(image, OnChip.INP)
         else:
             image = "out_data"
-            steps = steps.cache_read("data", (sums,), Scope.INP, image)
-        steps = steps.cache_read("weight", (sums,), Scope.WGT, "out_weight")
+            steps = steps.cache_read("data", (sums,), OnChip.INP, image)
+        steps = steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
         # Weights first: they wait for nobody, where the image may still be being stored by the
         # operator before.
         for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):
@@ -297,40 +240,39 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             .trace
         )
 
-    def valid(self, workload: Conv2dWorkload, choices: Choices) -> Bools:
-        """What stays cannot be what threads share; what a step reads of the image lies together."""
-        image, weights = choices.are("order", "image"), choices.are("order", "weights")
-        shares_channels = choices.are("along", "oc")
-        possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
-        possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
-        if workload.groups > 1:
-            own = workload.blocks_per_group
-            within = own % choices["oc"] == 0
-            whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
-            possible &= within | whole
-        return possible
-
     def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
-        threads, oc, ic = choices["threads"], choices["oc"], choices["ic"]
-        epilogue, channels = workload.epilogue, workload.weight[1]
-        size = oc * choices["y"] * choices["x"]
-        image = workload.under(0, choices["y"]) * workload.under(1, choices["x"])
-        steps = threads * ic
-        stays = choices.are("order", "image")
-        of_image = np.where(stays, channels * workload.groups, steps * workload.spanned(oc))
-        of_weight = np.where(choices.are("order", "weights"), channels, steps)
+        extents, epilogue = workload.extents, workload.epilogue
+        tile = choices.at_most(extents)
+        threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
+        image, weights = choices.are("order", "image"), choices.are("order", "weights")
+        # What stays is there once, for the tiles of all threads; else each thread has its own.
+        own_image, own_weights = np.where(image, 1, threads), np.where(weights, 1, threads)
+        of_oc, of_y, of_x = (
+            np.where(stays & choices.are("along", axis) & (tile[axis] < extents[axis]), threads, 1)
+            for stays, axis in ((weights, "oc"), (image, "y"), (image, "x"))
+        )
+        outputs = workload.weight[0]
+        rows, columns = workload.under(0, of_y * y), workload.under(1, of_x * x)
+        channels, inputs = workload.weight[1], workload.data[1]
+        blocks = np.minimum((workload.spanned(oc) - 1) * channels + choices["ic"], inputs)
         return {
-            MemoryId.ACC: threads * size * (1 + epilogue.element_operands)
-            + len(epilogue.channel_operands) * workload.weight[0],
-            MemoryId.INP: image * of_image,
-            MemoryId.WGT: oc * workload.taps * of_weight,
+            MemoryId.ACC: threads * oc * y * x * (1 + epilogue.element_operands)
+            + len(epilogue.channel_operands) * outputs,
+            MemoryId.INP: own_image
+            * np.minimum(rows, workload.padded[0])
+            * np.minimum(columns, workload.padded[1])
+            * np.where(image, inputs, blocks),
+            MemoryId.WGT: own_weights
+            * np.minimum(of_oc * oc, outputs)
+            * np.where(weights, channels, tile["ic"])
+            * workload.taps,
         }
 
     # What it costs --------------------------------------------------------------------------------
 
     def shortlist(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Choices:
         """The best by a quick guess."""
-        guess = self._guess(workload, choices, cost)
+        guess = Conv2dCycles(workload, choices, cost).guessed()
         sizes = choices["oc"] * choices["y"] * choices["x"]
         rows = np.lexsort((-sizes, guess))
         most = choices["threads"].max()
@@ -340,111 +282,74 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             kept.append(same[: _ESTIMATED if threads == most else _ESTIMATED_ALONE])
         return choices.where(np.concatenate(kept))
 
-    def _guess(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles: the longer of arithmetic and loads, and what cannot overlap.
-
-        While a tile's epilogue runs, its buffers are free for one step of the next tile and no
-        more: then loads stand still as well.
-        """
-        extents, epilogue = workload.extents, workload.epilogue
+    def demand(self, workload: Conv2dWorkload, choices: Choices) -> Demand:
+        images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
         oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
-        stays = {each: choices.are("order", each) for each in _OUTER}
-        oc_tiles = -(-extents["oc"] // oc)
-        parts = -(-extents["y"] // y) * -(-extents["x"] // x)
-        elements = workload.under(0, y) * workload.under(1, x)
-        spanned = np.where(stays["image"], workload.groups, workload.spanned(oc))
-        image = extents["ic"] * spanned * cost.load(MemoryId.INP, elements)
-        steps = -(-extents["ic"] // ic)
-        channels = extents["ic"] * workload.taps
-        weights = steps * cost.overhead + cost.beats(MemoryId.WGT, oc * channels)
-        images = parts * image * np.where(stays["image"], 1, oc_tiles)
-        loads = images + weights * oc_tiles * np.where(stays["weights"], 1, parts)
-        tiles, size = oc_tiles * parts, oc * y * x
-        passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
-        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-        work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
-        still = tiles * np.maximum(0, passes - loads / (tiles * steps))
-        # Loads before the first product.
-        first = (image + weights) / np.where(stays["outputs"], steps, 1)
-        total: Floats = workload.data[0] * np.maximum(loads + still, work) + first + passes
-        return np.where(self._kernels_stay(workload, choices, cost), total, np.inf)
-
-    def _kernels_stay(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Bools:
-        """Whether all micro-ops stay on chip: of the products, all iterations but those of the two
-        longest loops, for each thread."""
-        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
-        extents = np.broadcast_arrays(*axes, *workload.weight[2:4])
-        kernel = np.sort(extents, axis=0)[:-2].prod(axis=0)
-        stay: Bools = choices["threads"] * (kernel + 4) <= cost.config.depth(MemoryId.UOP)
-        return stay
-
-    def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
-        chip, which nobody has a model of."""
-        cycles = self._pipeline(workload, choices, cost).cycles()
-        return np.where(self._kernels_stay(workload, choices, cost), cycles, np.inf)
-
-    def _pipeline(
-        self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost
-    ) -> TilePipeline:
-        """How long the parts of each tile take."""
-        extents, epilogue = workload.extents, workload.epilogue
-        stays = {each: choices.are("order", each) for each in _OUTER}
-        whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
-        sizes = np.stack([choices[axis] for axis in ("oc", "y", "x")], axis=1)
-        steps = -(-extents["ic"] // choices["ic"])
-        last = extents["ic"] - (steps - 1) * choices["ic"]
-        # A choice; the end or the middle of each axis; and of the sum.
-        oc, y, x = (each[..., None] for each in ends(whole, sizes))
-        depth = np.stack([last, choices["ic"]], axis=1)[:, None, None, None, :]
-        weights, image = (stays[each].reshape(-1, 1, 1, 1, 1) for each in ("weights", "image"))
-        channels = extents["ic"]
-        kept = np.where(weights, self._weight_cycles(workload, cost, oc, channels), 0)
-        whole_depth = channels * workload.groups
-        kept = kept + np.where(image, self._image_cycles(workload, cost, y, x, whole_depth), 0)
-        spanned = depth * workload.spanned(oc)
-        loads = np.where(image, 0, self._image_cycles(workload, cost, y, x, spanned))
-        loads = loads + np.where(weights, 0, self._weight_cycles(workload, cost, oc, depth))
-        size = oc * y * x
-        passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
-        passes = passes + epilogue.immediate_passes * size
-        passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-        begin = cost.load(MemoryId.UOP, 128 * choices["threads"])
-        operands = np.full(len(choices), extents["oc"])
-        begin = begin + len(epilogue.channel_operands) * cost.load(MemoryId.ACC, operands)
-        return TilePipeline(
-            batches=workload.data[0],
-            extents=np.broadcast_to(whole, sizes.shape),
-            sizes=sizes,
-            loops=np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
-            along=choices.are("along", "y") + 2 * choices.are("along", "x"),
-            keeps=stays["weights"] + 2 * stays["image"],
-            threads=choices["threads"],
-            steps=steps,
-            kept=kept[..., 0],
-            loads=loads,
-            products=size * depth * workload.taps,
-            passes=passes[..., 0],
-            stores=(oc * (cost.store_gap + cost.beats(MemoryId.OUT, y * x)))[..., 0],
-            begin=(begin, begin // 4),
-            overhead=cost.overhead,
+        kept = {each: choices.are("order", each) for each in ("weights", "image")}
+        whole = tuple(extents[axis] for axis in ("oc", "y", "x"))
+        again = repeated(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
+        parts, oc_tiles = -(-whole[1] // y) * -(-whole[2] // x), -(-whole[0] // oc)
+        # The groups that a tile reads, and how often tiles come for them.
+        groups = np.where(kept["image"], workload.groups, workload.spanned(oc))
+        times = np.where(kept["image"], 1, oc_tiles)
+        weights = cut(workload.weight[:2], (oc, ic))
+        image = (
+            (count * times, (groups * depth, *self._under(workload, rows, columns)))
+            for count, (depth, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
+        )
+        pixels = prod(
+            seen(window, sizes) for window, sizes in zip(workload.windows, (y, x), strict=True)
+        )
+        # What is left of a tile spans fewer groups than others.
+        spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
+        of_weights = copies(
+            MemoryId.WGT,
+            ((count, (*box, workload.taps)) for count, box in weights),
+            (*workload.weight[:2], workload.taps),
+        )
+        of_image = replace(
+            copies(MemoryId.INP, image, workload.data[1:4]),
+            elements=np.asarray(extents["ic"] * spans * pixels, np.float64),
+        )
+        size = images * prod(whole)
+        # Where a tile spans groups, the array is told block by block.
+        blocks = np.where((workload.spanned(oc) > 1) & (own > 1), oc, 1)
+        return Demand.of(
+            Output((images, *whole), (np.ones_like(oc), oc, y, x)),
+            workload.epilogue,
+            stays(choices),
+            (
+                of_weights.times(images * np.where(kept["weights"], 1, parts * again)),
+                of_image.times(images * np.where(kept["image"], 1, again)),
+            ),
+            again,
+            workload.kernel(choices),
+            Sums(-(-extents["ic"] // ic) * blocks, size * extents["ic"] * workload.taps, size),
         )
 
-    def _weight_cycles(
-        self, workload: Conv2dWorkload, cost: MachineCost, oc: Ints, ic: Ints | int
-    ) -> Ints:
-        """Weights of so many blocks, in one LOAD."""
-        return cost.load(MemoryId.WGT, oc * ic * workload.taps)
-
-    def _image_cycles(
-        self, workload: Conv2dWorkload, cost: MachineCost, y: Ints, x: Ints, blocks: Ints | int
-    ) -> Ints:
-        """The part of the image for a tile: one LOAD a block of channels, padding included."""
+    def _under(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of the image that a tile needs at most, without padding."""
         rows, columns = workload.under(0, y), workload.under(1, x)
         if workload.taps == 1:
             # Rows between those that are needed are left out.
             rows = y
-        height, width = workload.data[2:4]
-        elements = np.minimum(rows, height) * np.minimum(columns, width)
-        padding = np.maximum(0, rows * columns - elements)
-        return blocks * cost.load(MemoryId.INP, elements, padding)
+        return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
+
+    def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        """Cycles: see `Conv2dCycles`."""
+        return Conv2dCycles(workload, choices, cost).played()
+
+
+def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
+    """What stays is for all threads and the whole sum; what a step reads of the image lies
+    together."""
+    image, weights = choices.are("order", "image"), choices.are("order", "weights")
+    shares_channels = choices.are("along", "oc")
+    possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
+    possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
+    if workload.groups > 1:
+        own = workload.blocks_per_group
+        within = own % choices["oc"] == 0
+        whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
+        possible &= within | whole
+    return possible

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
@@ -83,17 +84,21 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         products, epilogue = workload.products, workload.epilogue
         steps = epilogue.place(products.tiled(), "resident")
-        steps = steps.set_scope("out_sum", Scope.ACC).compute_at("out_sum", "out", "thread")
-        steps = products.summed(steps, ("data", Scope.INP), ("weight", Scope.WGT))
+        steps = steps.set_scope("out_sum", OnChip.ACC).compute_at("out_sum", "out", "thread")
+        steps = products.summed(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
         steps = epilogue.tensorize(steps, machine.config)
         return products.tensorized(steps, machine.config).trace
 
     def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         products, epilogue = workload.products, workload.epilogue
+        choices = choices.at_most(products.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         operands = operand_accumulators(choices, epilogue, products.outputs)
         accumulators = tile * (1 + epilogue.element_operands) + operands
         return {MemoryId.ACC: accumulators, **products.usage(choices)}
+
+    def demand(self, workload: DenseWorkload, choices: Choices) -> Demand:
+        return workload.products.demand(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""

@@ -6,13 +6,15 @@ import numpy as np
 
 from compiler import te
 from compiler.intrinsics.accelerator import alu_value, two_operands
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import PLANES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.demand import Demand, copies
+from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
 from compiler.templates.accelerator.sharing import shared
@@ -66,15 +68,20 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
     def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
         steps = workload.tiled("p")
         for stage in ("out_moved", "out_sum"):
-            steps = steps.set_scope(stage, Scope.ACC).compute_at(stage, "out", "thread")
-        steps = steps.cache_read("amounts", ("out_moved",), Scope.ACC, "amounts_acc")
-        steps = workload.summed(steps, ("weight", Scope.WGT), ("data", Scope.INP))
+            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
+        steps = workload.summed(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
         shift = two_operands(machine.config, AluOp.SHR).function
         return workload.tensorized(steps.tensorize("out_moved", "b", shift), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
+        choices = choices.at_most(workload.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
+
+    def demand(self, workload: Products, choices: Choices) -> Demand:
+        amounts = copies(MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,))
+        return workload.demand(choices, Epilogue(()), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest bytes from DRAM, then the fewest tiles."""

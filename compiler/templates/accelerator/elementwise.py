@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from compiler.graph.operators.elementwise import Cast
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.operators.blocks import DATA_AXES
 from compiler.target import AcceleratorTarget
@@ -66,9 +68,13 @@ class ElementwiseWorkload:
         """Of the output."""
         return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
 
-    def loaded(self, y: Ints, x: Ints) -> Ints:
+    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Every element lies under itself."""
+        return y, x
+
+    def seen(self, y: Ints, x: Ints) -> Ints:
         """Every element once."""
-        return y * x
+        return np.full_like(y, self.data[2] * self.data[3])
 
 
 class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
@@ -96,5 +102,5 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
 
     def sketch(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         steps = workload.epilogue.place(self.tiled(), "resident")
-        steps = steps.set_scope("out_data", Scope.ACC).compute_at("out_data", "out", "thread")
+        steps = steps.set_scope("out_data", OnChip.ACC).compute_at("out_data", "out", "thread")
         return workload.epilogue.tensorize(steps, machine.config).trace

@@ -18,6 +18,7 @@ from compiler import te
 from compiler.errors import QuantisationError, Unsupported
 from compiler.graph.operators.quantised import Requantise
 from compiler.intrinsics.accelerator import alu_value, immediate_argument, two_operands
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Expr
@@ -95,9 +96,15 @@ class Epilogue:
         return tuple(dict.fromkeys(one.operand for one in found if one.kind is Kind.CHANNEL))
 
     @property
+    def element_types(self) -> tuple[DType, ...]:
+        """The types in DRAM of operands with a number for each element."""
+        steps = (each.step for each in self._all(self._top))
+        return tuple(step.dtype for step in steps if step.kind is Kind.ELEMENT)
+
+    @property
     def element_operands(self) -> int:
         """How many operands have a number for each element."""
-        return sum(each.step.kind is Kind.ELEMENT for each in self._all(self._top))
+        return len(self.element_types)
 
     @property
     def immediate_passes(self) -> int:
@@ -131,14 +138,14 @@ class Epilogue:
         once, in front of everything, or with the tile as well where the knob `resident` is 0.
         """
         for stage in reversed(list(self._stages(self._top))):
-            sketch = sketch.set_scope(stage, Scope.ACC).compute_at(stage, self.output, "thread")
+            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, self.output, "thread")
         readers: dict[str, list[str]] = {}
         for each in self._all(self._top):
             if each.step.kind is Kind.CHANNEL:
                 readers.setdefault(each.step.operand, []).append(each.name)
         for name, stages in readers.items():
             copy = f"{self.output}_{name}"
-            sketch = sketch.cache_read(name, tuple(stages), Scope.ACC, copy)
+            sketch = sketch.cache_read(name, tuple(stages), OnChip.ACC, copy)
             if resident is not None:
                 moved = Sketch().compute_at(copy, self.output, "thread")
                 sketch = sketch.when(resident, (0,), moved)
@@ -186,7 +193,7 @@ class Epilogue:
                 shape = (value.shape[1], *value.shape[-2:])
             case Kind.ELEMENT:
                 shape = value.shape
-        scope = Scope.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
+        scope = OnChip.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
         tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
         operand = operands.setdefault(step.operand, tensor)
         if step.kind is Kind.ELEMENT:

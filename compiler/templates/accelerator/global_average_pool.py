@@ -11,7 +11,7 @@ from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
 from compiler.intrinsics.accelerator import fill, two_operands
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
@@ -20,6 +20,15 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction as Sum
+from compiler.templates.accelerator.demand import (
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    kernel_length,
+    repeated,
+)
 from compiler.templates.accelerator.elementwise import widened
 from compiler.templates.accelerator.epilogue import (
     AluPass,
@@ -33,6 +42,7 @@ from compiler.templates.accelerator.sharing import (
     operand_accumulators,
     residency,
     shared,
+    stays,
     unusual,
 )
 from compiler.templates.accelerator.template import AcceleratorTemplate
@@ -133,13 +143,13 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
             .virtual_thread(out, "thread")
         )
         steps = epilogue.place(steps, "resident")
-        steps = steps.set_scope(sums, Scope.ACC).compute_at(sums, out, "thread")
+        steps = steps.set_scope(sums, OnChip.ACC).compute_at(sums, out, "thread")
         for axis in ("y", "x"):
             steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
         steps = (
             steps.reorder(sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo")
             .decompose_reduction(sums, "ky_o")
-            .set_scope("out_data", Scope.ACC)
+            .set_scope("out_data", OnChip.ACC)
             .compute_at("out_data", sums, "kx_o")
         )
         config = machine.config
@@ -151,10 +161,26 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         )
 
     def usage(self, workload: GlobalPoolWorkload, choices: Choices) -> dict[MemoryId, Ints]:
-        epilogue = workload.epilogue
+        choices, epilogue = choices.at_most(workload.extents), workload.epilogue
         block = choices["y"] * choices["x"] + 1 + epilogue.element_operands
         operands = operand_accumulators(choices, epilogue, workload.data[1])
         return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}
+
+    def demand(self, workload: GlobalPoolWorkload, choices: Choices) -> Demand:
+        images, blocks, *pixels = whole = workload.data[:4]
+        sizes = [choices[axis] for axis in ("oc", "y", "x")]
+        one, again = np.ones_like(sizes[0]), repeated(choices, {"oc": blocks})
+        loads = copies(MemoryId.ACC_8BIT, cut(whole, (one, *sizes)), whole)
+        steps = prod(-(-extent // size) for extent, size in zip(pixels, sizes[1:], strict=True))
+        return Demand.of(
+            Output((images, blocks), (one, sizes[0])),
+            workload.epilogue,
+            stays(choices),
+            (loads.times(again),),
+            again,
+            kernel_length(*sizes),
+            Sums(steps, resets=images * blocks, tensor=prod(whole)),
+        )
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest steps, then the longest rows."""

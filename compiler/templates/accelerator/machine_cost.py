@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from compiler.templates.space import Ints
+from compiler.templates.space import Floats, Ints
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
@@ -17,7 +17,7 @@ _HANDSHAKES = 8
 """Cycles that a LOAD or STORE takes beside the memory's latency and its data: its start, the way
 of an address to the bus, the way of data to the memory on chip (ARCHITECTURE.md, rules 1 to 5)."""
 
-Count = TypeVar("Count", int, Ints)
+Count = TypeVar("Count", int, Ints, Floats)
 """A number, or one for each of many choices."""
 
 

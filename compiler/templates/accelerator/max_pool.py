@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from compiler import te
 from compiler.graph.operators.reductions import MaxPool
 from compiler.intrinsics.accelerator import fill, two_operands
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.dtypes import INT8, DType
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.window import Window, sees_data, windows
@@ -20,6 +21,7 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace
 from compiler.te.tensor import Reduction
+from compiler.templates.accelerator.demand import Sums, seen
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
 from compiler.templates.accelerator.tiles import TiledOnAlu
 from compiler.templates.accelerator.traffic import windows_needed
@@ -46,6 +48,7 @@ class MaxPoolWorkload:
 
     data: tuple[int, ...]
     pool: MaxPool
+    dtype: DType = INT8
 
     @property
     def epilogue(self) -> Epilogue:
@@ -75,10 +78,15 @@ class MaxPoolWorkload:
         rows, columns = self.windows
         return {"oc": self.data[1], "y": rows.count, "x": columns.count}
 
-    def loaded(self, y: Ints, x: Ints) -> Ints:
-        """Elements under a tile, for a block of channels."""
+    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """From the first to the last that some window sees."""
         rows, columns = self.windows
-        return _reach(rows, y) * _reach(columns, x)
+        return _reach(rows, y), _reach(columns, x)
+
+    def seen(self, y: Ints, x: Ints) -> Ints:
+        """The same of all tiles, without padding."""
+        rows, columns = self.windows
+        return _seen(rows, y) * _seen(columns, x)
 
 
 class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
@@ -102,6 +110,17 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         given = found.match.attributes("max_pool")
         assert isinstance(given, MaxPool), "verified"
         return MaxPoolWorkload(found.shape("data"), given), Arguments()
+
+    def sums(self, workload: MaxPoolWorkload) -> Sums:
+        images, size = workload.data[0], prod(workload.extents.values())
+        inside = prod(_pixels(each) for each in workload.windows)
+        return Sums(
+            steps=1,
+            resets=images * size,
+            filled=images * size,
+            tensor=images * workload.data[1] * inside,
+            loops=tuple(each.kernel for each in workload.windows),
+        )
 
     def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
         given = found.match.attributes("max_pool")
@@ -138,7 +157,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
     def sketch(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
         steps = self.tiled()
         for stage in ("out_max", "out_data"):
-            steps = steps.set_scope(stage, Scope.ACC).compute_at(stage, "out", "thread")
+            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
         steps = steps.decompose_reduction("out_max", "ky")
         if any(each.before or _reaches_over(each) for each in workload.windows):
@@ -161,6 +180,19 @@ def _reaches_over(window: Window) -> bool:
     """Whether the last window goes beyond the image."""
     last = (window.count - 1) * window.stride + (window.kernel - 1) * window.dilation
     return last >= window.before + window.extent
+
+
+def _seen(window: Window, sizes: Ints) -> Ints:
+    """As `seen`; what may reach over the whole axis loads all of it."""
+    tiles, reach = -(-window.count // sizes), _reach(window, sizes)
+    return np.where(reach == window.extent, tiles * reach, seen(window, sizes))
+
+
+def _pixels(window: Window) -> int:
+    """Of all windows along an axis, without padding."""
+    starts = np.arange(window.count) * window.stride - window.before
+    places = starts[:, None] + np.arange(window.kernel) * window.dilation
+    return int(np.count_nonzero((places >= 0) & (places < window.extent)))
 
 
 def _reach(window: Window, count: Ints) -> Ints:

@@ -19,9 +19,21 @@ from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
+from compiler.templates.accelerator.demand import (
+    Copies,
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    kernel_length,
+    repeated,
+)
+from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.packing import pack_weight
+from compiler.templates.accelerator.sharing import stays
 from compiler.templates.pattern import Apply, Operand
-from compiler.templates.space import Choices, Ints, Space, factors
+from compiler.templates.space import Choices, Floats, Ints, Space, factors
 from compiler.templates.template import KernelMatch
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -29,6 +41,9 @@ from hw.memories import MemoryId
 __all__ = ["PRODUCT", "Products", "largest_sum"]
 
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
+
+_SHARED = ("oc", "n")
+"""Axes whose tiles threads may share; best the first that has a tile for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +78,8 @@ class Products:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of the loops over blocks; threads share the tiles of the first that is long enough."""
-        return {"oc": self.outputs, "n": self.rows}
+        """Of the output's loops over blocks, and of the sum's."""
+        return {"oc": self.outputs, "n": self.rows, "ic": self.inputs}
 
     def sums(self) -> tuple[Tensor, Tensor, Tensor]:
         """The operands and `out_sum`."""
@@ -84,7 +99,7 @@ class Products:
         return Space(
             {
                 "threads": (2, 1),
-                "along": tuple(self.extents),
+                "along": _SHARED,
                 "n": factors(self.rows),
                 "oc": factors(self.outputs),
                 "ic": factors(self.inputs),
@@ -96,8 +111,8 @@ class Products:
         steps = Sketch()
         for axis in ("n", "oc"):
             steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = knob("along", {axis: f"{axis}_o" for axis in self.extents})
-        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in self.extents})
+        outer = knob("along", {axis: f"{axis}_o" for axis in _SHARED})
+        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in _SHARED})
         return (
             steps.split("out", outer, knob("threads"), names)
             .reorder("out", "n_o", "oc_o", "thread", *inner, "n_i", "oc_i", "b", "bo")
@@ -128,15 +143,54 @@ class Products:
         threads, n, oc, ic = (choices[knob] for knob in ("threads", "n", "oc", "ic"))
         return {MemoryId.INP: threads * n * ic, MemoryId.WGT: threads * oc * ic}
 
-    def keys(self, choices: Choices, config: HardwareConfig) -> tuple[Ints, Ints]:
-        """Bytes that are loaded from DRAM, and the number of tiles."""
-        of_n, of_oc, of_ic = (
-            -(-extent // choices[axis])
-            for axis, extent in (("n", self.rows), ("oc", self.outputs), ("ic", self.inputs))
+    def tiles(self, choices: Choices) -> dict[str, Ints]:
+        """How many along each axis."""
+        extents = {**self.extents, "ic": self.inputs}
+        return {axis: -(-extent // choices[axis]) for axis, extent in extents.items()}
+
+    def loads(self, choices: Choices) -> tuple[Copies, Copies]:
+        """Of data and weights."""
+        tiles = self.tiles(choices)
+
+        def of(memory: MemoryId, axis: str, extent: int, again: Ints) -> Copies:
+            whole = (extent, self.inputs)
+            parts = cut(whole, (choices[axis], choices["ic"]))
+            return copies(memory, ((count * again, box) for count, box in parts), whole)
+
+        return (
+            of(MemoryId.INP, "n", self.rows, tiles["oc"]),
+            of(MemoryId.WGT, "oc", self.outputs, tiles["n"]),
         )
-        data, weight = config.element_bytes(MemoryId.INP), config.element_bytes(MemoryId.WGT)
-        traffic = self.inputs * (self.rows * of_oc * data + self.outputs * of_n * weight)
-        return traffic, of_n * of_oc * of_ic
+
+    def demand(
+        self, choices: Choices, epilogue: Epilogue, *more: Copies, planes: int = 0
+    ) -> Demand:
+        """With passes, or with shifts that bring the bytes of sums into planes one by one.
+
+        Parameters
+        ----------
+        more
+            What is loaded beside operands.
+        """
+        size, n, oc, ic = self.rows * self.outputs, *(choices[axis] for axis in ("n", "oc", "ic"))
+        first = ((planes,), (np.full_like(n, planes),)) if planes else ((), ())
+        again = repeated(choices, self.extents)
+        return Demand.of(
+            Output((*first[0], self.rows, self.outputs), (*first[1], n, oc), len(first[0]) + 1),
+            epilogue,
+            stays(choices),
+            (*(each.times(again) for each in self.loads(choices)), *more),
+            again,
+            np.maximum(kernel_length(n, oc, ic), kernel_length(n, oc, planes)),
+            Sums(self.tiles(choices)["ic"], size * self.inputs, size),
+            planes,
+        )
+
+    def keys(self, choices: Choices, config: HardwareConfig) -> tuple[Floats, Ints]:
+        """Bytes that are loaded from DRAM, and the number of tiles."""
+        loads = self.loads(choices)
+        traffic = sum(each.elements * config.element_bytes(each.memory) for each in loads)
+        return np.asarray(traffic), np.asarray(prod(self.tiles(choices).values()))
 
 
 def largest_sum(weight: Constant) -> int:

@@ -12,7 +12,7 @@ from compiler.templates.space import Bools, Choices, Ints
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["operand_accumulators", "residency", "shared", "unusual"]
+__all__ = ["operand_accumulators", "residency", "shared", "stays", "unusual"]
 
 
 def shared(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:
@@ -50,10 +50,18 @@ def unusual(choices: Choices, epilogue: Epilogue, channels: int, config: Hardwar
     return found
 
 
+def stays(choices: Choices) -> Bools:
+    """Where operands for each channel stay: everywhere, if there is no such knob."""
+    found: Bools = (
+        choices["resident"] == 1 if "resident" in choices.columns else choices["threads"] > 0
+    )
+    return found
+
+
 def operand_accumulators(choices: Choices, epilogue: Epilogue, channels: int) -> Ints:
     """Accumulators that operands for each channel take: all, or those of the threads' tiles."""
     of_tiles = choices["threads"] * choices["oc"]
     operands = len(epilogue.channel_operands)
     if not operands:
         return 0 * of_tiles
-    return operands * np.where(choices["resident"] == 1, channels, of_tiles)
+    return operands * np.where(stays(choices), channels, of_tiles)

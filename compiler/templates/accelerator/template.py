@@ -15,14 +15,14 @@ from compiler.graph.nodes import Let
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
+from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from compiler.templates.template import KernelMatch, ScheduleTemplate
-from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["AcceleratorTemplate", "Repacked", "Shapes", "within"]
+__all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]
 
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
@@ -60,20 +60,22 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         """Elements that a choice takes of each memory, of all threads together."""
 
     @abstractmethod
+    def demand(self, workload: W, choices: Choices) -> Demand:
+        """What the programs of choices move and compute."""
+
+    @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
         """What a choice costs: the least is best. Cycles, or numbers in their order (`ranked`)."""
 
-    def valid(self, workload: W, choices: Choices) -> Bools:
-        """Which choices are no contradiction, whatever fits."""
-        return np.ones(len(choices), np.bool_)
-
     def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
-        return self.valid(workload, choices) & within(self.usage(workload, choices), machine.config)
+        usage = self.usage(workload, choices)
+        found = [used <= machine.config.depth(memory) for memory, used in usage.items()]
+        every: Bools = np.logical_and.reduce(found)
+        return every
 
     def lacking(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> str:
         config = machine.config
-        valid = choices.where(self.valid(workload, choices))
-        usage = self.usage(workload, valid)
+        usage = self.usage(workload, choices)
         excess = sum(np.maximum(0, used - config.depth(each)) for each, used in usage.items())
         least = int(np.argmin(excess))
         limits = [
@@ -122,10 +124,3 @@ class Repacked:
     attributes: Attributes
     shape: tuple[int, ...]
     first: Let
-
-
-def within(usage: Mapping[MemoryId, Ints], config: HardwareConfig) -> Bools:
-    """Where every memory holds what is used of it."""
-    found = [used <= config.depth(memory) for memory, used in usage.items()]
-    every: Bools = np.logical_and.reduce(found)
-    return every

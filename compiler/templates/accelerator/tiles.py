@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
+from dataclasses import replace
+from math import prod
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from compiler.ir.dtypes import INT8, DType
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
+from compiler.templates.accelerator.demand import (
+    Demand,
+    Output,
+    Sums,
+    copies,
+    cut,
+    kernel_length,
+    repeated,
+)
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
-from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
+from compiler.templates.accelerator.sharing import (
+    operand_accumulators,
+    residency,
+    shared,
+    stays,
+    unusual,
+)
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from hw.memories import MemoryId
@@ -21,7 +39,18 @@ __all__ = ["TiledOnAlu", "TiledWorkload"]
 
 
 class TiledWorkload(Protocol):
-    """A workload whose output is [N, C, H, W, B, L]."""
+    """A workload whose output is [N, C, H, W, B, L].
+
+    Attributes
+    ----------
+    data, dtype
+        What it reads in DRAM, in the same layout.
+    """
+
+    @property
+    def data(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
 
     @property
     def epilogue(self) -> Epilogue:
@@ -31,8 +60,11 @@ class TiledWorkload(Protocol):
     def extents(self) -> dict[str, int]:
         """Of the output: oc, y and x."""
 
-    def loaded(self, y: Ints, x: Ints) -> Ints:
-        """Elements that a tile of so many rows and columns loads, for a block of channels."""
+    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns that a tile of so many loads, at most."""
+
+    def seen(self, y: Ints, x: Ints) -> Ints:
+        """Elements that all tiles of so many rows and columns load, for a block of channels."""
 
 
 class _Workload(TiledWorkload, Hashable, Protocol):
@@ -53,6 +85,10 @@ class TiledOnAlu(AcceleratorTemplate[W]):
     """
 
     kept: ClassVar[int] = 0
+
+    def sums(self, workload: W) -> Sums:
+        """What is computed before the epilogue: nothing."""
+        return Sums()
 
     def space(self, workload: W, machine: AcceleratorTarget) -> Space:
         sizes = {axis: factors(extent) for axis, extent in workload.extents.items()}
@@ -81,34 +117,49 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         )
 
     def usage(self, workload: W, choices: Choices) -> dict[MemoryId, Ints]:
+        choices = choices.at_most(workload.extents)
         oc, y, x = (choices[axis] for axis in ("oc", "y", "x"))
         epilogue = workload.epilogue
-        block = workload.loaded(y, x) + (self.kept + epilogue.element_operands) * y * x
+        block = prod(workload.under(y, x)) + (self.kept + epilogue.element_operands) * y * x
         operands = operand_accumulators(choices, epilogue, workload.extents["oc"])
         return {MemoryId.ACC: choices["threads"] * oc * block + operands}
+
+    def demand(self, workload: W, choices: Choices) -> Demand:
+        whole, sums = workload.data[:4], self.sums(workload)
+        extents = (whole[0], *workload.extents.values())
+        sizes = [choices[axis] for axis in ("oc", "y", "x")]
+        one = np.ones_like(sizes[0])
+        again = repeated(choices, workload.extents) if sums.steps else np.ones(len(choices))
+        boxes = (
+            (count, (n, oc, *workload.under(y, x)))
+            for count, (n, oc, y, x) in cut(extents, (one, *sizes))
+        )
+        memory = MemoryId.ACC_8BIT if workload.dtype == INT8 else MemoryId.ACC
+        loads = copies(memory, boxes, whole, None if sums.steps else (one, *sizes))
+        elements = prod(extents[:2]) * workload.seen(*sizes[1:]).astype(np.float64)
+        return Demand.of(
+            Output(extents, (one, *sizes)),
+            workload.epilogue,
+            stays(choices),
+            (replace(loads, elements=elements).times(again),),
+            again,
+            kernel_length(*sizes, *sums.loops),
+            sums,
+        )
 
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest loads, then the fewest tiles, then the longest rows."""
         extents = workload.extents
         height, width = extents["y"], extents["x"]
-        traffic = np.zeros(len(choices), np.int64)
-        for tall, rows in _cut(height, choices["y"]):
-            for wide, columns in _cut(width, choices["x"]):
-                traffic += rows * columns * workload.loaded(tall, wide)
+        parts = cut((height, width), (choices["y"], choices["x"]))
+        traffic = sum(count * prod(workload.under(*sizes)) for count, sizes in parts)
         tiles = np.ones(len(choices), np.int64)
         for axis, extent in extents.items():
             tiles = tiles * -(-extent // choices[axis])
         return ranked(
             *shared(choices, extents),
             unusual(choices, workload.epilogue, extents["oc"], cost.config),
-            traffic,
+            np.asarray(traffic),
             tiles,
             -choices["x"],
         )
-
-
-def _cut(extent: int, size: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """The sizes of an axis' tiles, and how many there are of each."""
-    yield size, extent // size
-    rest = extent % size
-    yield rest, (rest > 0).astype(rest.dtype)

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from compiler.codegen import CpuTarget
 from compiler.errors import Unsupported
 from compiler.graph.expressions import tensors
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern
-from compiler.graph.types import TensorType
+from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
@@ -69,8 +70,8 @@ class LayerWorkload:
     @property
     def result(self) -> TensorType:
         """What the layer gives."""
-        type_ = self.kernel.body.lets[self.line].type
-        assert isinstance(type_, TensorType), "kernels know the types of their values"
+        type_ = infer(self.kernel)[self.kernel.body.lets[self.line].name]
+        assert isinstance(type_, TensorType), "layers give tensors"
         return type_
 
 
@@ -181,12 +182,13 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
 def _element_by_element(kernel: Function, layer: Let) -> None:
     """Refuses what reads a layer's result other than element by element, in its shape."""
-    made = {layer.name}
+    made, types = {layer.name}, infer(kernel)
     for let in kernel.body.lets:
         if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:
             match let.value:
                 case Call(callee=OpSpec(pattern=pattern)) if (
-                    pattern <= Pattern.BROADCAST and _shape(let) == _shape(layer)
+                    pattern <= Pattern.BROADCAST
+                    and _shape(types[let.name]) == _shape(types[layer.name])
                 ):
                     made.add(let.name)
                 case Call(callee=callee):
@@ -195,5 +197,5 @@ def _element_by_element(kernel: Function, layer: Let) -> None:
                     raise Unsupported("the kernel gives several values")
 
 
-def _shape(let: Let) -> object:
-    return let.type.shape if isinstance(let.type, TensorType) else None
+def _shape(type_: Type) -> object:
+    return type_.shape if isinstance(type_, TensorType) else None

@@ -8,10 +8,9 @@ import pytest
 
 from compiler.codegen import CpuTarget
 from compiler.codegen.module import build_module
-from compiler.codegen.optimise import assembly
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import HOST
+from tests.support.native import HOST, assembly
 
 AVX2 = ("avx", "avx2", "fma", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3")
 AVX512 = (*AVX2, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")

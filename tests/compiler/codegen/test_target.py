@@ -7,11 +7,10 @@ import pytest
 
 from compiler.codegen import CpuTarget, emit_object
 from compiler.codegen.module import build_module
-from compiler.codegen.optimise import assembly
 from compiler.errors import CodegenError
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import HOST, run_text
+from tests.support.native import HOST, assembly, run_text
 
 
 def test_the_host_has_all_its_cores() -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from compiler.graph.attributes import Attributes, declared, fits, refusal
-from compiler.graph.operators.elementwise import Direction
 from compiler.graph.operators.parts import Pad
 from compiler.ir import INT8, DType
+from compiler.operators.logic import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from compiler.graph import (
     Function,
     FunctionKind,
     Let,
-    Module,
     Param,
     TensorType,
     Var,
@@ -24,14 +23,14 @@ from compiler.graph import (
 from compiler.graph.attributes import Attributes
 from compiler.graph.infer import infer, signature
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Alpha
 from compiler.graph.operators.reductions import Softmax
-from compiler.graph.parser import parse, parse_function
-from compiler.graph.verify import verify, verify_module
+from compiler.graph.parser import parse_function
+from compiler.graph.verify import verify
 from compiler.ir import FLOAT32
 from compiler.te import Tensor
 from tests.support.graphs import graph
 
+ELU = OPERATORS["elu"].attributes
 HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
 
 
@@ -138,12 +137,12 @@ def with_value(call: Call, name: str = "y") -> Function:
 def test_what_no_text_can_say() -> None:
     relu, x = OPERATORS["relu"], (Var("x"),)
     for call, message in (
-        (Call(relu, x, Alpha()), r"y = relu\(...\): attributes are Alpha, not Attributes"),
-        (Call(OPERATORS["elu"], x), "attributes are Attributes, not Alpha"),
-        (Call(OPERATORS["elu"], x, Alpha(1)), "alpha is 1, and has to be a float"),
-        (Call(OPERATORS["elu"], x, Alpha(float("nan"))), "alpha is nan, and has to be a float"),
+        (Call(relu, x, ELU()), r"y = relu\(...\): attributes are Elu, not Attributes"),
+        (Call(OPERATORS["elu"], x), "attributes are Attributes, not Elu"),
+        (Call(OPERATORS["elu"], x, ELU(1)), "alpha is 1, and has to be a float"),
+        (Call(OPERATORS["elu"], x, ELU(float("nan"))), "alpha is nan, and has to be a float"),
         (Call(OPERATORS["softmax"], x, Softmax(True)), "axis is True, and has to be an integer"),
-        (Call(with_value(Call(relu, x)), x, Alpha()), "function f, which takes no attributes"),
+        (Call(with_value(Call(relu, x)), x, ELU()), "function f, which takes no attributes"),
     ):
         with pytest.raises(GraphError, match=message):
             verify(replace(with_value(call), name="g"))
@@ -168,18 +167,6 @@ def test_names_mean_one_thing() -> None:
 
 def both(first: Call, second: Call) -> Body:
     return Body((Let("a", first), Let("y", second)), Var("y"))
-
-
-def test_modules() -> None:
-    module = parse(CALLEE + HEAD + "  y = @g(x)\n  return y", OPERATORS)
-    verify_module(module)
-    first, second = module.functions
-    with pytest.raises(GraphError, match="function f calls g, which is not listed before"):
-        verify_module(Module((second, first)))
-    with pytest.raises(GraphError, match="function g is listed twice"):
-        verify_module(Module((first, first)))
-    with pytest.raises(GraphError, match="two functions are called g"):
-        verify_module(Module((first, replace(first, result=None))))
 
 
 def test_symbols_of_a_callee_stand_for_the_callers() -> None:

@@ -20,8 +20,8 @@ from compiler.intrinsics.accelerator import (
     immediate,
     immediate_called,
 )
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
-from compiler.ir.buffer import Scope
 from compiler.ir.verify import verify
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
@@ -70,7 +70,7 @@ def check(instruction: TensorInstruction, config: HardwareConfig, arrays: list[A
     at = {each.name: number + 3 for number, each in enumerate(parameters)}
     immediates = dict[str, int]()
     for buffer, array in zip(function.inputs, arrays, strict=True):
-        if buffer.scope is Scope.IMM:
+        if buffer.scope == OnChip.IMM:
             immediates[buffer.name] = int(array)
         else:
             getattr(computer, buffer.scope.value)[at[buffer.name]] = array
@@ -91,10 +91,10 @@ def test_steps_do_what_the_behaviour_says(config: HardwareConfig) -> None:
         for _ in range(25):
             arrays: list[Array] = []
             for buffer in instruction.function.inputs:
-                if buffer.scope is Scope.ACC:
+                if buffer.scope == OnChip.ACC:
                     column = len(arrays) % 2
                     arrays.append(rng.choice(pairs[:, column], buffer.shape))
-                elif buffer.scope is Scope.IMM:
+                elif buffer.scope == OnChip.IMM:
                     low, high = (0, 31) if "shr" in instruction.name else (-(1 << 15), 1 << 15)
                     arrays.append(np.array(rng.integers(low, high), np.int32))
                 else:

@@ -58,10 +58,13 @@ def test_sums_of_variables_are_put_together_again() -> None:
                 assert sums.joined(under - whole) == sums.remainder(under, divisor)
 
 
-def test_period() -> None:
+def test_coarse() -> None:
     sums = Divisions({"i": Interval(4, 7)})
-    assert [sums.period(linear(i + shift), 4) for shift in (-8, -4, 0, 1)] == [-1, 0, 1, None]
-    assert sums.period(linear(n), 4) is None
+    for shift, period in ((-8, -1), (-4, 0), (0, 1)):
+        found = sums.coarse(linear(j * 4 + i + shift), 4)
+        assert found == (4, linear(j + period), linear(i - 4))
+    assert sums.coarse(linear(j * 4 + i + 1), 4) is None
+    assert sums.coarse(linear(j * 4 + n), 4) is None
 
 
 def test_exact() -> None:

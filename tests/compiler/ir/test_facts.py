@@ -97,7 +97,7 @@ def test_facts_are_no_part_of_the_value(function: Function) -> None:
     assert not hasattr(pickle.loads(pickle.dumps(function.body)), "facts")
 
 
-def accepted() -> Stmt:
+def accepted() -> For:
     """`A[i] = 0.0` in a loop, verified once."""
     loop = For(Var("i"), index(8), LoopKind.SERIAL, Store(A, (Var("i"),), ZERO))
     verify(Function("f", (), (A,), loop))

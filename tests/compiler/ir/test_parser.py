@@ -179,7 +179,7 @@ def test_numbers_take_the_type_of_their_place() -> None:
         ("pass\n  pass", 3, 5, "found more indentation, expected a statement"),
         ("alloc T: int8[4]", 3, 1, "found less indentation, expected a statement, for which"),
         ("alloc T: int8[n]\npass", 2, 17, "found 'n', expected an extent"),
-        ("alloc T: int8[4] @ hbm\npass", 2, 22, "found 'hbm', expected one of global, local, inp"),
+        ("alloc T: int8[4] @ 4\npass", 2, 22, "found '4', expected a scope's name"),
         ("block b(i < 4 = 0):\n  pass", 2, 11, "found 'i', expected one of spatial, reduce"),
         ("block b(spatial i < 4):\n  pass", 2, 24, "found '\\)', expected '='"),
         ("block b():\n  where 1\n  pass", 3, 11, "found '1', expected bool"),

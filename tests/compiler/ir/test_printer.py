@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir import (
     BOOL,
     FLOAT32,
@@ -194,7 +195,7 @@ def test_statements(golden: Callable[[str, str], None]) -> None:
                     Var("r"),
                     index(2),
                     LoopKind.VIRTUAL_THREAD,
-                    Alloc(Buffer("V", (2,), UINT8, Scope.ACC), Invoke(copy, regions)),
+                    Alloc(Buffer("V", (2,), UINT8, OnChip.ACC), Invoke(copy, regions)),
                 ),
                 Seq(()),
                 Seq((Seq(()), For(Var("e"), index(1), LoopKind.SERIAL, Seq(())))),

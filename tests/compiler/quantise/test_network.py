@@ -15,8 +15,8 @@ from compiler.graph.printer import text
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.reference import REFERENCE, reference
 from tests.support.networks import called, calls, network, residual, sqnr
+from tests.support.quantised_reference import REFERENCE, reference
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
 RUN = NativeRunner()

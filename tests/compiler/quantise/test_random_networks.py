@@ -15,8 +15,8 @@ from compiler.graph.verify import verify
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.reference import REFERENCE, reference
 from tests.support.networks import called, sqnr
+from tests.support.quantised_reference import REFERENCE, reference
 from tests.support.random_networks import networks
 
 RUN = NativeRunner()

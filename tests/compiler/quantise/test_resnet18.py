@@ -27,9 +27,9 @@ from compiler.models import built_in
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.reference import reference
-from compiler.quantise.report import errors, layers, show_errors
+from tests.support.layer_errors import errors, layers, show_errors
 from tests.support.networks import called
+from tests.support.quantised_reference import reference
 
 pytestmark = pytest.mark.exhaustive
 

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.requantisation import AluStep, RequantSpec, emulate
+from compiler.requantisation import AluStep, RequantSpec
 from compiler.requantisation.alu_steps import alu_step
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from hw.isa import Assembler, Loop, MemoryId, MicroOp, Module, pack_uops
 from sim.functional import FunctionalEngine
+from tests.support.alu_emulator import emulate
 from tests.support.launching import IMAGE_BYTES, launch
 
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.requantisation import AluStep, RequantSpec, emulate
+from compiler.requantisation import AluStep, RequantSpec
 from hw.encoding import AluOp
+from tests.support.alu_emulator import emulate
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1

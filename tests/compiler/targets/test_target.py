@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.codegen import CpuTarget
 from compiler.graph import Call, Let, Var
 from compiler.graph.operators import OPERATORS
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.targets.accelerator.target import TEMPLATES, accelerator
@@ -19,15 +20,15 @@ def test_memories_of_the_accelerator() -> None:
     """As wide and as deep as the configuration says."""
     config = machine("batch2")
     target = accelerator(config)
-    assert target.memory(Scope.WGT) == Memory(
-        Scope.WGT,
+    assert target.memory(OnChip.WGT) == Memory(
+        OnChip.WGT,
         (config.block_out, config.block_in),
         INT8,
         config.depth(MemoryId.WGT),
         ("load",),
         ("compute",),
     )
-    acc = target.memory(Scope.ACC)
+    acc = target.memory(OnChip.ACC)
     assert acc is not None
     assert (acc.element, acc.dtype) == ((config.batch, config.block_out), INT32)
     assert (acc.capacity, acc.written_by) == (config.depth(MemoryId.ACC), ("compute",))
@@ -40,7 +41,7 @@ def test_memories_of_the_accelerator() -> None:
 def test_scopes_that_a_machine_does_not_have() -> None:
     assert accelerator(machine("tiny")).memory(Scope.LOCAL) is None
     host = cpu(CpuTarget.host(threads=1))
-    assert host.memory(Scope.INP) is None
+    assert host.memory(OnChip.INP) is None
     assert host.memory(Scope.LOCAL) is not None
 
 

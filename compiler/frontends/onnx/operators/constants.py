@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import prod
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
@@ -22,28 +25,24 @@ def _constant(node: Node) -> Value:
     given = node.given()
     if len(given) != 1:
         node.refuse(f"it has the attributes {list(given)}: exactly one is expected")
-    array: Array | None
-    match given[0]:
-        case "value":
-            array = node.tensor("value")
-        case "value_float":
-            array = np.array(node.real("value_float"), np.float32)
-        case "value_floats":
-            array = np.array(node.reals("value_floats"), np.float32)
-        case "value_int":
-            array = np.array(node.integer("value_int"), np.int64)
-        case "value_ints":
-            array = np.array(node.integers("value_ints") or (), np.int64)
-        case other:
-            node.unsupported(f"attribute {other}")
-    assert array is not None, "it is given"
-    return node.constant(array)
+    if given[0] not in _VALUES:
+        node.unsupported(f"attribute {given[0]}")
+    return node.constant(_VALUES[given[0]](node))
+
+
+_VALUES: Final[Mapping[str, Callable[[Node], Array]]] = MappingProxyType(
+    {
+        "value": lambda node: node.needed(node.tensor("value"), "attribute value is missing"),
+        "value_float": lambda node: np.array(node.real("value_float"), np.float32),
+        "value_floats": lambda node: np.array(node.reals("value_floats"), np.float32),
+        "value_int": lambda node: np.array(node.integer("value_int"), np.int64),
+        "value_ints": lambda node: np.array(node.integers("value_ints") or (), np.int64),
+    }
+)
 
 
 def _constant_of_shape(node: Node) -> Value:
-    shape = node.numbers(0)
-    if shape is None:
-        node.refuse("the shape is missing")
+    shape = node.needed(node.numbers(0), "the shape is missing")
     value = node.tensor("value")
     if value is not None and value.size != 1:
         node.refuse(f"value has {value.size} elements: one is expected")

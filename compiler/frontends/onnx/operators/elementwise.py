@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.attributes import declared
-from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Clip
 from compiler.operators.elementwise import ELEMENTWISE
 
@@ -98,23 +94,6 @@ _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def _plain(node: Node) -> Value:
-    spec = OPERATORS[ELEMENTWISE[node.operator].name]
-    given: dict[str, Any] = {}
-    hints = declared(spec.attributes)
-    for each in fields(spec.attributes):
-        hint = hints[each.name]
-        if isinstance(hint, type) and issubclass(hint, Enum):
-            word = node.text(each.name)
-            if word not in {choice.value for choice in hint}:
-                node.refuse(f"attribute {each.name} is {word!r}")
-            given[each.name] = hint(word)
-        else:
-            get = node.integer if hint is int else node.real
-            given[each.name] = get(each.name)
-    return node.call(spec.name, *node.inputs, to=spec.attributes(**given))
-
-
 def _cast(node: Node) -> Value:
     return node.cast(node.input(0), node.element_type(node.integer("to")))
 
@@ -148,7 +127,10 @@ def _dropout(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    *(Converter(name, them, _plain, _LIMITS.get(name, "")) for name, them in _PLAIN.items()),
+    *(
+        Converter(name, them, direct(ELEMENTWISE[name].name), _LIMITS.get(name, ""))
+        for name, them in _PLAIN.items()
+    ),
     Converter("Cast", (9, 13, 19, 21, 23, 24, 25, 28), _cast),
     Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like),
     Converter("Clip", (6, 11, 12, 13), _clip),

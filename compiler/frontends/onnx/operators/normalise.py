@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
@@ -20,21 +20,12 @@ def _batch_norm(node: Node) -> Value:
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
 
 
-def _instance_norm(node: Node) -> Value:
-    return node.call("instance_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
-
-
 def _layer_norm(node: Node) -> Value:
     node.only(1)
     to = LastAxes(node.integer("axis"), node.real("epsilon"))
     bias = node.optional(2)
     own = (node.input(0), node.input(1), *(() if bias is None else (bias,)))
     return node.call("layer_norm", *own, to=to)
-
-
-def _rms_norm(node: Node) -> Value:
-    to = LastAxes(node.integer("axis"), node.real("epsilon"))
-    return node.call("rms_norm", node.input(0), node.input(1), to=to)
 
 
 def _group_norm(node: Node) -> Value:
@@ -86,9 +77,9 @@ def _local_response(node: Node) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("BatchNormalization", (9, 14, 15), _batch_norm, "no training"),
-    Converter("InstanceNormalization", (6, 22), _instance_norm),
+    Converter("InstanceNormalization", (6, 22), direct("instance_norm")),
     Converter("LayerNormalization", (17,), _layer_norm, "no mean, no deviation as a result"),
-    Converter("RMSNormalization", (23,), _rms_norm),
+    Converter("RMSNormalization", (23,), direct("rms_norm")),
     Converter("GroupNormalization", (21,), _group_norm),
     Converter("LpNormalization", (1, 22), _lp_norm),
     Converter("LRN", (1, 13), _local_response),

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice, Split
+from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
 from compiler.operators.pad import PadMode
 
 __all__ = ["CONVERTERS"]
-
-
-def _concat(node: Node) -> Value:
-    return node.call("concat", *node.inputs, to=Concat(node.integer("axis")))
 
 
 def _split(node: Node) -> tuple[Value, ...]:
@@ -64,8 +60,7 @@ def _pad(node: Node) -> Value:
         pads, value, axes = node.integers("pads"), node.real("value"), None
     else:
         pads, value, axes = node.numbers(1), node.scalar(2), node.numbers(3)
-    if pads is None:
-        node.refuse("pads are missing")
+    pads = node.needed(pads, "pads are missing")
     if value is None:
         value = False if data.dtype.numpy.kind == "b" else 0.0 if data.dtype.is_float else 0
     if axes is not None:
@@ -86,25 +81,9 @@ def _spread(
     return tuple(whole)
 
 
-def _gather(node: Node) -> Value:
-    return node.call("gather", node.input(0), node.input(1), to=Gather(node.integer("axis")))
-
-
-def _gather_elements(node: Node) -> Value:
-    to = Gather(node.integer("axis"))
-    return node.call("gather_elements", node.input(0), node.input(1), to=to)
-
-
-def _gather_nd(node: Node) -> Value:
-    to = GatherNd(node.integer("batch_dims", 0))
-    return node.call("gather_nd", node.input(0), node.input(1), to=to)
-
-
 def _one_hot(node: Node) -> Value:
     indices, values = node.input(0), node.input(2)
-    depth = node.scalar(1)
-    if depth is None:
-        node.refuse("the depth is missing")
+    depth = node.needed(node.scalar(1), "the depth is missing")
     if indices.dtype.is_float:
         node.unsupported(f"indices {indices.type}")
     return node.call("one_hot", indices, values, to=OneHot(int(depth), node.integer("axis")))
@@ -128,7 +107,7 @@ def _trilu(node: Node) -> Value:
 _RANGE = "indices out of range pick the nearest element"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Concat", (4, 11, 13), _concat),
+    Converter("Concat", (4, 11, 13), direct("concat")),
     Converter("Split", (2, 11, 13, 18), _split, "sizes known at import"),
     Converter("Slice", (1, 10, 11, 13), _slice, "starts, ends, axes and steps known at import"),
     Converter(
@@ -137,9 +116,9 @@ CONVERTERS: tuple[Converter, ...] = (
         _pad,
         "pads, value and axes known at import",
     ),
-    Converter("Gather", (1, 11, 13), _gather, _RANGE),
-    Converter("GatherElements", (11, 13), _gather_elements, _RANGE),
-    Converter("GatherND", (11, 12, 13), _gather_nd, _RANGE),
+    Converter("Gather", (1, 11, 13), direct("gather"), _RANGE),
+    Converter("GatherElements", (11, 13), direct("gather_elements"), _RANGE),
+    Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE),
     Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import, indices of integers"),
     Converter("Trilu", (14,), _trilu, "the diagonal known at import"),
 )

@@ -8,13 +8,14 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
 from compiler.graph.operators.parts import OneHot
 from compiler.graph.operators.reductions import Arg, Reduction, Softmax
 from compiler.graph.operators.shapes import SomeAxes
+from compiler.operators.reduce import REDUCE
 
 __all__ = ["CONVERTERS"]
 
@@ -48,30 +49,7 @@ def _reduce(node: Node) -> Value:
         # How PyTorch writes a global average pool.
         pooled = node.call("global_average_pool", data)
         return pooled if keepdims else node.call("squeeze", pooled, to=SomeAxes((2, 3)))
-    return node.call(_NAMES[node.operator], data, to=Reduction(axes, keepdims))
-
-
-_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "ReduceL1": "reduce_l1",
-        "ReduceL2": "reduce_l2",
-        "ReduceLogSum": "reduce_log_sum",
-        "ReduceLogSumExp": "reduce_log_sum_exp",
-        "ReduceMax": "reduce_max",
-        "ReduceMean": "reduce_mean",
-        "ReduceMin": "reduce_min",
-        "ReduceProd": "reduce_prod",
-        "ReduceSum": "reduce_sum",
-        "ReduceSumSquare": "reduce_sum_square",
-    }
-)
-
-
-def _arg(node: Node) -> Value:
-    last = bool(node.integer("select_last_index", 0))
-    to = Arg(node.integer("axis"), bool(node.integer("keepdims")), last)
-    name = "arg_max" if node.operator == "ArgMax" else "arg_min"
-    return node.call(name, node.input(0), to=to)
+    return node.call(REDUCE[node.operator].__name__, data, to=Reduction(axes, keepdims))
 
 
 def _softmax(node: Node) -> Value:
@@ -106,8 +84,8 @@ def _along(node: Node, function: _Along) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     *(Converter(name, them, _reduce, "axes known at import") for name, them in _REDUCTIONS.items()),
-    Converter("ArgMax", (1, 11, 12, 13), _arg),
-    Converter("ArgMin", (1, 11, 12, 13), _arg),
+    Converter("ArgMax", (1, 11, 12, 13), direct("arg_max")),
+    Converter("ArgMin", (1, 11, 12, 13), direct("arg_min")),
     Converter("Softmax", (1, 11, 13), _softmax),
     Converter("LogSoftmax", (1, 11, 13), _softmax),
     Converter("Hardmax", (1, 11, 13), _hardmax),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -102,7 +103,9 @@ def _resized(
             node.unsupported(f"{extent} elements to {size}")
         where = _places(node, extent, size, scale, place)
         if mode == "nearest":
-            at = np.clip(_nearest(node, where, nearest), 0, extent - 1)
+            if nearest not in _NEAREST:
+                node.refuse(f"nearest_mode is {nearest!r}")
+            at = np.clip(_NEAREST[nearest](where), 0, extent - 1)
             data = _taken(node, data, at, axis)
             continue
         low = np.floor(where)
@@ -142,18 +145,14 @@ def _places(node: Node, extent: int, size: int, scale: float, mode: str) -> Arra
     return np.asarray(found)
 
 
-def _nearest(node: Node, where: Array, mode: str) -> Array:
-    match mode:
-        case "round_prefer_floor":
-            return np.asarray(np.ceil(where - 0.5))
-        case "round_prefer_ceil":
-            return np.asarray(np.floor(where + 0.5))
-        case "floor":
-            return np.asarray(np.floor(where))
-        case "ceil":
-            return np.asarray(np.ceil(where))
-        case _:
-            node.refuse(f"nearest_mode is {mode!r}")
+_NEAREST: Final[Mapping[str, Callable[[Array], Array]]] = MappingProxyType(
+    {
+        "round_prefer_floor": lambda where: np.ceil(where - 0.5),
+        "round_prefer_ceil": lambda where: np.floor(where + 0.5),
+        "floor": np.floor,
+        "ceil": np.ceil,
+    }
+)
 
 
 _LIMITS = "modes nearest and linear, no antialias, sizes or scales known at import"

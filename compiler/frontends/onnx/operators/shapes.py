@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import Extent, product
@@ -22,9 +22,7 @@ _SHAPE = "the shape has to be known at import"
 
 
 def _reshape(node: Node) -> Value:
-    data, shape = node.input(0), node.extents(1)
-    if shape is None:
-        node.refuse("the shape is missing")
+    data, shape = node.input(0), node.needed(node.extents(1), "the shape is missing")
     wanted = list(shape)
     if not node.integer("allowzero", 0):
         for axis, extent in enumerate(wanted):
@@ -49,25 +47,16 @@ def _axes(node: Node) -> tuple[int, ...] | None:
 
 
 def _squeeze(node: Node) -> Value:
-    axes = _axes(node)
-    return node.call("squeeze", node.input(0), to=SomeAxes(axes))
+    return node.call("squeeze", node.input(0), to=SomeAxes(_axes(node)))
 
 
 def _unsqueeze(node: Node) -> Value:
-    axes = _axes(node)
-    if axes is None:
-        node.refuse("axes are missing")
+    axes = node.needed(_axes(node), "axes are missing")
     return node.call("unsqueeze", node.input(0), to=Unsqueeze(axes))
 
 
-def _transpose(node: Node) -> Value:
-    return node.call("transpose", node.input(0), to=Transpose(node.integers("perm")))
-
-
 def _expand(node: Node) -> Value:
-    data, shape = node.input(0), node.extents(1)
-    if shape is None:
-        node.refuse("the shape is missing")
+    data, shape = node.input(0), node.needed(node.extents(1), "the shape is missing")
     wanted: list[int] = []
     for back, extent in enumerate(reversed(shape), 1):
         own: Extent = data.shape[-back] if back <= data.rank else 1
@@ -82,9 +71,7 @@ def _expand(node: Node) -> Value:
 
 
 def _tile(node: Node) -> Value:
-    repeats = node.numbers(1)
-    if repeats is None:
-        node.refuse("repeats are missing")
+    repeats = node.needed(node.numbers(1), "repeats are missing")
     return node.call("tile", node.input(0), to=Tile(repeats))
 
 
@@ -119,7 +106,7 @@ CONVERTERS: tuple[Converter, ...] = (
     Converter("Flatten", (9, 11, 13, 21, 23, 24, 25), _flatten),
     Converter("Squeeze", (1, 11, 13, 21, 23, 24, 25), _squeeze, "axes known at import"),
     Converter("Unsqueeze", (1, 11, 13, 21, 23, 24, 25), _unsqueeze, "axes known at import"),
-    Converter("Transpose", (1, 13, 21, 23, 24, 25), _transpose),
+    Converter("Transpose", (1, 13, 21, 23, 24, 25), direct("transpose")),
     Converter("Expand", (8, 13), _expand, _SHAPE),
     Converter("Tile", (6, 13), _tile, "repeats known at import"),
     Converter("DepthToSpace", (1, 11, 13, 28), _depth_to_space),

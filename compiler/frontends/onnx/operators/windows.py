@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Conv2d
@@ -50,24 +50,20 @@ def spatial_kernel(node: Node, data: Value, weight: Value) -> tuple[int, ...]:
     return found
 
 
-def _max_pool(node: Node) -> Value:
-    node.only(1)
+def _pool(node: Node) -> Value:
     data = node.input(0)
-    kernel, strides, padding, dilation = _window(node, data)
-    to = MaxPool(kernel, strides, padding, dilation, bool(node.integer("ceil_mode", 0)))
-    return node.call("max_pool", data, to=to)
-
-
-def _average_pool(node: Node) -> Value:
-    data = node.input(0)
-    kernel, strides, padding, dilation = _window(node, data)
+    window = _window(node, data)
     ceil_mode = bool(node.integer("ceil_mode", 0))
+    if node.operator == "MaxPool":
+        node.only(1)
+        return node.call("max_pool", data, to=MaxPool(*window, ceil_mode))
     counted = bool(node.integer("count_include_pad"))
-    to = AveragePool(kernel, strides, padding, dilation, ceil_mode, counted)
-    return node.call("average_pool", data, to=to)
+    return node.call("average_pool", data, to=AveragePool(*window, ceil_mode, counted))
 
 
-def _window(node: Node, data: Value) -> tuple[tuple[int, ...], ...]:
+def _window(
+    node: Node, data: Value
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     kernel = node.integers("kernel_shape") or ()
     if len(kernel) != data.rank - 2:
         node.refuse(f"kernel_shape {list(kernel)} for data {data.type}")
@@ -117,18 +113,10 @@ def _padding(
             node.refuse(f"auto_pad is {other!r}")
 
 
-def _global_average_pool(node: Node) -> Value:
-    return node.call("global_average_pool", node.input(0))
-
-
-def _global_max_pool(node: Node) -> Value:
-    return node.call("global_max_pool", node.input(0))
-
-
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Conv", (1, 11, 22), _conv, "one or two spatial axes"),
-    Converter("MaxPool", (8, 10, 11, 12, 22), _max_pool, "no indices as a result"),
-    Converter("AveragePool", (7, 10, 11, 19, 22), _average_pool),
-    Converter("GlobalAveragePool", (1, 22), _global_average_pool),
-    Converter("GlobalMaxPool", (1, 22), _global_max_pool),
+    Converter("MaxPool", (8, 10, 11, 12, 22), _pool, "no indices as a result"),
+    Converter("AveragePool", (7, 10, 11, 19, 22), _pool),
+    Converter("GlobalAveragePool", (1, 22), direct("global_average_pool")),
+    Converter("GlobalMaxPool", (1, 22), direct("global_max_pool")),
 )

@@ -8,13 +8,13 @@ from onnx import defs
 
 from compiler.frontends.onnx.checking import OLDEST
 from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.table import table
+from tests.support.operator_table import table
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 
 
 def test_the_page_has_the_table() -> None:
-    """If not: `python -c 'from compiler.frontends.onnx.table import table; print(table())'`."""
+    """If not: `python -m tests.support.operator_table`."""
     assert table() in PAGE.read_text()
 
 

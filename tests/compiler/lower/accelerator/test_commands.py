@@ -6,7 +6,6 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import (
     Command,
-    Commands,
     Compute,
     Copy,
     Kernel,
@@ -16,6 +15,7 @@ from compiler.lower.accelerator.commands import (
 )
 from hw.encoding import AluOp
 from hw.memories import MemoryId, Module
+from tests.support.command_columns import columns_of
 from tests.support.command_machine import turns
 
 
@@ -45,7 +45,7 @@ def compute(op: AluOp | None = None, imm: int | None = None, *, reset: bool = Fa
 def test_columns_are_the_commands_in_their_order() -> None:
     """Equal ones are one prototype; what is taken keeps its place of origin."""
     wanted: list[Command] = [compute(), copy(MemoryId.INP), compute(), copy(MemoryId.OUT)]
-    found = Commands.of(wanted, ("out", (("y", 3),)))
+    found = columns_of(wanted, ("out", (("y", 3),)))
     assert (len(found), len(found.prototypes)) == (4, 3)
     assert list(found) == wanted
     moved = replace(found, dram=np.array([0, 40, 0, -100]))
@@ -56,7 +56,7 @@ def test_columns_are_the_commands_in_their_order() -> None:
     taken = moved.take(np.array([3, 0]))
     assert list(taken) == [moved[3], wanted[0]]
     assert taken.sites == (("out", (("y", 3),)),) * 2
-    assert len(Commands.of([])) == 0
+    assert len(columns_of([])) == 0
 
 
 def test_how_much_a_copy_fills() -> None:

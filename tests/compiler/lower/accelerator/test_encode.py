@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import NOBODY, Slots
@@ -16,6 +16,7 @@ from hw.errors import EncodingError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.isa.codec import decode_uop
 from hw.memories import MemoryId, Module
+from tests.support.command_columns import columns_of
 
 TINY = load_config("tiny")
 KERNEL = Kernel((1, 7, 8), (2, 9, 10), (3, 11, 12))
@@ -40,7 +41,7 @@ def encoded(
     """All but FINISH, which is the last."""
     count = len(commands)
     columns = np.full(count, imm, np.int64), np.full(count, uop, np.int64)
-    *found, last = encode_stream(Commands.of(commands), *columns, where, TINY)
+    *found, last = encode_stream(columns_of(commands), *columns, where, TINY)
     assert last == Finish()
     return found
 
@@ -174,7 +175,7 @@ def test_what_has_no_room_in_its_field_is_refused_by_name() -> None:
 
 
 def test_a_copy_begins_behind_its_prototype() -> None:
-    commands = replace(Commands.of([copy(MemoryId.INP)]), dram=np.array([100]))
+    commands = replace(columns_of([copy(MemoryId.INP)]), dram=np.array([100]))
     nothing = np.zeros(1, np.int64)
     found = encode_stream(commands, nothing, nothing, slots([0], LOADER), TINY)[0]
     assert isinstance(found, Load)

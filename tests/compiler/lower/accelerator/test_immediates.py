@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import alu_value, immediate, immediate_argument
+from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
-from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.ops import cast, const
 from compiler.ir.parser import parse
@@ -39,7 +39,7 @@ def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") ->
     )
     stages, inputs = [], [data]
     for at, (op, number) in enumerate(zip(ops, numbers, strict=True)):
-        given = placeholder((), INT32, f"n{at}", Scope.IMM)
+        given = placeholder((), INT32, f"n{at}", OnChip.IMM)
         operand = given[()] if number is None else const(number, INT32)
         inputs += [given] if number is None else []
         value = compute(
@@ -52,7 +52,7 @@ def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") ->
     output = compute(SHAPE, lambda x, b, o: cast(value[x, b, o], INT8), "out", ["x", "b", "o"])
     schedule = Schedule.of(output, inputs=inputs, name=name)
     for stage in (start.name, *(stage for stage, _, _ in stages)):
-        schedule = schedule.set_scope(stage, Scope.ACC)
+        schedule = schedule.set_scope(stage, OnChip.ACC)
     for stage, op, number in stages:
         instruction = (
             immediate_argument(TINY, op) if number is None else immediate(TINY, op, number)

@@ -7,14 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import CapacityError
-from compiler.ir.buffer import Buffer, Scope
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INT8, INT32
-from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.ir.parser import parse
+from compiler.ir.stmt import Function
+from compiler.lower.accelerator.onchip import ChipMemory, footprint
+from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
 from hw.memories import MemoryId
 
 SMALL8 = load_config("small8")
-SCOPES = {MemoryId.INP: Scope.INP, MemoryId.WGT: Scope.WGT, MemoryId.ACC: Scope.ACC}
+SCOPES = {MemoryId.INP: OnChip.INP, MemoryId.WGT: OnChip.WGT, MemoryId.ACC: OnChip.ACC}
 LANES = {MemoryId.INP: 8, MemoryId.WGT: 64, MemoryId.ACC: 8}
 
 
@@ -55,7 +59,7 @@ def test_parts_of_elements_are_refused() -> None:
         CapacityError,
         match=r"B \[3, 7\] has 21 values, no multiple of the 64 in an element of WGT",
     ):
-        ChipMemory(SMALL8).allocate(MemoryId.WGT, Buffer("B", (3, 7), INT8, Scope.WGT))
+        ChipMemory(SMALL8).allocate(MemoryId.WGT, Buffer("B", (3, 7), INT8, OnChip.WGT))
 
 
 @settings(max_examples=60)
@@ -77,3 +81,30 @@ def test_what_is_live_never_overlaps(rng: random.Random, from_top: bool) -> None
         assert 0 <= at <= depth - size
         assert not taken & set(range(at, at + size))
         mine.append(range(at, at + size))
+
+
+def held(elements: int, inner: int) -> Function:
+    """A program that keeps `elements` of ACC, and for a while `inner` more."""
+    return parse(
+        f"""
+func f(a: int32[64, 8]) -> (b: int8[64, 8]):
+  alloc x: int32[{elements}, 8] @ acc
+  for i in 2:
+    alloc y: int32[{inner}, 8] @ acc
+    y[0, 0] = a[0, 0]
+  for i in 2:
+    alloc z: int32[3, 8] @ acc
+    z[0, 0] = a[0, 0]
+"""
+    )
+
+
+def test_a_footprint_is_the_most_that_is_live() -> None:
+    target = AcceleratorTarget.of(SMALL8)
+    assert footprint(held(20, 7), target) == {MemoryId.ACC: 27}
+    assert footprint(held(20, 2), target) == {MemoryId.ACC: 23}
+
+
+def test_what_does_not_fit_has_no_footprint() -> None:
+    with pytest.raises(CapacityError, match="too many when y"):
+        footprint(held(100, 64), AcceleratorTarget.of(SMALL8))

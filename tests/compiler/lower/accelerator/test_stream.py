@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +9,8 @@ import pytest
 from compiler.errors import LoweringError
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.lower.accelerator.join import join
-from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.stream import (
     Operator,
-    ProgramCache,
     Stream,
     compile_stream,
 )
@@ -23,29 +19,13 @@ from hw.isa import Finish, Load, module_of
 from hw.isa.disasm import disassemble
 from hw.memories import MemoryId, Module
 from tests.support.accelerator_operators import machine
+from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY
-from tests.support.random_convolutions import RandomConvolution
-from tests.support.streams import run_stream, stream_of
+from tests.support.random_workloads import RandomConvolution
+from tests.support.streams import run_stream
 
 TARGET = AcceleratorTarget.of(TINY)
 PAGE = 4096
-
-
-def clip(name: str = "clip", *, source: str = "S", result: str = "D", rows: int = 3) -> Operator:
-    """`max(S, -7)`, with tensors of these names."""
-    program = f"""
-func {name}(S: int8[{rows}, 1, 4]) -> (D: int8[{rows}, 1, 4]):
-  alloc a: int32[{rows}, 1, 4] @ acc
-  for i in {rows}:
-    for l in 4:
-      a[i, 0, l] = int32(S[i, 0, l])
-  for j in {rows}:
-    invoke alu_max_imm_m7(a[j :+ 1, 0 :+ 1, 0 :+ 4], a[j :+ 1, 0 :+ 1, 0 :+ 4])
-  for m in {rows}:
-    for n in 4:
-      D[m, 0, n] = int8(a[m, 0, n])
-"""
-    return Operator(parse(program, INTRINSICS), {"S": source, "D": result})
 
 
 def compiled(*operators: Operator) -> Stream:
@@ -155,12 +135,12 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
 
 
 def test_all_stages_of_a_convolution_have_instructions() -> None:
-    drawn = RandomConvolution.of(8, machine("tiny"), largest=3)
-    stream = stream_of(drawn.schedule(), drawn.config)
+    drawn = RandomConvolution.of(18, machine("tiny"), largest=3)
+    stream = drawn.stream()
     stages = {each.stage for each in stream.origins if each is not None}
-    operands = {f"conv_{name}" for name in drawn.values if name not in ("data", "weight")}
-    assert stages == {"micro-ops", "conv", "conv_pad", "conv_weight", "conv_sum", *operands}
-    turns = {dict(each.turns)["conv.oc_o"] for each in stream.origins if each and each.turns}
+    operands = {f"out_{name}" for name in drawn.values if name not in ("data", "weight")}
+    assert stages == {"micro-ops", "out", "out_pad", "out_weight", "out_sum", *operands}
+    turns = {dict(each.turns)["out.oc_o"] for each in stream.origins if each and each.turns}
     assert turns == {0, 1}
 
 
@@ -199,36 +179,6 @@ def test_an_operators_number_and_place_of_each_instruction() -> None:
     for operator, (stage, iterations), origin in found:
         assert names[operator] == (origin.operator if origin else None)
         assert (stage, iterations) == ((origin.stage, origin.turns) if origin else ("", ()))
-
-
-def test_programs_are_elaborated_once_for_all_streams() -> None:
-    """Whatever tensors and names operators have; and streams are as without."""
-    first, other = clip(), clip("other", source="D", result="E")
-    second = replace(first, tensors={"S": "D", "D": "E"}, name="again")
-    known = ProgramCache(TARGET)
-    for operators in ([first, second], [second], [other, first], [first, second, first]):
-        found = compile_stream(operators, TARGET, {"S": 3 * PAGE}, known)
-        wanted = compile_stream(operators, TARGET, {"S": 3 * PAGE})
-        assert found.program == wanted.program
-        assert found.constants == wanted.constants
-        assert found.origins == wanted.origins
-    elaborated = [program for _, program in found.elaborated]
-    assert elaborated[0] is elaborated[2]
-    assert elaborated[0] is not elaborated[1], "at the other end of the memories"
-    assert elaborated[0].lowered is elaborated[1].lowered
-
-
-def test_what_is_known_is_of_one_target() -> None:
-    known = ProgramCache(AcceleratorTarget.of(machine("small8")))
-    with pytest.raises(LoweringError, match=r"^programs elaborated for small8 are no use to tiny$"):
-        compile_stream([clip()], TARGET, {}, known)
-
-
-def test_tensors_where_no_element_begins_are_refused() -> None:
-    program = ProgramCache(TARGET).elaborated(clip().program, from_top=False)
-    message = "^S lies at 0x42, no multiple of the 4 bytes of an element of ACC_8BIT$"
-    with pytest.raises(LoweringError, match=message):
-        join([(clip(), program)], [{"S": 66, "D": 256}], KernelStore(), 0, TINY)
 
 
 def test_a_network_without_accelerators_does_not_import_numba() -> None:

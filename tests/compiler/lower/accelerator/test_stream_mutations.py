@@ -14,8 +14,7 @@ from hw.config_files import load_config
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Program, TokenQueue, module_of
-from tests.support.random_convolutions import RandomConvolution
-from tests.support.streams import stream_of
+from tests.support.random_workloads import RandomConvolution
 
 FEW = (4, 7)
 MANY = (3, 5, 6, 11, 15, 17, 19, 20, 21, 22)
@@ -68,7 +67,7 @@ def mutants(program: Program) -> Iterator[tuple[str, Program]]:
 
 def check(seed: int) -> None:
     drawn = RandomConvolution.of(seed, load_config("tiny" if seed % 2 else "small8"), largest=3)
-    stream = stream_of(drawn.schedule(), drawn.config)
+    stream = drawn.stream()
     image = stream.image({})
     missed, count = [], 0
     for what, mutant in mutants(stream.program):

@@ -14,6 +14,7 @@ from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
 from hw.config_files import load_config
 from hw.memories import MemoryId
+from tests.support.command_columns import columns_of
 from tests.support.command_machine import CommandMachine
 from tests.support.random_commands import random_commands
 
@@ -22,7 +23,7 @@ TINY = load_config("tiny")
 
 def columns(commands: Sequence[Command]) -> Commands:
     """As columns, with their numbers as places of origin."""
-    return replace(Commands.of(commands), sites=tuple((str(at), ()) for at in range(len(commands))))
+    return replace(columns_of(commands), sites=tuple((str(at), ()) for at in range(len(commands))))
 
 
 def originals(commands: Sequence[Command], found: Commands) -> list[Command]:

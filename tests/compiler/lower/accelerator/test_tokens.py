@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from compiler.lower.accelerator.commands import (
     Command,
-    Commands,
     Compute,
     Copy,
     Kernel,
@@ -23,6 +22,7 @@ from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tokens import NOBODY, place_tokens
 from hw.config_files import load_config
 from hw.memories import MemoryId, Module
+from tests.support.command_columns import columns_of
 from tests.support.command_machine import Place, touched
 from tests.support.random_commands import random_commands
 
@@ -48,7 +48,7 @@ class Slot:
 
 
 def placed(commands: list[Command]) -> list[Slot]:
-    columns = Commands.of(commands)
+    columns = columns_of(commands)
     footprints = Footprints.of(columns.prototypes, TINY)
     found = place_tokens(columns, footprints, TINY, DRAM_BYTES)
     slots = [
@@ -320,7 +320,7 @@ def test_nothing_to_wait_for(columns: int) -> None:
 
 def test_prototypes_that_begin_elsewhere_in_dram_touch_that() -> None:
     """A load that is moved behind what is stored need not wait for it."""
-    columns = Commands.of([store(3, 512), load(0, 512)])
+    columns = columns_of([store(3, 512), load(0, 512)])
     for moved, empty in ((0, 1), (1, 0)):
         commands = replace(columns, dram=np.array([0, moved]))
         footprints = Footprints.of(columns.prototypes, TINY)

@@ -13,8 +13,8 @@ from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import constants
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import has_scales, quantise_network
-from compiler.quantise.reference import REFERENCE, reference
 from tests.support.networks import called, network
+from tests.support.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
 

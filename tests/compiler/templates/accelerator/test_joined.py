@@ -8,16 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from compiler.ir.dtypes import INT8
 from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
-from compiler.operators.accelerator.conv2d import packed_conv2d
-from compiler.operators.accelerator.conv2d_schedule import conv2d_schedule
-from compiler.operators.accelerator.packing import pack_data, pack_weight, unpack_data
-from compiler.operators.accelerator.requantise import requantise
-from compiler.operators.accelerator.tiling import Order, Tiling
 from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
-from compiler.te import placeholder
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.packing import (
+    pack_data,
+    pack_weight,
+    packed_data_shape,
+    unpack_data,
+)
 from hw.config import HardwareConfig
 from hw.isa import Finish, Program
 from sim.engine import Launch
@@ -25,7 +27,7 @@ from sim.engines import make_engine
 from sim.memory import place
 from sim.timing import parse_memory
 from tests.support.accelerator_operators import machine
-from tests.support.random_convolutions import convolve
+from tests.support.random_workloads import convolve
 from tests.support.streams import Array, run_stream
 
 TINY = machine("tiny")
@@ -44,32 +46,32 @@ class Layer:
     spec: RequantSpec
 
     @staticmethod
-    def of(name: str, source: str, seed: int, tiling: Tiling, config: HardwareConfig) -> Layer:
+    def of(name: str, source: str, seed: int, choice: Choice, config: HardwareConfig) -> Layer:
         rng = np.random.default_rng(seed)
         channels = SHAPE[1]
         weight = rng.integers(-128, 128, (channels, channels, 2, 2), dtype=np.int8)
         spec = RequantSpec.pow2(9, rng.integers(-999, 999, channels).tolist(), -128, 127)
-        after = requantise(spec, channels, config, f"{name}_operand")
+        passes, numbers = structure(spec, channels, config)
         packed = pack_weight(weight, config)
-        data = pack_data(np.zeros(SHAPE, np.int8), config)
-        conv = packed_conv2d(
-            placeholder(data.shape, INT8, "data"),
-            placeholder(packed.shape, INT8, f"{name}_weight_in"),
-            after.passes,
-            padding=PADDING,
-            name=name,
+        workload = Conv2dWorkload(
+            packed_data_shape(SHAPE, config), packed.shape, (1, 1), PADDING, (1, 1), 1, passes
         )
-        schedule = conv2d_schedule(conv, tiling, AcceleratorTarget.of(config))
-        values = {f"{name}_weight_in": packed, **after.values}
-        return Layer(Operator(schedule.program, {"data": source}), values, weight, spec)
+        schedule = Conv2dOnArray().schedule(workload, choice, AcceleratorTarget.of(config))
+        values = {"weight": packed, **numbers.tensors}
+        called = {tensor: f"{name}.{tensor}" for tensor in values}
+        tensors = {"data": source, "out": name, **called}
+        operator = Operator(schedule.program, tensors, name, numbers.immediates)
+        return Layer(
+            operator, {called[each]: value for each, value in values.items()}, weight, spec
+        )
 
     def reference(self, data: Array) -> Array:
         sums = convolve(data, self.weight, (1, 1), PADDING, (1, 1))
         return self.spec.reference(sums, axis=1).astype(np.int8)
 
 
-def layers(tilings: tuple[Tiling, Tiling]) -> tuple[Layer, Layer]:
-    first, second = tilings
+def layers(choices: tuple[Choice, Choice]) -> tuple[Layer, Layer]:
+    first, second = choices
     return (
         Layer.of("one", "image", 1, first, TINY),
         Layer.of("two", "one", 2, second, TINY),
@@ -103,20 +105,23 @@ def launch_cycles() -> int:
     return result.cycles
 
 
-TILINGS = {
-    "two threads": (Tiling(1, 2, 4, 1), Tiling(1, 2, 4, 1)),
-    "one thread": (Tiling(1, 4, 4, 1, threads=1), Tiling(2, 1, 4, 1, threads=1)),
-    "different orders": (
-        Tiling(1, 2, 4, 1, Order.OUTPUTS, 2, "oc"),
-        Tiling(1, 1, 2, 2, Order.WEIGHTS, 2, "y"),
-    ),
+def tiles(
+    oc: int, y: int, x: int, ic: int, threads: int = 2, order: str = "outputs", along: str = "oc"
+) -> Choice:
+    return {"threads": threads, "ic": ic, "oc": oc, "x": x, "y": y, "order": order, "along": along}
+
+
+CHOICES = {
+    "two threads": (tiles(1, 2, 4, 1), tiles(1, 2, 4, 1)),
+    "one thread": (tiles(1, 4, 4, 1, threads=1), tiles(2, 1, 4, 1, threads=1)),
+    "different orders": (tiles(1, 2, 4, 1), tiles(1, 1, 2, 2, 2, "weights", "y")),
 }
 
 
-@pytest.mark.parametrize("tilings", TILINGS.values(), ids=TILINGS.keys())
-def test_joined_layers_take_fewer_cycles_than_two_runs(tilings: tuple[Tiling, Tiling]) -> None:
+@pytest.mark.parametrize("choices", CHOICES.values(), ids=CHOICES.keys())
+def test_joined_layers_take_fewer_cycles_than_two_runs(choices: tuple[Choice, Choice]) -> None:
     """By more than one launch: the second one's first loads come while the first one computes."""
-    one, two = layers(tilings)
+    one, two = layers(choices)
     image = np.random.default_rng(3).integers(-128, 128, SHAPE, dtype=np.int8)
     middle = one.reference(image)
     end = two.reference(middle)
@@ -134,10 +139,10 @@ def test_joined_layers_take_fewer_cycles_than_two_runs(tilings: tuple[Tiling, Ti
 
 def test_weights_of_the_second_layer_wait_for_nothing() -> None:
     """They lie where the first one has nothing, at the other end of the memory."""
-    stream = stream_of(*layers(TILINGS["different orders"]))
+    stream = stream_of(*layers(CHOICES["different orders"]))
     first = next(
         place
         for place, origin in enumerate(stream.origins)
-        if origin is not None and origin.stage == "two_weight"
+        if origin is not None and (origin.operator, origin.stage) == ("two", "out_weight")
     )
     assert not stream.slots.pops(first)

@@ -11,15 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.build.accelerator.least import needed
-from compiler.build.accelerator.reading import Core, Reading
 from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.evaluate import evaluate
 from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.elementwise import ElementwiseOnAlu
+from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
+from compiler.templates.accelerator.traffic import touched
+from compiler.templates.pattern import Match
+from compiler.templates.template import KernelMatch
 from runtime.layers import StreamRun
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
@@ -38,17 +43,16 @@ def computed(operator: str, given: Attributes, *arrays: NDArray[Any]) -> NDArray
     return found
 
 
-def reading(
-    cores: tuple[Core, ...], size: tuple[int, ...], shape: tuple[int, ...], *others: str
-) -> Reading:
-    """Of a kernel whose operand `p` has blocks of four channels."""
+def found(
+    operator: str, given: Attributes, size: tuple[int, ...], shape: tuple[int, ...], *more: Constant
+) -> KernelMatch:
+    """One operator in a kernel whose operand `data` has blocks of four channels."""
     packed = TensorType((1, 1, *size, 1, 4), INT8)
-    params = tuple(Param(name, packed) for name in ("p", *others))
-    return Reading(Function("k", params, Body((), Var("p"))), cores, shape, wide=False)
-
-
-def single(name: str, operator: str, args: tuple[Atom, ...], given: Attributes) -> Core:
-    return Core(name, operator, args, given)
+    kernel = Function("k", (Param("p", packed),), Body((), Var("p")))
+    call = Call(OPERATORS[operator], (Var("p"), *more), given)
+    operands: dict[str, Atom] = {"data": Var("p"), **dict(zip(["weight"], more, strict=False))}
+    match = Match((Let("y", call, TensorType(shape, INT8)),), operands)
+    return KernelMatch(Call(kernel, (Var("x"),), NOTHING), match)
 
 
 pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
@@ -88,8 +92,8 @@ def test_a_convolution(
             seen += bool(computed("conv2d", how, *arrays).any())
         return Fraction(seen, ones[which].size)
 
-    core = single("acc", "conv2d", (Var("p"), Constant(ones[1])), how)
-    assert needed(reading((core,), size, shape)) == {"p": matter(0), "weight": matter(1)}
+    match = found("conv2d", how, size, shape, Constant(ones[1]))
+    assert Conv2dOnArray().needed(match) == {"data": matter(0), "weight": matter(1)}
 
 
 @given(size=pairs.map(lambda each: (each[0] + 3, each[1] + 3)), kernel=pairs, strides=pairs)
@@ -103,17 +107,56 @@ def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[i
             alone[at] = 5
             seen += bool((computed("max_pool", how, alone) == 5).any())
         shape = computed("max_pool", how, low).shape
-        core = single("y", "max_pool", (Var("p"),), how)
-        assert needed(reading((core,), size, shape)) == {"p": Fraction(seen, low.size)}
+        match = found("max_pool", how, size, shape)
+        assert MaxPoolOnAlu().needed(match) == {"data": Fraction(seen, low.size)}
 
 
-def test_what_is_added_as_well_is_read_whole() -> None:
-    weight = Constant(np.ones((1, 1, 1, 1), np.int8))
-    product = single("acc", "conv2d", (Var("p"), weight), Conv2d((2, 2)))
-    for skip, part in (("p", Fraction(1)), ("q", Fraction(1, 4))):
-        added = single("y", "requantise_add", (Var("acc"), Var(skip)), NOTHING)
-        assert needed(reading((product, added), (4, 4), (1, 1, 2, 2), "q"))["p"] == part
-    assert not needed(reading((single("y", "cast", (Var("p"),), NOTHING),), (4, 4), (1, 4, 4, 4)))
+def test_elements_are_needed_all() -> None:
+    match = found("cast", Cast(INT32), (4, 4), (1, 4, 4, 4))
+    assert not ElementwiseOnAlu().needed(match)
+
+
+@given(
+    extent=st.integers(1, 9),
+    results=st.integers(1, 9),
+    stride=st.integers(1, 4),
+    before=st.integers(0, 3),
+    step=st.integers(1, 3),
+    taps=st.integers(1, 4),
+)
+def test_touched(extent: int, results: int, stride: int, before: int, step: int, taps: int) -> None:
+    """Window by window and tap by tap."""
+    places = {
+        (tap, window * stride + tap * step - before)
+        for window in range(results)
+        for tap in range(taps)
+    }
+    inside = {(tap, place) for tap, place in places if 0 <= place < extent}
+    expected = len({place for _, place in inside}), len({tap for tap, _ in inside})
+    assert touched(extent, results, stride, before, step, taps) == expected
+
+
+@pytest.mark.parametrize(("twice", "pixels"), [(False, 9), (True, 25)])
+def test_what_is_added_as_well_is_read_whole(twice: bool, pixels: int) -> None:
+    """Windows of one pixel, two apart, with so much padding that the image keeps its size."""
+    net = Net()
+    x = net.quantise("x8", Var("x"))
+    other = net.conv("z", x, (8, 8), 1, 1, 0)
+    y = net.conv("a", x, (8, 8), 1, 2, 2, skip=x if twice else other)
+    out = net.logits("out", net.mean("mean", y, 25), 8, 3)
+    (run,) = streams_of(net.function((1, 8, 5, 5), out), (1, 8, 5, 5))
+    layer = next(each.layer for each in run.layers if each.layer.name == "a")
+    assert layer.least_bytes == 8 * pixels + (0 if twice else 8 * 25) + 8 * 25 + _constants(run)
+
+
+def _constants(run: StreamRun) -> int:
+    """Bytes of the weight, which is 8 by 8, and of the numbers of each channel of layer `a`."""
+    numbers = [
+        run.stream.view(run.stream.image, each).nbytes
+        for each in run.stream.contents
+        if each.name.startswith("a_blocks.") and each.name != "a_blocks.weight"
+    ]
+    return 8 * 8 + sum(numbers)
 
 
 def streams_of(function: Function, shape: tuple[int, ...]) -> list[StreamRun]:

@@ -8,8 +8,8 @@ import pytest
 from compiler.errors import QuantisationError
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
-from compiler.quantise.reference import REFERENCE, reference
 from tests.support.graphs import graph
+from tests.support.quantised_reference import REFERENCE, reference
 
 INT8 = "x: int8[2, 4, 6, 5]"
 

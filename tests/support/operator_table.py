@@ -1,4 +1,4 @@
-"""The table of supported operators, for the documentation."""
+"""The table of supported operators, as `docs/operators.md` holds it: running this prints it."""
 
 from __future__ import annotations
 
@@ -17,3 +17,7 @@ def table() -> str:
     lines += ["", "As what the standard says they are short for:", ""]
     lines += [f"- {name} ({', '.join(map(str, them))})" for name, them in sorted(EXPANDED.items())]
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table())

@@ -6,8 +6,8 @@ import pytest
 
 from compiler.ir.dtypes import FLOAT32
 from compiler.ir.stmt import Block
+from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import blocks
-from compiler.operators.cpu.strides import accesses, row_length, stride, strides
 from compiler.operators.layout import reshape
 from compiler.operators.slicing import slice_of
 from compiler.te import Tensor, compute, placeholder

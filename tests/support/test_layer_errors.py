@@ -14,7 +14,7 @@ from compiler.graph.printer import text
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.network import apply_scales, quantise_network, scales_from
 from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.report import LayerError, errors, layers, show_errors
+from tests.support.layer_errors import LayerError, errors, layers, show_errors
 from tests.support.networks import network, residual
 
 RUN = NativeRunner()

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import TensorError
-from compiler.operators.accelerator.packing import (
+from compiler.operators.blocks import blocks
+from compiler.templates.accelerator.packing import (
     block_groups,
-    blocks,
     pack_channels,
     pack_data,
     pack_weight,

@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 
 from compiler.errors import TensorError
 from compiler.ir import interpreter
-from compiler.ir.dtypes import INT8
-from compiler.operators.accelerator import packing
-from compiler.operators.accelerator.layouts import pack_data, pack_windows, unpack_data
+from compiler.ir.dtypes import INT8, INT32
+from compiler.operators.blocks import (
+    byte_planes,
+    join_planes,
+    pack_data,
+    pack_windows,
+    unpack_data,
+)
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
+from compiler.templates.accelerator import packing
 from tests.support.accelerator_operators import machine
-from tests.support.random_convolutions import convolve
+from tests.support.random_workloads import convolve
 from tests.support.streams import Array
 
 SHAPES = st.tuples(*[st.integers(1, high) for high in (3, 9, 4, 4)])
@@ -102,3 +108,21 @@ def test_refuses() -> None:
         pack_windows(image, kernel=(5, 1), batch=1, block=4)
     with pytest.raises(TensorError, match=r"blocks of 0 and 4"):
         pack_windows(image, kernel=(1, 1), batch=0, block=4)
+
+
+@given(shape=st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple))
+def test_planes_of_bytes_and_back(shape: tuple[int, ...]) -> None:
+    data = np.random.default_rng(2).integers(-(2**31), 2**31, shape, np.int32)
+    source = placeholder(shape, INT32, "sums")
+    planes = _run(byte_planes(source), source, data)
+    np.testing.assert_array_equal(planes[: shape[0]], data.astype(np.int8))
+    inner = placeholder(planes.shape, INT8, "planes")
+    np.testing.assert_array_equal(_run(join_planes(inner), inner, planes), data)
+
+
+def test_refuses_what_has_no_planes() -> None:
+    with pytest.raises(TensorError, match=r"flat int8\[2, 3\] has to be int32, with a first axis$"):
+        byte_planes(placeholder((2, 3), INT8, "flat"))
+    for planes in (placeholder((6,), INT8, "planes"), placeholder((4,), INT32, "planes")):
+        with pytest.raises(TensorError, match=r"has to be int8\[4 \* N, ...\]$"):
+            join_planes(planes)

@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.operators.accelerator.conv2d_cost import ConvShape, estimate
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.epilogue import AluPass
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.templates.space import Choices
 from hw.config import HardwareConfig
+from hw.encoding import AluOp
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.layers import parse_layer
@@ -21,6 +25,10 @@ PYNQ = HardwareConfig()
 LAYERS = ("C10", "C4", "odd=9,11,40,50,3,1,1")
 
 
+def estimate(workload: Conv2dWorkload, choice: Choice, cost: MachineCost) -> float:
+    return float(Conv2dOnArray().estimate(workload, Choices.of([choice]), cost).item())
+
+
 @pytest.mark.parametrize("memory", ["fast", "edge"])
 @pytest.mark.parametrize("threads", [1, HIDING])
 @pytest.mark.parametrize("layer", LAYERS)
@@ -30,8 +38,8 @@ def test_within_a_tenth(layer: str, threads: int, memory: str) -> None:
     timing = MemoryTiming(model.latency, model.interval)
     conv = Convolution.of(make_case(parse_layer(layer), 0), PYNQ, timing)
     built = conv.build(threads)
-    tiling = replace(conv.tiling, threads=threads)
-    guess = estimate(ConvShape.of(conv.conv), tiling, MachineCost(PYNQ, timing))
+    choice = {**conv.choice, "threads": threads}
+    guess = estimate(conv.workload, choice, MachineCost(PYNQ, timing))
     dram, address = place(built.image(), built.stream.program, None)
     engine = make_engine("rtl", PYNQ, model)
     try:
@@ -44,8 +52,11 @@ def test_within_a_tenth(layer: str, threads: int, memory: str) -> None:
 
 def test_more_work_takes_longer() -> None:
     conv = Convolution.of(make_case(parse_layer("C10"), 0), PYNQ, MemoryTiming())
-    shape, cost = ConvShape.of(conv.conv), MachineCost(PYNQ)
-    once = estimate(shape, conv.tiling, cost)
-    assert estimate(replace(shape, batches=2), conv.tiling, cost) > 1.8 * once
-    assert estimate(replace(shape, number_passes=9), conv.tiling, cost) > once
-    assert estimate(shape, conv.tiling, MachineCost(PYNQ, MemoryTiming(100, 4))) > once
+    workload, cost = conv.workload, MachineCost(PYNQ)
+    once = estimate(workload, conv.choice, cost)
+    twice = replace(workload, data=(2, *workload.data[1:]))
+    assert estimate(twice, conv.choice, cost) > 1.8 * once
+    more = tuple(AluPass(AluOp.ADD, f"more_{number}") for number in range(6))
+    longer = replace(workload, passes=(*workload.passes, *more))
+    assert estimate(longer, conv.choice, cost) > once
+    assert estimate(workload, conv.choice, MachineCost(PYNQ, MemoryTiming(100, 4))) > once

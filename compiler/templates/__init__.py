@@ -1,0 +1,1 @@
+"""Schedule templates: how machines do operators, from patterns in graphs to schedules."""

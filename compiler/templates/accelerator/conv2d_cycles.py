@@ -1,0 +1,218 @@
+"""A convolution's workload, and how many cycles its choices take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from compiler.ir.dtypes import INT8
+from compiler.operators.window import Window, windows
+from compiler.te import placeholder
+from compiler.templates.accelerator.demand import kernel_length
+from compiler.templates.accelerator.epilogue import AluPass, Epilogue
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
+from compiler.templates.space import Bools, Choices, Floats, Ints
+from hw.memories import MemoryId
+
+__all__ = ["ORDERS", "Conv2dCycles", "Conv2dWorkload"]
+
+ORDERS: Mapping[str, tuple[str, ...]] = {
+    "outputs": ("oc", "y", "x"),
+    "weights": ("oc", "y", "x"),
+    "image": ("y", "x", "oc"),
+}
+"""The loops over tiles, by what stays on chip meanwhile: each tile brings its own weights and its
+own part of the image, step by step; or a block of output channels keeps its weights for all parts
+of the image; or a part of the image stays for all blocks of output channels."""
+
+Count = TypeVar("Count", int, Ints)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2dWorkload:
+    """A convolution of packed int8 to packed int8.
+
+    Attributes
+    ----------
+    data, weight
+        Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
+    padding
+        Zeros at the top, the left, the bottom, the right.
+    groups
+        Of whole blocks: each output block reads the IC input blocks of its group.
+    """
+
+    data: tuple[int, ...]
+    weight: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+    passes: tuple[AluPass, ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What follows the sums."""
+        return Epilogue(self.passes)
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """Along y and x."""
+        image = placeholder(self.data[:4], INT8, "data")
+        kernel = self.weight[2:4]
+        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Output blocks, rows, columns; input blocks of which each output block is made."""
+        y, x = (each.count for each in self.windows)
+        return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        """Rows and columns of the image with its padding."""
+        top, left, bottom, right = self.padding
+        return top + self.data[2] + bottom, left + self.data[3] + right
+
+    @property
+    def taps(self) -> int:
+        """Weights of one channel."""
+        return prod(self.weight[2:4])
+
+    @property
+    def blocks_per_group(self) -> int:
+        """Output blocks of a group."""
+        return self.weight[0] // self.groups
+
+    def spanned(self, oc: Ints) -> Ints:
+        """Groups that a tile of so many output blocks reads, wherever it begins."""
+        if self.groups == 1:
+            return np.ones_like(oc)
+        own = self.blocks_per_group
+        first = np.where(oc < self.weight[0], own - np.gcd(own, oc), 0)
+        return (first + oc - 1) // own + 1
+
+    def under(self, axis: int, count: Count) -> Count:
+        """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
+        reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
+        return (count - 1) * self.strides[axis] + reach
+
+    def kernel(self, choices: Choices) -> Ints:
+        """Micro-ops of an instruction of products."""
+        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
+        return kernel_length(*axes, *self.weight[2:4])
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2dCycles:
+    """Cycles of choices, from launch to done; single ones are left out."""
+
+    workload: Conv2dWorkload
+    choices: Choices
+    cost: MachineCost
+
+    def guessed(self) -> Floats:
+        """Cycles: the longer of arithmetic and loads, and what cannot overlap.
+
+        While a tile's epilogue runs, its buffers are free for one step of the next tile and no
+        more: then loads stand still as well.
+        """
+        extents, epilogue = self.workload.extents, self.workload.epilogue
+        oc, y, x, ic = (self.choices[axis] for axis in ("oc", "y", "x", "ic"))
+        stays = {each: self.choices.are("order", each) for each in ORDERS}
+        oc_tiles = -(-extents["oc"] // oc)
+        parts = -(-extents["y"] // y) * -(-extents["x"] // x)
+        elements = self.workload.under(0, y) * self.workload.under(1, x)
+        spanned = np.where(stays["image"], self.workload.groups, self.workload.spanned(oc))
+        image = extents["ic"] * spanned * self.cost.load(MemoryId.INP, elements)
+        steps = -(-extents["ic"] // ic)
+        channels = extents["ic"] * self.workload.taps
+        weights = steps * self.cost.overhead + self.cost.beats(MemoryId.WGT, oc * channels)
+        images = parts * image * np.where(stays["image"], 1, oc_tiles)
+        loads = images + weights * oc_tiles * np.where(stays["weights"], 1, parts)
+        tiles, size = oc_tiles * parts, oc * y * x
+        passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
+        passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
+        work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
+        still = tiles * np.maximum(0, passes - loads / (tiles * steps))
+        # Loads before the first product.
+        first = (image + weights) / np.where(stays["outputs"], steps, 1)
+        total: Floats = self.workload.data[0] * np.maximum(loads + still, work) + first + passes
+        return np.where(self._kernels_stay, total, np.inf)
+
+    @property
+    def _kernels_stay(self) -> Bools:
+        """Whether all micro-ops stay on chip, of each thread."""
+        kernel = self.workload.kernel(self.choices)
+        stay: Bools = self.choices["threads"] * (kernel + 4) <= self.cost.config.depth(MemoryId.UOP)
+        return stay
+
+    def played(self) -> Floats:
+        """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
+        chip, which nobody has a model of."""
+        cycles = self._pipeline().cycles()
+        return np.where(self._kernels_stay, cycles, np.inf)
+
+    def _pipeline(self) -> TilePipeline:
+        """How long the parts of each tile take."""
+        extents, epilogue = self.workload.extents, self.workload.epilogue
+        stays = {each: self.choices.are("order", each) for each in ORDERS}
+        whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
+        sizes = np.stack([self.choices[axis] for axis in ("oc", "y", "x")], axis=1)
+        steps = -(-extents["ic"] // self.choices["ic"])
+        last = extents["ic"] - (steps - 1) * self.choices["ic"]
+        # A choice; the end or the middle of each axis; and of the sum.
+        oc, y, x = (each[..., None] for each in ends(whole, sizes))
+        depth = np.stack([last, self.choices["ic"]], axis=1)[:, None, None, None, :]
+        weights, image = (stays[each].reshape(-1, 1, 1, 1, 1) for each in ("weights", "image"))
+        channels = extents["ic"]
+        kept = np.where(weights, self._weights(oc, channels), 0)
+        whole_depth = channels * self.workload.groups
+        kept = kept + np.where(image, self._image(y, x, whole_depth), 0)
+        spanned = depth * self.workload.spanned(oc)
+        loads = np.where(image, 0, self._image(y, x, spanned))
+        loads = loads + np.where(weights, 0, self._weights(oc, depth))
+        size = oc * y * x
+        passes = epilogue.tensor_passes * self.cost.alu(size, tensor_operand=True)
+        passes = passes + epilogue.immediate_passes * size
+        passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
+        begin = self.cost.load(MemoryId.UOP, 128 * self.choices["threads"])
+        operands = np.full(len(self.choices), extents["oc"])
+        begin = begin + len(epilogue.channel_operands) * self.cost.load(MemoryId.ACC, operands)
+        return TilePipeline(
+            batches=self.workload.data[0],
+            extents=np.broadcast_to(whole, sizes.shape),
+            sizes=sizes,
+            loops=np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
+            along=self.choices.are("along", "y") + 2 * self.choices.are("along", "x"),
+            keeps=stays["weights"] + 2 * stays["image"],
+            threads=self.choices["threads"],
+            steps=steps,
+            kept=kept[..., 0],
+            loads=loads,
+            products=size * depth * self.workload.taps,
+            passes=passes[..., 0],
+            stores=(oc * (self.cost.store_gap + self.cost.beats(MemoryId.OUT, y * x)))[..., 0],
+            begin=(begin, begin // 4),
+            overhead=self.cost.overhead,
+        )
+
+    def _weights(self, oc: Ints, ic: Ints | int) -> Ints:
+        """Weights of so many blocks, in one LOAD."""
+        return self.cost.load(MemoryId.WGT, oc * ic * self.workload.taps)
+
+    def _image(self, y: Ints, x: Ints, blocks: Ints | int) -> Ints:
+        """The part of the image for a tile: one LOAD a block of channels, padding included."""
+        rows, columns = self.workload.under(0, y), self.workload.under(1, x)
+        if self.workload.taps == 1:
+            # Rows between those that are needed are left out.
+            rows = y
+        height, width = self.workload.data[2:4]
+        elements = np.minimum(rows, height) * np.minimum(columns, width)
+        padding = np.maximum(0, rows * columns - elements)
+        return blocks * self.cost.load(MemoryId.INP, elements, padding)

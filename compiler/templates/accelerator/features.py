@@ -1,0 +1,188 @@
+"""What a learned cost model is given of choices: a number for each of `FEATURES`.
+
+Sources: AutoTVM's knobs, touched bytes, reuse and trip counts (Chen et al., NeurIPS 2018, section
+3.1 and appendix), Ansor's arithmetic and buffers (Zheng et al., OSDI 2020, appendix B), and what
+models of machines with scratchpads count: traffic and occupancy of each memory, and the bounds of
+each unit (Parashar et al., Timeloop, ISPASS 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from compiler.templates.accelerator.demand import Copies, Demand
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.sharing import stays
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.space import Bools, Choices, Floats, Ints
+from hw.memories import MemoryId
+
+__all__ = ["FEATURES", "NAMES", "features"]
+
+W = TypeVar("W", bound=Hashable)
+
+
+_INP, _WGT, _UOP, _OUT = (MemoryId.INP,), (MemoryId.WGT,), (MemoryId.UOP,), (MemoryId.OUT,)
+_LOADED = {"inp": _INP, "wgt": _WGT, "acc": (MemoryId.ACC, MemoryId.ACC_8BIT)}
+_SIZES = {
+    "threads": "virtual threads",
+    "n": "rows of a tile of a matrix",
+    "oc": "blocks of output channels of a tile",
+    "y": "rows of a tile",
+    "x": "columns of a tile",
+    "ic": "blocks of input channels of a step of a sum",
+}
+_WORDS = {"along": ("n", "oc", "y", "x"), "order": ("outputs", "weights", "image")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What features are made of."""
+
+    choices: Choices
+    usage: Mapping[MemoryId, Ints]
+    demand: Demand
+    cost: MachineCost
+
+    def size(self, knob: str) -> Floats:
+        found: Floats = np.log2(self.choices.columns.get(knob, np.ones(len(self.choices))))
+        return found
+
+    def word(self, knob: str, setting: str) -> Bools:
+        known = knob in self.choices.columns
+        return self.choices.are(knob, setting) if known else np.zeros(len(self.choices), np.bool_)
+
+    def used(self, memory: MemoryId) -> Ints:
+        if memory is MemoryId.UOP:
+            return self.demand.kernel * self.choices["threads"]
+        return self.usage.get(memory, np.zeros(len(self.choices), np.int64))
+
+    def occupied(self, memory: MemoryId) -> Floats:
+        return self.used(memory) / self.cost.config.depth(memory)
+
+    def _copies(self, *memories: MemoryId) -> list[Copies]:
+        return [each for each in self.demand.copies if each.memory in memories]
+
+    def moved(self, *memories: MemoryId) -> Floats:
+        size = self.cost.config.element_bytes
+        return np.asarray(
+            sum(each.elements * size(each.memory) for each in self._copies(*memories))
+        )
+
+    def uop_bytes(self) -> Ints:
+        return self.used(MemoryId.UOP) * self.cost.config.element_bytes(MemoryId.UOP)
+
+    def burst(self, *memories: MemoryId) -> Floats:
+        rows = sum(each.bursts for each in self._copies(*memories))
+        return self.moved(*memories) / np.maximum(1, rows)
+
+    def calls(self, *memories: MemoryId) -> Floats:
+        return np.asarray(sum(each.instructions for each in self._copies(*memories)))
+
+    def product_reuse(self, *memories: MemoryId) -> Floats:
+        return self.demand.products / np.maximum(1, self.moved(*memories))
+
+    def alu_reuse(self) -> Floats:
+        return self.alu() / np.maximum(1, self.moved(*_LOADED["acc"]))
+
+    def alu(self) -> Floats:
+        return self.demand.immediate + self.demand.tensor
+
+    def array_cycles(self) -> Floats:
+        return self.demand.products + self.demand.resets
+
+    def alu_cycles(self) -> Floats:
+        return self.demand.immediate + self.cost.alu(self.demand.tensor, tensor_operand=True)
+
+    def bus_cycles(self) -> Floats:
+        """Reads and writes run side by side."""
+        width, interval = self.cost.config.bus_bytes, self.cost.memory.interval
+        loaded = self.moved(*(memory for each in _LOADED.values() for memory in each))
+        return np.maximum(loaded, self.moved(*_OUT)) / width * interval
+
+    def least(self) -> Floats:
+        return np.maximum(self.array_cycles() + self.alu_cycles(), self.bus_cycles())
+
+
+_Value: TypeAlias = Callable[[_Known], Floats | Ints | Bools]
+
+
+def _of(method: Callable[..., Floats | Ints | Bools], *given: object) -> _Value:
+    return lambda known: method(known, *given)
+
+
+_TABLE: Mapping[str, tuple[str, _Value]] = {
+    **{
+        f"{knob} size": (f"knob: {meaning}, as a power of two", _of(_Known.size, knob))
+        for knob, meaning in _SIZES.items()
+    },
+    **{
+        f"{knob} {word}": (f"knob: 1 where {knob} is {word}", _of(_Known.word, knob, word))
+        for knob, words in _WORDS.items()
+        for word in words
+    },
+    "resident": ("knob: operands for each channel stay", lambda known: stays(known.choices)),
+    "tiles": ("trip count: tiles of the output", lambda known: known.demand.tiles),
+    "tiles of a thread": (
+        "trip count: those that it works on",
+        lambda known: known.demand.tiles / known.choices["threads"],
+    ),
+    "steps": (
+        "trip count: instructions that multiply or reset, for a tile",
+        lambda known: known.demand.gemms / known.demand.tiles,
+    ),
+    **{
+        f"{name} elements": (f"of {name.upper()} in use", _of(_Known.used, at[0]))
+        for name, at in (*_LOADED.items(), ("uop", _UOP))
+    },
+    **{
+        f"{name} occupancy": (f"the part of {name.upper()} in use", _of(_Known.occupied, at[0]))
+        for name, at in (*_LOADED.items(), ("uop", _UOP))
+    },
+    **{
+        f"{name} bytes": (f"moved between DRAM and {name.upper()}", _of(_Known.moved, *at))
+        for name, at in (*_LOADED.items(), ("out", _OUT))
+    },
+    "uop bytes": ("of the longest kernels, which are loaded", _of(_Known.uop_bytes)),
+    **{
+        f"{name} burst": (f"bytes of {name.upper()} together in DRAM", _of(_Known.burst, *at))
+        for name, at in (*_LOADED.items(), ("out", _OUT))
+    },
+    **{
+        f"{name} copies": (f"LOADs or STOREs of {name.upper()}", _of(_Known.calls, *at))
+        for name, at in (*_LOADED.items(), ("out", _OUT))
+    },
+    "inp reuse": ("products for each byte of INP", _of(_Known.product_reuse, *_INP)),
+    "wgt reuse": ("products for each byte of WGT", _of(_Known.product_reuse, *_WGT)),
+    "acc reuse": ("ALU operations for each byte loaded into ACC", _of(_Known.alu_reuse)),
+    "gemms": ("GEMM instructions, resets included", lambda known: known.demand.gemms),
+    "alus": ("ALU instructions", lambda known: known.demand.alus),
+    "kernel": ("micro-ops of the longest instruction", lambda known: known.demand.kernel),
+    "products": ("iterations of micro-ops that multiply", lambda known: known.demand.products),
+    "resets": ("iterations of micro-ops that reset", lambda known: known.demand.resets),
+    "alu operations": ("iterations of the ALU's micro-ops", _of(_Known.alu)),
+    "array cycles": ("bound: the array is busy so long", _of(_Known.array_cycles)),
+    "alu cycles": ("bound: the ALU is busy so long", _of(_Known.alu_cycles)),
+    "bus cycles": ("bound: the bus is busy so long", _of(_Known.bus_cycles)),
+    "least cycles": ("bound: of array and ALU, one unit, and of the bus", _of(_Known.least)),
+}
+
+FEATURES: Mapping[str, str] = {name: meaning for name, (meaning, _) in _TABLE.items()}
+"""What each column says, by its name. They are the same for all templates."""
+NAMES: tuple[str, ...] = tuple(FEATURES)
+
+
+def features(
+    template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost
+) -> Floats:
+    """A matrix [choices, `FEATURES`] of choices that fit."""
+    usage, demand = template.usage(workload, choices), template.demand(workload, choices)
+    known = _Known(choices, usage, demand, cost)
+    found = np.empty((len(choices), len(_TABLE)))
+    for column, (_, value) in enumerate(_TABLE.values()):
+        found[:, column] = value(known)
+    return found

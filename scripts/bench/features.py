@@ -1,0 +1,83 @@
+"""How fast choices become features: `python -m scripts.bench.features`.
+
+A search by simulated annealing asks for tens of thousands at a time. Measured is the processor's
+time, of several rounds the best.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from compiler.requantisation import RequantSpec
+from compiler.target import AcceleratorTarget
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
+from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
+from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.features import features
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.products import Products
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from scripts.bench.figures import Figure, print_figures
+from scripts.options import DEFAULT_CONFIG
+
+__all__ = ["main", "measure"]
+
+ROUNDS = 3
+COUNT = 100_000
+TARGET = 1e5
+"""Choices a second."""
+
+
+def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Figure]:
+    """Choices of a convolution, a dense layer and a sum of images, as often as it takes."""
+    machine, cost = AcceleratorTarget.of(config), MachineCost(config)
+    for template, workload in _workloads(config):
+        every = template.space(workload, machine).choices()
+        fitting = np.flatnonzero(template.fits(workload, every, machine))
+        choices = every.where(np.resize(fitting, count))
+        best = 0.0
+        for _ in range(ROUNDS):
+            begun = process_time()
+            features(template, workload, choices, cost)
+            best = max(best, count / (process_time() - begun))
+        yield Figure(f"features, {template.name}", best, "choices/s", TARGET)
+
+
+def _workloads(config: HardwareConfig) -> Iterator[tuple[AcceleratorTemplate[Any], Any]]:
+    """256 channels of 14 x 14, as in the middle of a ResNet."""
+    channels, pixels = 256, 14
+    spec = RequantSpec.pow2(8, [0] * channels, 0, 127)
+    passes, _ = structure(spec, channels, config)
+    batch, inputs, outputs = config.batch, config.block_in, config.block_out
+    blocks, depth = -(-channels // outputs), -(-channels // inputs)
+    conv = Conv2dWorkload(
+        (1, depth, pixels, pixels, batch, inputs),
+        (blocks, depth, 3, 3, outputs, inputs),
+        strides=(1, 1),
+        padding=(1, 1, 1, 1),
+        dilation=(1, 1),
+        groups=1,
+        passes=passes,
+    )
+    yield Conv2dOnArray(), conv
+    products = Products(pixels, blocks, depth, batch, outputs, inputs)
+    yield DenseOnArray(), DenseWorkload(products, passes)
+    image = (1, blocks, pixels, pixels, batch, outputs)
+    yield ElementwiseOnAlu(), ElementwiseWorkload(image, passes)
+
+
+def main() -> int:
+    """Print the report; 1 where a target is missed."""
+    return print_figures(measure(load_config(DEFAULT_CONFIG)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.lower.accelerator import Stream
+from compiler.operators.window import Window
+from compiler.targets.accelerator.target import TEMPLATES
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.conv2d import Conv2dWorkload
+from compiler.templates.accelerator.demand import Demand, copies, cut, kernel_length, seen
+from compiler.templates.accelerator.max_pool import MaxPoolWorkload
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.space import Ints
+from hw.encoding import Opcode
+from hw.isa import Program
+from hw.isa.work import work_of
+from hw.memories import MemoryId
+from tests.support.accelerator_operators import CONFIGS, machine
+from tests.support.random_choices import Drawn, drawn
+
+MOVED = {
+    MemoryId.INP: Opcode.LOAD,
+    MemoryId.WGT: Opcode.LOAD,
+    MemoryId.ACC: Opcode.LOAD,
+    MemoryId.ACC_8BIT: Opcode.LOAD,
+    MemoryId.OUT: Opcode.STORE,
+}
+
+
+# A program and what was counted of it ---------------------------------------------------------
+
+
+def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
+    """Compile one choice and compare its instructions with the count."""
+    found = drawn(template, seed, machine(config), 1)
+    choice = found.choices.choice(0)
+    demand, stream = template.demand(found.workload, found.choices), found.stream(choice)
+    work = work_of(stream.program)
+    for memory, code in MOVED.items():
+        elements, instructions = copied(stream, memory, code)
+        parts = [each for each in demand.copies if each.memory is memory]
+        counted = float(sum(np.sum(each.instructions) for each in parts))
+        # Elements that cross the bus are exact, whatever is padded.
+        assert elements == sum(np.sum(each.elements) for each in parts), (memory, choice)
+        if memory is MemoryId.INP and not even(found, choice):
+            assert instructions >= counted, choice
+        elif memory is MemoryId.ACC_8BIT and padded(found):
+            assert counted / 2 <= instructions <= counted * 2, choice
+        else:
+            assert instructions == counted, (memory, choice)
+    assert work.gemm_uops == demand.products
+    assert work.reset_uops == demand.resets
+    assert work.alu_uops == demand.immediate + demand.tensor
+    check_instructions(found, choice, demand, stream.program)
+
+
+def check_instructions(found: Drawn, choice: Choice, demand: Demand, program: Program) -> None:
+    """How many GEMM and ALU instructions there are, and how long their kernels may be."""
+    instructions, columns = work_of(program).instructions, program.columns()
+    assert instructions[Opcode.GEMM] == demand.gemms, choice
+    if isinstance(found.workload, MaxPoolWorkload) and padded(found):
+        taps = prod(each.kernel for each in found.workload.windows)
+        assert demand.alus <= instructions[Opcode.ALU] <= demand.alus * taps
+    else:
+        assert instructions[Opcode.ALU] == demand.alus, choice
+    computes = (columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)
+    assert (columns.uop_end - columns.uop_bgn)[computes].max() <= demand.kernel
+
+
+def copied(stream: Stream, memory: MemoryId, code: Opcode) -> tuple[int, int]:
+    """Elements that copy a tensor, without those from the page of zeros, and all instructions."""
+    columns = stream.program.columns()
+    zeros = min(stream.constants) // stream.target.config.element_bytes(memory)
+    rows = (columns.opcode == code) & (columns.memory_type == memory)
+    elements = (columns.y_size * columns.x_size)[rows & (columns.dram_base != zeros)]
+    return int(elements.sum()), int(np.count_nonzero(rows))
+
+
+def windows(found: Drawn) -> tuple[Window, ...]:
+    """Along y and x, where the template has some."""
+    known: tuple[Window, ...] = ()
+    if isinstance(found.workload, Conv2dWorkload | MaxPoolWorkload):
+        known = found.workload.windows
+    return known
+
+
+def padded(found: Drawn) -> bool:
+    """Whether windows may see padding, or reach over it."""
+    return any(each.before or each.after or each.overhang for each in windows(found))
+
+
+def even(found: Drawn, choice: Choice) -> bool:
+    """Whether all tiles are alike along the windows' axes, and nothing is padded."""
+    counts = {axis: each.count for axis, each in zip("yx", windows(found), strict=False)}
+    return not padded(found) and all(
+        count % int(choice[axis]) == 0 for axis, count in counts.items()
+    )
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
+def test_programs_do_what_was_counted(
+    template: AcceleratorTemplate[Any], seed: int, config: str
+) -> None:
+    check(template, seed, config)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+def test_programs_do_what_was_counted_more(template: AcceleratorTemplate[Any], config: str) -> None:
+    for seed in range(40):
+        check(template, seed, config)
+
+
+# Parts ----------------------------------------------------------------------------------------
+
+
+def numbers(*values: int) -> Ints:
+    return np.array(values, np.int64)
+
+
+def test_tiles_of_two_sizes() -> None:
+    shapes = {
+        (int(a[0]), int(b[0])): int(count[0])
+        for count, (a, b) in cut((7, 4), (numbers(3), numbers(2)))
+        if count[0]
+    }
+    assert shapes == {(3, 2): 4, (1, 2): 2}
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4))
+def test_tiles_cover_everything_once(axes: list[tuple[int, int]]) -> None:
+    extents = [extent for extent, _ in axes]
+    parts = cut(extents, [numbers(min(size, extent)) for extent, size in axes])
+    assert sum(int(count[0]) * prod(int(each[0]) for each in box) for count, box in parts) == prod(
+        extents
+    )
+
+
+@pytest.mark.parametrize(
+    ("box", "chip", "instructions", "bursts"),
+    [
+        ((2, 3, 8), None, 1, 2),  # Whole rows lie together: a rectangle of blocks.
+        ((2, 3, 5), None, 2, 6),  # Parts of rows: one for each block.
+        ((2, 10, 8), None, 1, 1),  # Whole blocks are one row.
+        ((2, 1, 5), None, 1, 2),
+        ((2, 3, 1), None, 2, 6),
+        ((2, 2, 8), (2, 3, 8), 2, 2),  # Blocks have gaps between them on chip.
+    ],
+)
+def test_copies_of_a_box(
+    box: tuple[int, ...], chip: tuple[int, ...] | None, instructions: int, bursts: int
+) -> None:
+    boxes = [(numbers(7), tuple(numbers(each) for each in box))]
+    sizes = None if chip is None else tuple(numbers(each) for each in chip)
+    found = copies(MemoryId.INP, boxes, (4, 10, 8), sizes)
+    assert found.elements == 7 * prod(box)
+    assert found.instructions == 7 * instructions
+    assert found.bursts == 7 * bursts
+
+
+def test_a_kernel_is_what_two_loops_leave() -> None:
+    np.testing.assert_array_equal(kernel_length(numbers(2, 4), numbers(3, 3), 5, 2), [4, 6])
+
+
+def test_seen_leaves_padding_out() -> None:
+    window = Window(extent=8, kernel=3, stride=2, dilation=1, before=1, after=0, count=4)
+    # Rows -1..1, 1..3, 3..5, 5..7; and of two at a time -1..3, 3..7.
+    np.testing.assert_array_equal(seen(window, numbers(1, 2, 4)), [2 + 3 + 3 + 3, 4 + 5, 8])

@@ -1,0 +1,180 @@
+"""Passes after sums: their stages and operands, and the passes that requantisation becomes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.errors import Unsupported
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Call, Let, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.quantised import Requantise
+from compiler.ir.dtypes import INT8, INT32
+from compiler.operators.blocks import DATA_AXES
+from compiler.requantisation import RequantSpec, ResidualSpec
+from compiler.te import Tensor, placeholder
+from compiler.te.build import stages
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.epilogue import (
+    AluPass,
+    Epilogue,
+    Kind,
+    in_accumulators,
+    requantisation,
+    structure,
+)
+from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
+from compiler.templates.pattern import Match
+from hw.config import HardwareConfig
+from hw.encoding import AluOp
+from tests.support.accelerator_operators import machine
+from tests.support.alu_emulator import residual_reference
+from tests.support.alu_passes import Passes, draw_passes, draw_values, low_bytes
+from tests.support.random_operators import random_tests
+from tests.support.random_workloads import RandomWorkload, check_of, convolve, pack_sums
+
+PYNQ = HardwareConfig()
+SHAPE = (1, 2, 3, 3, 1, 4)
+
+
+def _sums() -> Tensor:
+    return in_accumulators(placeholder(SHAPE, INT32, "data"), "sums", DATA_AXES)
+
+
+def test_stages_are_named_by_their_passes() -> None:
+    scale = AluPass(AluOp.MUL, "scale", Kind.CHANNEL)
+    own = (scale, AluPass(AluOp.SHR, "shift"))
+    epilogue = Epilogue((scale, AluPass(AluOp.ADD, "residual", Kind.ELEMENT, INT8, own)))
+    output, operands = epilogue.compute(_sums())
+    assert [each.name for each in stages([output]) if each.source is not None] == [
+        "sums",
+        "out_0_mul",
+        "out_1_add_operand",
+        "out_1_add_operand_0_mul",
+        "out_1_add_operand_1_shr",
+        "out_1_add",
+        "out",
+    ]
+    assert (output.dtype, output.shape) == (INT8, SHAPE)
+    assert {each.name: (each.dtype, each.shape) for each in operands} == {
+        "scale": (INT32, (2, 1, 4)),
+        "residual": (INT8, SHAPE),
+        "shift": (INT32, ()),
+    }
+    assert epilogue.channel_operands == ("scale",)
+    assert (epilogue.element_operands, epilogue.immediate_passes) == (1, 1)
+    assert epilogue.tensor_passes == 3
+
+
+def _residual(rng: np.random.Generator, shape: tuple[int, ...]) -> Passes:
+    """A shift, a residual with a scale of its own, and passes of all kinds around."""
+    first, last = (draw_passes(rng, shape, 1, name=name) for name in ("first", "last"))
+    own = draw_passes(rng, shape, 2, least=1, name="own")
+    shift = Passes((AluPass(AluOp.SHR, "shift"),), {}, {"shift": int(rng.integers(0, 12))})
+    added = AluPass(AluOp.ADD, "residual", Kind.ELEMENT, INT8, own.passes)
+    values = {"residual": draw_values(rng, shape, INT8), **own.values}
+    return first + shift + Passes((added,), values, own.immediates) + last
+
+
+def _drawn(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """A small convolution with a residual."""
+    height, width, tall = (int(rng.integers(1, 6)) for _ in range(3))
+    tall = min(tall, 3, height + 2)
+    image = draw_values(rng, (config.batch, 5, height, width), INT8)
+    kernel = draw_values(rng, (9, 5, tall, 1), INT8)
+    sums = pack_sums(convolve(image, kernel, (1, 1), (1, 0, 1, 0), (1, 1)), config)
+    data, weight = pack_data(image, config), pack_weight(kernel, config)
+    after = _residual(rng, sums.shape)
+    workload = Conv2dWorkload(
+        data.shape, weight.shape, (1, 1), (1, 0, 1, 0), (1, 1), 1, after.passes
+    )
+    values = {"data": data, "weight": weight, **after.values}
+    return RandomWorkload(
+        Conv2dOnArray(), workload, values, after.immediates, low_bytes(after.applied(sums))
+    )
+
+
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
+    check_of(_drawn), few=10, many=60, configs=("tiny", "small8", "batch2", "tall")
+)
+
+
+# Requantisation -----------------------------------------------------------------------------------
+
+
+def test_a_power_of_two_for_the_whole_tensor_needs_no_tensor() -> None:
+    passes, numbers = structure(RequantSpec.pow2(3, bound=1 << 20), 20, PYNQ)
+    assert passes == tuple(
+        AluPass(op, f"operand_{number}")
+        for number, op in enumerate((AluOp.ADD, AluOp.SHR, AluOp.MAX, AluOp.MIN))
+    )
+    assert [numbers.immediates[each.operand] for each in passes] == [4, 3, -128, 127]
+    assert not numbers.tensors
+
+
+def test_numbers_of_channels_are_tensors_named_by_their_pass() -> None:
+    spec = RequantSpec.from_scales([0.01 + 0.001 * c for c in range(20)], list(range(20)))
+    passes, numbers = structure(spec, 20, PYNQ)
+    steps = spec.steps()
+    assert [each.op for each in passes] == [each.op for each in steps]
+    assert any(each.kind is Kind.CHANNEL for each in passes)
+    for number, (step, each) in enumerate(zip(steps, passes, strict=True)):
+        assert each.operand == f"operand_{number}"
+        if isinstance(step.operand, int):
+            assert (each.kind, numbers.immediates[each.operand]) == (Kind.IMMEDIATE, step.operand)
+            continue
+        packed = numbers.tensors[each.operand]
+        assert (each.kind, packed.shape) == (Kind.CHANNEL, (2, 1, 16))
+        assert packed.dtype == np.int32
+        np.testing.assert_array_equal(packed.reshape(-1)[:20], step.operand)
+        assert not packed.reshape(-1)[20:].any()
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(["tiny", "small8", "batch2", "tall"]))
+def test_passes_do_what_the_specification_says(seed: int, config: str) -> None:
+    """With a residual and without."""
+    rng, chosen = np.random.default_rng(seed), machine(config)
+    channels = int(rng.integers(1, 10))
+    sums = rng.integers(-(1 << 15), 1 << 15, (chosen.batch, channels, 2, 3))
+    skip = draw_values(rng, sums.shape, INT8)
+    scales = rng.uniform(2**-11, 2**-8, channels).tolist()
+    bias = rng.integers(-999, 999, channels).tolist()
+    if rng.random() < 0.5:
+        plain = RequantSpec.from_scales(scales, bias, -128, 127)
+        spec: RequantSpec | ResidualSpec = plain
+        expected = plain.reference(sums, axis=1).astype(np.int64)
+    else:
+        spec = added = ResidualSpec.from_scales(
+            scales, float(rng.uniform(0.1, 1)), bias, low=-128, high=127
+        )
+        expected = residual_reference(added, sums, skip.astype(np.int64), axis=1)
+    after = Passes.of(structure(spec, channels, chosen))
+    skips = pack_sums(skip.astype(np.int64), chosen).astype(np.int8)
+    found = Passes(after.passes, {**after.values, "skip": skips}, after.immediates)
+    applied = found.applied(pack_sums(sums, chosen))
+    np.testing.assert_array_equal(unpack_data(applied, sums.shape), expected)
+
+
+def _requantised(multiplier: int, shift: int, addend: int) -> Match:
+    numbers = {"multiplier": multiplier, "addend": addend}
+    constants = {name: Constant(np.array([number])) for name, number in numbers.items()}
+    given = Requantise(shift, -128, 127)
+    call = Call(OPERATORS["requantise"], (Var("acc"), *constants.values()), given)
+    return Match((Let("y", call),), constants)
+
+
+def test_the_specification_of_a_match() -> None:
+    found = requantisation(_requantised(5, 4, 8), 1 << 12)
+    assert found == RequantSpec(5, 8, 4, -128, 127, 1 << 12)
+
+
+def test_what_is_not_exact_is_refused() -> None:
+    """So many sums are not clipped that their products exceed 32 bits."""
+    with pytest.raises(
+        Unsupported, match=r"^not exact in 32 bits: acc \* M \+ C exceeds 32 bits: "
+    ):
+        requantisation(_requantised(30843466, 26, 22533), 26843619)

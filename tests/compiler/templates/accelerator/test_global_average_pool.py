@@ -1,0 +1,71 @@
+"""Sums over whole images are exact for random shapes, steps and machines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.errors import Unsupported
+from compiler.ir.dtypes import INT8
+from compiler.lower.accelerator.stream import Stream
+from compiler.requantisation import RequantSpec
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.planner import best_choice
+from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
+from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
+from hw.encoding import AluOp
+from hw.isa import Alu
+from tests.support.accelerator_operators import machine
+from tests.support.alu_passes import draw_values
+from tests.support.random_operators import random_tests
+from tests.support.random_workloads import check_of, draw_global_pool
+from tests.support.streams import run_schedule, stream_of
+
+TEMPLATE = GlobalPoolOnAlu()
+
+test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
+    check_of(draw_global_pool), few=10
+)
+
+
+def test_a_mean_by_requantisation() -> None:
+    """1/49 is part of the multiplier; each mean is rounded once, halves upwards."""
+    config = machine("small8")
+    values = draw_values(np.random.default_rng(7), (1, 4, 7, 7, 1, 8), INT8)
+    passes, numbers = structure(RequantSpec.from_scales([1 / 49], [0], -128, 127), 32, config)
+    workload, target = GlobalPoolWorkload(values.shape, passes), accelerator(config)
+    schedule = TEMPLATE.schedule(workload, best_choice(target, TEMPLATE, workload), target.machine)
+    tensors = {"data": values, **numbers.tensors}
+    found = run_schedule(schedule, config, tensors, "functional", numbers.immediates)
+    means = values.mean(axis=(2, 3), keepdims=True)
+    np.testing.assert_array_equal(found, np.floor(means + 0.5))
+
+
+def test_one_instruction_adds_all_pixels() -> None:
+    workload = GlobalPoolWorkload((1, 32, 7, 7, 1, 16), (AluPass(AluOp.SHR, "shift"),))
+    target = accelerator(machine("pynq"), hiding=False)
+    choice = best_choice(target, TEMPLATE, workload)
+    assert choice == {"threads": 1, "along": "oc", "oc": 32, "y": 7, "x": 7}
+    schedule = TEMPLATE.schedule(workload, choice, target.machine)
+    stream = stream_of(schedule, machine("pynq"), {"shift": 6})
+    assert _turns(stream, AluOp.ADD) == [32 * 49]
+
+
+def _turns(stream: Stream, op: AluOp) -> list[int]:
+    """Elements of each ALU instruction with this operation."""
+    found = [each for each in stream.program if isinstance(each, Alu)]
+    return [
+        each.iter_out * each.iter_in * (each.uop_end - each.uop_bgn)
+        for each in found
+        if each.op is op
+    ]
+
+
+def test_refuses_what_never_fits() -> None:
+    passes = tuple(AluPass(AluOp.ADD, f"r{number}", Kind.ELEMENT) for number in range(40))
+    with pytest.raises(
+        Unsupported, match=r"^tiny is too small .* ACC has 32 elements and they take 42$"
+    ):
+        best_choice(
+            accelerator(machine("tiny")), TEMPLATE, GlobalPoolWorkload((1, 1, 3, 3, 1, 4), passes)
+        )

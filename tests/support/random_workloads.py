@@ -1,0 +1,402 @@
+"""Workloads of chance for the accelerator's templates, choices for them, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.graph.operators.reductions import MaxPool
+from compiler.ir.dtypes import INT8, INT32
+from compiler.lower.accelerator.stream import Stream
+from compiler.requantisation import RequantSpec
+from compiler.target import AcceleratorTarget
+from compiler.te.knobs import Choice, Setting
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
+from compiler.templates.accelerator.dense_wide import WideDenseOnArray
+from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
+from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
+from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from compiler.templates.accelerator.packing import block_groups, pack_data, pack_weight
+from compiler.templates.accelerator.products import Products
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.space import Choices
+from hw.config import HardwareConfig
+from tests.support.accelerator_operators import drawn_size
+from tests.support.alu_passes import Passes, Wide, draw_passes, draw_values, low_bytes
+from tests.support.random_operators import Check
+from tests.support.streams import Array, run_stream, stream_of
+
+__all__ = [
+    "DRAWERS",
+    "Drawer",
+    "RandomConvolution",
+    "RandomWorkload",
+    "check_of",
+    "convolve",
+    "draw_choice",
+    "pack_sums",
+    "pooled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomWorkload:
+    """A workload, its arguments, and the output that it should have."""
+
+    template: AcceleratorTemplate[Any]
+    workload: Any
+    values: Mapping[str, Array]
+    immediates: Mapping[str, int]
+    expected: Array
+
+    def fits(self, choice: Choice, config: HardwareConfig) -> bool:
+        """What the template says."""
+        machine = AcceleratorTarget.of(config)
+        return bool(self.template.fits(self.workload, Choices.of([choice]), machine).item())
+
+    def stream(self, choice: Choice, config: HardwareConfig) -> Stream:
+        """Scheduled and compiled."""
+        schedule = self.template.schedule(self.workload, choice, AcceleratorTarget.of(config))
+        return stream_of(schedule, config, self.immediates)
+
+    def check(self, choice: Choice, config: HardwareConfig, engine: str = "functional") -> None:
+        """Run it, and compare the output."""
+        outputs, _ = run_stream(self.stream(choice, config), self.values, engine)
+        np.testing.assert_array_equal(outputs["out"], self.expected, f"{self.workload} {choice}")
+
+    def fitting(
+        self, rng: np.random.Generator, config: HardwareConfig, threads: int
+    ) -> Choice | None:
+        """A choice that fits, however bad it is; tiles get smaller where none does."""
+        for attempt in range(60):
+            choice = draw_choice(rng, self, config, threads, smaller=attempt // 10)
+            if self.fits(choice, config):
+                return choice
+        return None
+
+
+def draw_choice(
+    rng: np.random.Generator,
+    drawn: RandomWorkload,
+    config: HardwareConfig,
+    threads: int,
+    *,
+    smaller: int = 0,
+    beyond: int = 0,
+) -> dict[str, Setting]:
+    """Any settings of the knobs, of sizes of tiles also those that the space leaves out.
+
+    Parameters
+    ----------
+    smaller
+        How often the largest tile is halved.
+    beyond
+        By how much tiles may be larger than their axes.
+    """
+    space = drawn.template.space(drawn.workload, AcceleratorTarget.of(config))
+    choice: dict[str, Setting] = {}
+    for name, settings in space.knobs.items():
+        sizes = [each for each in settings if isinstance(each, int)]
+        if name == "threads":
+            choice[name] = threads
+        elif name == "resident":
+            choice[name] = int(rng.integers(0, 2))
+        elif sizes:
+            most = max(1, max(sizes) >> smaller) + int(rng.integers(0, beyond + 1))
+            choice[name] = drawn_size(rng, most)
+        else:
+            choice[name] = str(rng.choice(settings))
+    return choice
+
+
+Drawer = Callable[[np.random.Generator, HardwareConfig], RandomWorkload]
+"""Draws a workload for a machine."""
+
+
+def check_of(drawer: Drawer) -> Check:
+    """Random workloads with random choices that fit, run and compared."""
+
+    def check(seed: int, config: HardwareConfig, threads: int, engine: str = "functional") -> None:
+        rng = np.random.default_rng(seed)
+        while True:
+            drawn = drawer(rng, config)
+            for fewer in (threads, 1):
+                choice = drawn.fitting(rng, config, fewer)
+                if choice is not None:
+                    drawn.check(choice, config, engine)
+                    return
+
+    return check
+
+
+# Convolutions -------------------------------------------------------------------------------------
+
+
+def convolve(
+    data: Array,
+    weight: Array,
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int = 1,
+) -> Wide:
+    """[N, C, H, W] and [O, C / groups, KH, KW] to [N, O, OH, OW], tap by tap."""
+    if groups > 1:
+        parts = zip(np.split(data, groups, axis=1), np.split(weight, groups), strict=True)
+        return np.concatenate(
+            [convolve(*part, strides, padding, dilation) for part in parts], axis=1
+        )
+    top, left, bottom, right = padding
+    image = np.pad(data.astype(np.int64), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    taps = weight.astype(np.int64)
+    _, _, tall, wide = weight.shape
+    (sy, sx), (dy, dx) = strides, dilation
+    rows = (image.shape[2] - dy * (tall - 1) - 1) // sy + 1
+    columns = (image.shape[3] - dx * (wide - 1) - 1) // sx + 1
+    total = np.zeros((data.shape[0], weight.shape[0], rows, columns), dtype=np.int64)
+    for ky in range(tall):
+        for kx in range(wide):
+            part = image[:, :, ky * dy :: sy, kx * dx :: sx][:, :, :rows, :columns]
+            total += np.einsum("nchw,oc->nohw", part, taps[:, :, ky, kx])
+    return total
+
+
+def pack_sums(sums: Wide, config: HardwareConfig) -> Wide:
+    """[N, O, H, W] in blocks of output channels, with zeros."""
+    n, o, h, w = sums.shape
+    batch, lanes = config.batch, config.block_out
+    images, blocks = -(-n // batch), -(-o // lanes)
+    padded = np.pad(sums, [(0, images * batch - n), (0, blocks * lanes - o), (0, 0), (0, 0)])
+    parts: Wide = padded.reshape(images, batch, blocks, lanes, h, w).transpose(0, 2, 4, 5, 1, 3)
+    return parts
+
+
+def draw_conv2d(
+    rng: np.random.Generator, config: HardwareConfig, largest: int = 9
+) -> RandomWorkload:
+    """Followed by a requantisation or passes of any kind."""
+    kernel, strides = (_draw(rng, 1, 3), _draw(rng, 1, 3)), (_draw(rng, 1, 3), _draw(rng, 1, 2))
+    dilation = _draw(rng, 1, 2), _draw(rng, 1, 2)
+    padding = tuple(_draw(rng, 0, 2) for _ in range(4)) if rng.random() < 0.7 else (0, 0, 0, 0)
+    least = [
+        max(1, dilation[axis] * (kernel[axis] - 1) + 1 - padding[axis] - padding[axis + 2])
+        for axis in (0, 1)
+    ]
+    groups, inputs, outputs = _channels(rng, config)
+    size = tuple(_draw(rng, each, max(each, largest)) for each in least)
+    data = draw_values(rng, (_draw(rng, 1, 2 * config.batch), groups * inputs, *size), INT8)
+    weight = draw_values(rng, (groups * outputs, inputs, *kernel), INT8)
+    sums = convolve(data, weight, strides, padding, dilation, groups)
+    packed_sums = pack_sums(sums, config)
+    if rng.random() < 0.5:
+        spec = _requantisation(rng, groups * outputs)
+        after = Passes.of(structure(spec, groups * outputs, config))
+    else:
+        after = draw_passes(rng, packed_sums.shape, 3)
+    merged, of_blocks = block_groups(weight, groups, config)
+    values = {"data": pack_data(data, config), "weight": pack_weight(merged, config)}
+    return RandomWorkload(
+        Conv2dOnArray(),
+        Conv2dWorkload(
+            values["data"].shape,
+            values["weight"].shape,
+            strides,
+            padding,
+            dilation,
+            of_blocks,
+            after.passes,
+        ),
+        {**values, **after.values},
+        after.immediates,
+        low_bytes(after.applied(packed_sums)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RandomConvolution:
+    """A convolution and a choice for it."""
+
+    config: HardwareConfig
+    drawn: RandomWorkload
+    choice: Choice
+
+    @staticmethod
+    def of(seed: int, config: HardwareConfig, largest: int = 9) -> RandomConvolution:
+        """Everything from one seed; tiles that fit, however bad they are."""
+        rng = np.random.default_rng(seed)
+        while True:
+            drawn = draw_conv2d(rng, config, largest)
+            choice = drawn.fitting(rng, config, int(rng.choice([1, 2, 4])))
+            if choice is not None:
+                return RandomConvolution(config, drawn, choice)
+
+    @property
+    def values(self) -> Mapping[str, Array]:
+        """Tensors by name."""
+        return self.drawn.values
+
+    def stream(self) -> Stream:
+        """For the accelerator."""
+        return self.drawn.stream(self.choice, self.config)
+
+
+def _channels(rng: np.random.Generator, config: HardwareConfig) -> tuple[int, int, int]:
+    """Groups, and the input and output channels of each; most have one group."""
+    if rng.random() < 0.6:
+        return 1, _draw(rng, 1, 3 * config.block_in), _draw(rng, 1, 4 * config.block_out)
+    if rng.random() < 0.5:
+        # Groups of whole blocks.
+        blocks_in, blocks_out = _draw(rng, 1, 2), _draw(rng, 1, 3)
+        return _draw(rng, 2, 3), blocks_in * config.block_in, blocks_out * config.block_out
+    return _draw(rng, 2, 2 * config.block_in), _draw(rng, 1, 3), _draw(rng, 1, 3)
+
+
+def _requantisation(rng: np.random.Generator, channels: int) -> RequantSpec:
+    bias = rng.integers(-(2**12), 2**12, channels).tolist()
+    low, high = (0, 127) if rng.random() < 0.5 else (-128, 127)
+    if rng.random() < 0.5:
+        return RequantSpec.pow2(int(rng.integers(0, 12)), bias, low, high)
+    scales = rng.uniform(2**-11, 2**-7, channels).tolist()
+    return RequantSpec.from_scales(scales, bias, low, high)
+
+
+# Dense layers -------------------------------------------------------------------------------------
+
+
+def draw_dense(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Followed by passes of any kind."""
+    products, values, sums = _products(rng, config)
+    after = draw_passes(rng, sums.shape, 2)
+    return RandomWorkload(
+        DenseOnArray(),
+        DenseWorkload(products, after.passes),
+        {**values, **after.values},
+        after.immediates,
+        low_bytes(after.applied(sums)),
+    )
+
+
+def draw_dense_wide(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Planes of the sums' bytes."""
+    products, values, sums = _products(rng, config)
+    bits = 8 * np.arange(4)
+    amounts = np.broadcast_to(bits[:, None, None], (4, config.batch, config.block_out))
+    planes = sums >> bits[:, None, None, None, None]
+    return RandomWorkload(
+        WideDenseOnArray(),
+        products,
+        {**values, "amounts": amounts.astype(np.int32)},
+        {},
+        low_bytes(planes),
+    )
+
+
+def _products(
+    rng: np.random.Generator, config: HardwareConfig
+) -> tuple[Products, dict[str, Array], Wide]:
+    n, ic, oc = (drawn_size(rng, most) for most in (4, 6, 7))
+    data = draw_values(rng, (n, ic, config.batch, config.block_in), INT8)
+    weight = draw_values(rng, (oc, ic, config.block_out, config.block_in), INT8)
+    sums: Wide = np.einsum("nibk,oilk->nobl", data.astype(np.int64), weight.astype(np.int64))
+    products = Products(n, oc, ic, config.batch, config.block_out, config.block_in)
+    return products, {"data": data, "weight": weight}, sums
+
+
+# On the ALU ---------------------------------------------------------------------------------------
+
+
+def draw_elementwise(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Passes over int8 or int32."""
+    dtype = INT8 if rng.random() < 0.5 else INT32
+    data = draw_values(rng, _image(rng, config, (2, 5, 7, 6)), dtype)
+    after = draw_passes(rng, data.shape, 3)
+    return RandomWorkload(
+        ElementwiseOnAlu(),
+        ElementwiseWorkload(data.shape, after.passes, dtype),
+        {"data": data, **after.values},
+        after.immediates,
+        low_bytes(after.applied(data.astype(np.int64))),
+    )
+
+
+def draw_global_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Sums, and passes of any kind."""
+    data = draw_values(rng, _image(rng, config, (2, 6, 7, 7)), INT8)
+    sums: Wide = data.astype(np.int64).sum(axis=(2, 3), keepdims=True)
+    after = draw_passes(rng, sums.shape, 2)
+    return RandomWorkload(
+        GlobalPoolOnAlu(),
+        GlobalPoolWorkload(data.shape, after.passes),
+        {"data": data, **after.values},
+        after.immediates,
+        low_bytes(after.applied(sums)),
+    )
+
+
+def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Windows that all see data."""
+    data = draw_values(rng, _image(rng, config, (2, 4, 9, 8)), INT8)
+    dilation = _draw(rng, 1, 2), _draw(rng, 1, 2)
+    kernel = tuple(
+        _draw(rng, 1, min(3, (extent - 1) // apart + 1))
+        for extent, apart in zip(data.shape[2:4], dilation, strict=True)
+    )
+    pool = MaxPool(
+        kernel,
+        tuple(_draw(rng, 1, 3) for _ in kernel),
+        # The first and the last window keep a tap on the image, at least.
+        tuple(_draw(rng, 0, size - 1) for size in (*kernel, *kernel)),
+        dilation,
+        bool(rng.random() < 0.5),
+    )
+    workload = MaxPoolWorkload(data.shape, pool)
+    return RandomWorkload(MaxPoolOnAlu(), workload, {"data": data}, {}, pooled(data, workload))
+
+
+def pooled(values: Array, workload: MaxPoolWorkload) -> Array:
+    """The maxima, window by window."""
+    places = [
+        [
+            [
+                place
+                for k in range(window.kernel)
+                if 0
+                <= (place := i * window.stride + k * window.dilation - window.before)
+                < window.extent
+            ]
+            for i in range(window.count)
+        ]
+        for window in workload.windows
+    ]
+    shape = (*values.shape[:2], *map(len, places), *values.shape[4:])
+    found = np.empty(shape, values.dtype)
+    for y, rows in enumerate(places[0]):
+        for x, columns in enumerate(places[1]):
+            found[:, :, y, x] = values[:, :, rows][:, :, :, columns].max(axis=(2, 3))
+    return found
+
+
+def _image(
+    rng: np.random.Generator, config: HardwareConfig, most: Sequence[int]
+) -> tuple[int, ...]:
+    return (*(drawn_size(rng, each) for each in most), config.batch, config.block_out)
+
+
+def _draw(rng: np.random.Generator, low: int, high: int) -> int:
+    return int(rng.integers(low, high + 1))
+
+
+DRAWERS: Mapping[str, Drawer] = {
+    "conv2d": draw_conv2d,
+    "dense": draw_dense,
+    "dense_wide": draw_dense_wide,
+    "elementwise": draw_elementwise,
+    "global_average_pool": draw_global_pool,
+    "max_pool": draw_max_pool,
+}
+"""By the names of templates."""
