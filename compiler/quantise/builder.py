@@ -56,9 +56,12 @@ class Builder:
         attributes: Attributes = NOTHING,
     ) -> Var:
         """An operator's result, called as the value that it computes, or computes a part of, with a
-        suffix."""
+        suffix. A second one of that name, say in another scale, is a value of its own: no two
+        layers are called the same."""
         name = fresh(f"{of}{suffix}", self._taken)
-        origin = self._origins[name] = self._origins.get(of, of)
+        first = name == f"{of}{suffix}"
+        origin = self._origins.get(of, of) if first else None
+        self._origins[name] = origin or name
         value = Call(OPERATORS[operator], tuple(args), attributes)
         self.lets.append(Let(name, value, origin=origin))
         return Var(name)

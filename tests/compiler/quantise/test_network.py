@@ -12,6 +12,7 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
+from compiler.quantise.builder import Builder
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
@@ -273,3 +274,18 @@ func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 3, 3], v: float32[4, 4, 1, 1
     # There is little but the two ends of what is kept.
     found = quantised(network(program), samples=32, least=20)
     assert "clip" in called(found)
+
+
+def test_a_value_in_a_second_scale_is_a_layer_of_its_own() -> None:
+    """Reports tell layers apart by their names."""
+    builder = Builder(["v"])
+    first, second = (builder.call("v", "_int8", "relu", [Var("v")]) for _ in range(2))
+    builder.call(first.name, "_wide", "relu", [first])
+    builder.call(second.name, "_wide", "relu", [second])
+    sources = {let.name: let.source for let in builder.lets}
+    assert sources == {
+        "v_int8": "v",
+        "v_int8_1": "v_int8_1",
+        "v_int8_wide": "v",
+        "v_int8_1_wide": "v_int8_1",
+    }
