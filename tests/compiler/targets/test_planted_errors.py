@@ -15,7 +15,7 @@ from compiler.errors import CompilerError, LoweringError, ReplayError, ScheduleE
 from compiler.graph import Function, Var
 from compiler.graph.operators.shapes import Axis
 from compiler.intrinsics.accelerator import fill
-from compiler.ir.buffer import Scope
+from compiler.intrinsics.scopes import OnChip
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from compiler.te import compute
@@ -103,7 +103,7 @@ def test_a_refusal_is_no_error() -> None:
         ("elementwise", "bind", AttributeError),
         ("max_pool", "space", TypeError),
         ("dense_wide", "space", ValueError),
-        ("conv2d", "valid", IndexError),
+        ("conv2d", "usage", IndexError),
         ("global_average_pool", "usage", ZeroDivisionError),
         ("dense", "fits", OverflowError),
         ("conv2d", "shortlist", IndexError),
@@ -184,7 +184,7 @@ def forgets_options(own: Callable[..., Any], *args: Any) -> Any:
         (first(Split, stage="nothing"), ScheduleError),
         (first(Split, factor=0), ReplayError),
         (first(Split, factor=Knob("spare")), ReplayError),
-        (first(SetScope, scope=Scope.INP), (ScheduleError, LoweringError)),
+        (first(SetScope, scope=OnChip.INP), (ScheduleError, LoweringError)),
         (first(ComputeAt, reader="nothing"), ScheduleError),
         (first(ComputeAt, axis="nowhere"), ScheduleError),
         (first(Tensorize, axis="nowhere"), ScheduleError),
