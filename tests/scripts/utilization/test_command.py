@@ -117,8 +117,8 @@ def test_a_layer_that_cannot_be_is_wrong_usage(text: str, message: str) -> None:
     [
         (
             ["--config", "tiny", "--layer", "a=8,8,8,8,3,1,1"],
-            "layer a: tiny is too small for this convolution: WGT has 16 and the smallest tile "
-            "takes 18 elements",
+            "layer a: tiny is too small for the smallest tiles: WGT has 16 elements and they take "
+            "18",
         ),
         (
             ["--layer", "a=8,8,8,8,3,1,1", "--layer", "a=8,8,8,8,1,1,0"],

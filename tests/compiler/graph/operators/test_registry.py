@@ -47,7 +47,7 @@ MODULES = (
     slicing,
     softmax,
 )
-HELPERS = frozenset({"blocks"})
+HELPERS = frozenset({"blocks", "elements", "inside"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
     **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},
