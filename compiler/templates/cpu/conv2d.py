@@ -16,92 +16,22 @@ from dataclasses import dataclass
 
 from compiler import te
 from compiler.graph.operators.products import Conv2d
-from compiler.graph.opspec import keywords
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
-from compiler.ir.stmt import Function
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.carry import carry_sums, inline_all_but
-from compiler.templates.cpu.layer import LayerWorkload, PackedLayer
+from compiler.templates.cpu.layer import LayerWorkload, Packed, PackedLayer, layer_patterns
 from compiler.templates.cpu.tiles import Tile, best_tile
-from compiler.templates.pattern import Apply, Operand
 
-__all__ = ["Conv2dOnCpu", "PackedConv2d", "packed_conv2d", "schedule_packed_conv2d"]
+__all__ = ["Conv2dOnCpu", "packed_conv2d", "schedule_packed_conv2d"]
 
 _ZERO = index(0)
-_DATA, _WEIGHT = Operand("data", ranks=(4,)), Operand("weight", constant=True)
-
-
-class Conv2dOnCpu(PackedLayer):
-    """A convolution whose weights are known: packed once, convolved ever after."""
-
-    name = "conv2d"
-    patterns = (
-        Apply("conv2d", (_DATA, _WEIGHT)),
-        Apply("conv2d", (_DATA, _WEIGHT, Operand("bias"))),
-    )
-
-    def packed(
-        self, name: str, operands: Sequence[Tensor], given: Conv2d, simd: Simd, tile: Tile | None
-    ) -> PackedConv2d | None:
-        data, weight, *bias = operands
-        return packed_conv2d(
-            data,
-            weight,
-            bias=bias[0] if bias else None,
-            name=name,
-            simd=simd,
-            tile=tile,
-            **keywords(given),
-        )
-
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        _, channels, rows, columns = workload.result.static_shape("out")
-        given = workload.call.attributes
-        assert isinstance(given, Conv2d), "verified"
-        return channels // given.groups, rows, columns
-
-    def scheduled(self, layer: PackedConv2d, output: Tensor) -> Schedule:
-        return schedule_packed_conv2d(layer, output)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedConv2d:
-    """A convolution in two programs: weights are packed once, images convolved ever after.
-
-    Attributes
-    ----------
-    data, weight
-        As `conv2d` takes them.
-    packing
-        The packed weights, computed from `weight`: the first program's output.
-    packed
-        The same, given: with `data` the second program's input.
-    padded
-        The image with its border, or `data` where it serves as it is.
-    sums, output
-        What is computed from both; `output` is what `conv2d` gives.
-    tile
-        Sums that are carried in registers.
-    dot
-        The dot product that computes them, if one does.
-    """
-
-    data: Tensor
-    weight: Tensor
-    packing: Tensor
-    packed: Tensor
-    padded: Tensor
-    sums: Tensor
-    output: Tensor
-    tile: Tile
-    dot: Function | None
 
 
 def packed_conv2d(
@@ -117,7 +47,7 @@ def packed_conv2d(
     out_dtype: DType | None = None,
     name: str = "conv",
     tile: Tile | None = None,
-) -> PackedConv2d | None:
+) -> Packed | None:
     """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
 
     None where packing does not help: nothing to compute, or groups that do not fill the vectors of
@@ -180,7 +110,7 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedConv2d(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +259,7 @@ def _sums(
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
 
 
-def schedule_packed_conv2d(conv: PackedConv2d, output: Tensor | None = None) -> Schedule:
+def schedule_packed_conv2d(conv: Packed, output: Tensor | None = None) -> Schedule:
     """A convolution's second program: inputs `data` and packed weights, then what `output` reads.
 
     Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
@@ -382,8 +312,23 @@ def schedule_packed_conv2d(conv: PackedConv2d, output: Tensor | None = None) -> 
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 
-def _pad(schedule: Schedule, conv: PackedConv2d) -> Schedule:
+def _pad(schedule: Schedule, conv: Packed) -> Schedule:
     """The image's border: rows at a time, planes spread over threads."""
     pad = conv.padded.name
     schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
     return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
+
+
+class Conv2dOnCpu(PackedLayer):
+    """A convolution whose weights are known: packed once, convolved ever after."""
+
+    name = "conv2d"
+    patterns = layer_patterns("conv2d", rank=4)
+    packed = staticmethod(packed_conv2d)
+    scheduled = staticmethod(schedule_packed_conv2d)
+
+    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        _, channels, rows, columns = workload.result.static_shape("out")
+        given = workload.call.attributes
+        assert isinstance(given, Conv2d), "verified"
+        return channels // given.groups, rows, columns

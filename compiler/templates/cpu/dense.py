@@ -10,79 +10,22 @@ rounded up to whole tiles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from compiler import te
-from compiler.graph.operators.products import Product
-from compiler.graph.opspec import keywords
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
-from compiler.ir.stmt import Function
 from compiler.operators.cpu.simd import Simd
 from compiler.operators.dense import dense
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.carry import carry_sums, inline_all_but
-from compiler.templates.cpu.layer import LayerWorkload, PackedLayer
+from compiler.templates.cpu.layer import LayerWorkload, Packed, PackedLayer, layer_patterns
 from compiler.templates.cpu.tiles import Tile, best_tile
-from compiler.templates.pattern import Apply, Operand
 
-__all__ = ["DenseOnCpu", "PackedDense", "packed_dense", "schedule_packed_dense"]
+__all__ = ["DenseOnCpu", "packed_dense", "schedule_packed_dense"]
 
 _ZERO = index(0)
-_DATA, _WEIGHT = Operand("data", ranks=(2,)), Operand("weight", constant=True)
-
-
-class DenseOnCpu(PackedLayer):
-    """A dense layer whose weights are known: packed once, multiplied ever after."""
-
-    name = "dense"
-    patterns = (
-        Apply("dense", (_DATA, _WEIGHT)),
-        Apply("dense", (_DATA, _WEIGHT, Operand("bias"))),
-    )
-
-    def packed(
-        self, name: str, operands: Sequence[Tensor], given: Product, simd: Simd, tile: Tile | None
-    ) -> PackedDense | None:
-        data, weight, *bias = operands
-        return packed_dense(
-            data,
-            weight,
-            bias=bias[0] if bias else None,
-            name=name,
-            simd=simd,
-            tile=tile,
-            **keywords(given),
-        )
-
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        rows, channels = workload.result.static_shape("out")
-        return channels, 1, rows
-
-    def scheduled(self, layer: PackedDense, output: Tensor) -> Schedule:
-        return schedule_packed_dense(layer, output)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedDense:
-    """A dense layer in two programs; the attributes are those of `PackedConv2d`.
-
-    The tile's columns are rows of `data`.
-    """
-
-    data: Tensor
-    weight: Tensor
-    packing: Tensor
-    packed: Tensor
-    padded: Tensor
-    sums: Tensor
-    output: Tensor
-    tile: Tile
-    dot: Function | None
 
 
 def packed_dense(
@@ -94,7 +37,7 @@ def packed_dense(
     out_dtype: DType | None = None,
     name: str = "dense",
     tile: Tile | None = None,
-) -> PackedDense | None:
+) -> Packed | None:
     """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
 
     None where there is nothing to compute.
@@ -133,7 +76,7 @@ def packed_dense(
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return PackedDense(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 def _padded(data: Tensor, extents: tuple[int, int], name: str) -> Tensor:
@@ -172,7 +115,7 @@ def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) ->
     return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
 
 
-def schedule_packed_dense(layer: PackedDense, output: Tensor | None = None) -> Schedule:
+def schedule_packed_dense(layer: Packed, output: Tensor | None = None) -> Schedule:
     """A dense layer's second program: inputs `data` and packed weights, then what `output` reads.
 
     Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
@@ -208,3 +151,16 @@ def schedule_packed_dense(layer: PackedDense, output: Tensor | None = None) -> S
     if layer.padded is layer.data:
         return schedule
     return schedule.vectorize(layer.padded.name, "k").parallel(layer.padded.name, "i")
+
+
+class DenseOnCpu(PackedLayer):
+    """A dense layer whose weights are known: packed once, multiplied ever after."""
+
+    name = "dense"
+    patterns = layer_patterns("dense", rank=2)
+    packed = staticmethod(packed_dense)
+    scheduled = staticmethod(schedule_packed_dense)
+
+    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        rows, channels = workload.result.static_shape("out")
+        return channels, 1, rows

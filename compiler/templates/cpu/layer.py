@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from compiler.codegen import CpuTarget
 from compiler.errors import Unsupported
 from compiler.graph.expressions import tensors
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Var
-from compiler.graph.opspec import AnyOp, OpSpec, Pattern
+from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
 from compiler.ir.stmt import Function as Program
@@ -22,26 +22,44 @@ from compiler.te.build import program_of
 from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
 from compiler.templates.cpu.tiles import Tile, TileSpace
+from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Bools, Choices, Floats, Space
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
-__all__ = ["LayerWorkload", "Packed", "PackedLayer", "placeholders"]
+__all__ = ["LayerWorkload", "Packed", "PackedLayer", "layer_patterns", "placeholders"]
 
 
-class Packed(Protocol):
-    """A layer in two programs."""
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A layer in two programs: weights are packed once, data multiplied ever after.
 
-    @property
-    def packing(self) -> Tensor:
-        """The packed weights, computed from the weight: the first program's output."""
+    Attributes
+    ----------
+    data, weight
+        As the operator takes them.
+    packing
+        The packed weights, computed from `weight`: the first program's output.
+    packed
+        The same, given: with `data` the second program's input.
+    padded
+        The data with its border, or `data` where it serves as it is.
+    sums, output
+        What is computed from both; `output` is what the operator gives.
+    tile
+        Sums that are carried in registers.
+    dot
+        The dot product that computes them, if one does.
+    """
 
-    @property
-    def output(self) -> Tensor:
-        """What the operator gives."""
-
-    @property
-    def tile(self) -> Tile:
-        """Sums that are carried in registers."""
+    data: Tensor
+    weight: Tensor
+    packing: Tensor
+    packed: Tensor
+    padded: Tensor
+    sums: Tensor
+    output: Tensor
+    tile: Tile
+    dot: Program | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +102,12 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
+def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
+    """An operator on data of so many axes, its weight known, with a bias or without one."""
+    operands = Operand("data", ranks=(rank,)), Operand("weight", constant=True)
+    return Apply(operator, operands), Apply(operator, (*operands, Operand("bias")))
+
+
 @dataclass
 class _Recorder:
     """Computes a layer with packed weights, and keeps what it made of it."""
@@ -91,10 +115,19 @@ class _Recorder:
     template: PackedLayer
     simd: Simd
     tile: Tile | None
-    made: Any = field(default=None)
+    made: Packed | None = None
 
     def compute(self, name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
-        self.made = self.template.packed(name, operands, given, self.simd, self.tile)
+        data, weight, *bias = operands
+        self.made = self.template.packed(
+            data,
+            weight,
+            bias=bias[0] if bias else None,
+            name=name,
+            simd=self.simd,
+            tile=self.tile,
+            **keywords(given),
+        )
         if self.made is None:
             raise Unsupported(f"packed weights do not help {name}")
         return (self.made.output,)
@@ -105,17 +138,18 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     Knobs are the sizes of a tile of sums that is carried in registers. They decide the layout of
     the packed weights as well.
+
+    Attributes
+    ----------
+    packed
+        The layer of data and weight, with `bias`, `name`, `simd`, `tile` and the operator's
+        attributes by keyword; None where packed weights do not help.
+    scheduled
+        The second program of what the layer computes and of an output computed from it.
     """
 
-    @abstractmethod
-    def packed(
-        self, name: str, operands: Sequence[Tensor], given: Any, simd: Simd, tile: Tile | None
-    ) -> Packed | None:
-        """The layer with packed weights; None where they do not help."""
-
-    @abstractmethod
-    def scheduled(self, layer: Any, output: Tensor) -> Schedule:
-        """The second program: inputs `data` and packed weights, then what `output` reads."""
+    packed: ClassVar[Callable[..., Packed | None]]
+    scheduled: ClassVar[Callable[..., Schedule]]
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
         kernel, layer = found.kernel, found.match.lets[-1]
@@ -150,7 +184,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     def layer(
         self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
-    ) -> tuple[Any, Tensor]:
+    ) -> tuple[Packed, Tensor]:
         """The layer, and the kernel's output computed from it.
 
         Raises
@@ -167,6 +201,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         lets[workload.line] = replace(lets[workload.line], value=replace(call, callee=spec))
         changed = replace(kernel, body=replace(kernel.body, lets=tuple(lets)))
         (output,) = tensors(changed, placeholders(kernel))
+        assert recorder.made is not None, "computed"
         return recorder.made, output
 
     def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import process_time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from compiler.ir.visit import statements
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
-from compiler.te import Tensor, compute, placeholder
+from compiler.te import compute, placeholder
 from compiler.te.build import program_of
-from compiler.templates.cpu.conv2d import PackedConv2d, packed_conv2d, schedule_packed_conv2d
+from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d, schedule_packed_conv2d
 from compiler.templates.cpu.tiles import Tile
+from tests.support import packed_layers
 from tests.support.operators import Array, given_as, numbers, onnx, same
 
 HOST = CpuTarget.host(1)
@@ -35,22 +36,10 @@ TARGETS = {
 }
 
 
-def packed(arrays: dict[str, Array], target: CpuTarget, **attributes: Any) -> PackedConv2d:
-    tensors = {name: given_as(name, array) for name, array in arrays.items()}
-    simd = Simd.of(target.features)
-    conv = packed_conv2d(tensors["X"], tensors["W"], bias=tensors.get("B"), simd=simd, **attributes)
-    assert conv is not None
-    return conv
-
-
-def convolve(
-    conv: PackedConv2d, arrays: dict[str, Array], target: CpuTarget, output: Tensor | None = None
-) -> Array:
-    (weights,) = compile_function(program_of([conv.packing]), target)(arrays["W"])
-    others = [array for name, array in arrays.items() if name not in ("X", "W")]
-    program = schedule_packed_conv2d(conv, output).program
-    (result,) = compile_function(program, target)(arrays["X"], weights, *others)
-    return result
+packed, convolve = (
+    partial(packed_layers.packed, Conv2dOnCpu),
+    partial(packed_layers.run, Conv2dOnCpu),
+)
 
 
 def reference(x: Array, w: Array, b: Array | None, dtype: DType, **attributes: Any) -> Array:
@@ -218,15 +207,3 @@ def test_refuses_what_conv2d_refuses() -> None:
     data, filters = placeholder((1, 4, 8, 8), UINT8, "X"), placeholder((6, 4, 3, 3), INT8, "W")
     with pytest.raises(TensorError, match=r"bias B int8\[6\] has to be int32\[6\]"):
         packed_conv2d(data, filters, bias=placeholder((6,), INT8, "B"), simd=Simd(64, 32))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "uint8"])
-def test_compile_time(dtype: str) -> None:
-    """Seconds of the processor from tensor expressions to code, for one of ResNet-18's."""
-    x = placeholder((1, 64, 56, 56), FLOAT32 if dtype == "float32" else UINT8, "X")
-    w = placeholder((64, 64, 3, 3), FLOAT32 if dtype == "float32" else INT8, "W")
-    begun = process_time()
-    conv = packed_conv2d(x, w, padding=(1, 1, 1, 1), simd=Simd.of(HOST.features))
-    assert conv is not None
-    compile_function(schedule_packed_conv2d(conv).program, HOST)
-    assert process_time() - begun <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import te
-from compiler.codegen import CpuTarget, compile_function
+from compiler.codegen import CpuTarget
 from compiler.errors import ScheduleError, TensorError
 from compiler.ir.dtypes import FLOAT32, INT8
 from compiler.operators.cpu.simd import Simd
-from compiler.te import Tensor, compute, placeholder
-from compiler.te.build import program_of
-from compiler.templates.cpu.dense import PackedDense, packed_dense, schedule_packed_dense
+from compiler.te import compute, placeholder
+from compiler.templates.cpu.dense import DenseOnCpu, packed_dense, schedule_packed_dense
 from compiler.templates.cpu.tiles import Tile
-from tests.support.operators import Array, given_as, numbers, same
+from tests.support import packed_layers
+from tests.support.operators import Array, numbers, same
 
 HOST = CpuTarget.host(1)
 TARGETS = {
@@ -28,22 +29,7 @@ TARGETS = {
 }
 
 
-def packed(arrays: dict[str, Array], target: CpuTarget, **options: Any) -> PackedDense:
-    tensors = {name: given_as(name, array) for name, array in arrays.items()}
-    simd = Simd.of(target.features)
-    layer = packed_dense(tensors["X"], tensors["W"], bias=tensors.get("B"), simd=simd, **options)
-    assert layer is not None
-    return layer
-
-
-def run(
-    layer: PackedDense, arrays: dict[str, Array], target: CpuTarget, output: Tensor | None = None
-) -> Array:
-    (weights,) = compile_function(program_of([layer.packing]), target)(arrays["W"])
-    others = [array for name, array in arrays.items() if name not in ("X", "W")]
-    program = schedule_packed_dense(layer, output).program
-    (result,) = compile_function(program, target)(arrays["X"], weights, *others)
-    return result
+packed, run = partial(packed_layers.packed, DenseOnCpu), partial(packed_layers.run, DenseOnCpu)
 
 
 def reference(arrays: dict[str, Array], dtype: np.dtype[Any]) -> Array:

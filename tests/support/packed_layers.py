@@ -1,0 +1,39 @@
+"""Layers with packed weights, run in their two programs."""
+
+from __future__ import annotations
+
+from compiler.codegen import CpuTarget, compile_function
+from compiler.operators.cpu.simd import Simd
+from compiler.te import Tensor
+from compiler.te.build import program_of
+from compiler.templates.cpu.layer import Packed, PackedLayer
+from tests.support.operators import Array, given_as
+
+__all__ = ["packed", "run"]
+
+
+def packed(
+    template: type[PackedLayer], arrays: dict[str, Array], target: CpuTarget, **options: object
+) -> Packed:
+    """A layer of data `X`, weight `W` and, where there is one, bias `B`."""
+    tensors = {name: given_as(name, array) for name, array in arrays.items()}
+    simd = Simd.of(target.features)
+    bias = tensors.get("B")
+    layer = template.packed(tensors["X"], tensors["W"], bias=bias, simd=simd, **options)
+    assert layer is not None
+    return layer
+
+
+def run(
+    template: type[PackedLayer],
+    layer: Packed,
+    arrays: dict[str, Array],
+    target: CpuTarget,
+    output: Tensor | None = None,
+) -> Array:
+    """What both programs compute of the arrays, those besides `X` and `W` in their order."""
+    (weights,) = compile_function(program_of([layer.packing]), target)(arrays["W"])
+    others = [array for name, array in arrays.items() if name not in ("X", "W")]
+    program = template.scheduled(layer, output).program
+    (result,) = compile_function(program, target)(arrays["X"], weights, *others)
+    return result
