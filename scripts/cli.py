@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Annotated
@@ -22,6 +23,9 @@ VERBS = {
         "scripts.utilization.command", "Measure convolutions with and without latency hiding."
     ),
 }
+
+_COLLECTIONS = (50_000, 20, 100)
+"""New values, and collections of each generation, after which Python looks for cycles."""
 
 app = typer.Typer(
     name="tandem",
@@ -57,6 +61,9 @@ def tandem(
 
 def main() -> None:
     """Entry point. Exit 0: done, 1: it failed, 2: wrong usage, 130: interrupted."""
+    # Trees of frozen values are freed by their reference counts; that Python looks for cycles
+    # among them every 700 values is a tenth of a compilation.
+    gc.set_threshold(*_COLLECTIONS)
     try:
         app()
     except OSError as error:

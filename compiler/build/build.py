@@ -92,10 +92,11 @@ def build(
     _same_number(function, "takes", inputs, params)
     _same_number(function, "gives", outputs, network.results)
     parts = Parts(network.types, tell)
-    by_name = {each.name: each for each in targets}
-    steps = tuple(
-        made.of(by_name[call.kernel.target]).step(call, parts) for call in network.invocations
-    )
+    for target in targets:
+        mine = [call for call in network.invocations if call.kernel.target == target.name]
+        made.of(target).prepare(mine, tell)
+    by_name = {each.name: made.of(each) for each in targets}
+    steps = tuple(by_name[call.kernel.target].step(call, parts) for call in network.invocations)
     results = tuple(
         Port(name, parts.tensor_of(each))
         for name, each in zip(outputs, network.results, strict=True)

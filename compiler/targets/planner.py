@@ -162,7 +162,7 @@ class Planner:
     """Plans kernels of one target. Workloads that are equal have one choice and one schedule."""
 
     target: Target[Any]
-    _plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False)
+    _plans: dict[tuple[str | None, ...], Plan] = field(default_factory=dict, repr=False)
     _choices: dict[Any, Choice | Unsupported] = field(default_factory=dict, repr=False)
     _schedules: dict[Any, Schedule] = field(default_factory=dict, repr=False)
 
@@ -176,7 +176,10 @@ class Planner:
         """
         kernel = call.callee
         assert isinstance(kernel, Function), "a kernel"
-        key = (kernel.digest, *(each.digest for each in call.args if isinstance(each, Constant)))
+        key = (
+            kernel.digest,
+            *(each.digest if isinstance(each, Constant) else None for each in call.args),
+        )
         if key not in self._plans:
             self._plans[key] = self._planned(kernel, call)
         plan = self._plans[key]

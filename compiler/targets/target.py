@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.pipeline import Pass
-from compiler.targets.parts import Invocation, Parts
+from compiler.targets.parts import Invocation, Parts, Report
 from compiler.te.knobs import Setting
 from compiler.templates.pattern import Match
 from compiler.templates.space import Choices, Floats
@@ -140,6 +140,9 @@ class Backend(ABC):
     @abstractmethod
     def passes(self) -> tuple[GraphPass, ...]:
         """What brings operators of a graph to the target."""
+
+    def prepare(self, calls: Sequence[Invocation], tell: Report) -> None:  # noqa: B027
+        """Compile what steps of these calls will need, several at a time, if it can be told."""
 
     @abstractmethod
     def step(self, call: Invocation, parts: Parts) -> Step:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,8 @@ from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
 from compiler.ir.stmt import Function as Program
 from compiler.lower.pipeline import CPU_PASSES
-from compiler.targets.cpu.kernels import CpuKernel, cpu_kernel, layer_plan
-from compiler.targets.parts import Invocation, Parts
+from compiler.targets.cpu.kernels import CpuKernel, LayerPlan, cpu_kernel, layer_plan
+from compiler.targets.parts import Invocation, Parts, Report
 from compiler.targets.target import Backend, CostModel, Memory, Target
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
@@ -32,6 +33,8 @@ __all__ = ["TEMPLATES", "KernelBackend", "RegisterTiles", "cpu"]
 
 TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
 """What a CPU does with packed weights. A schedule that is good for any kernel does the rest."""
+
+_Key: TypeAlias = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,16 @@ class KernelBackend(Backend):
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
-        self._compiled: dict[tuple[str, int | None], tuple[CpuKernel, ObjectCode]] = {}
+        self._plans: dict[tuple[str | None, ...], LayerPlan | None] = {}
+        self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
     def passes(self) -> tuple[Pass, ...]:
         return (Fuse(), InferTypes())
 
     def step(self, call: Invocation, parts: Parts) -> Step:
-        plan, code = self._kernel(call, parts)
+        self.prepare([call], parts.tell)
+        plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
         if parts.kernels.get(name, code) is not code:
             # Its weights are known in one place and not in another.
@@ -91,17 +96,37 @@ class KernelBackend(Backend):
             reason=call.reason or "",
         )
 
-    def _kernel(self, call: Invocation, parts: Parts) -> tuple[CpuKernel, ObjectCode]:
+    def prepare(self, calls: Sequence[Invocation], tell: Report) -> None:
+        new: dict[_Key, Invocation] = {}
+        for call in calls:
+            if (key := self._key(call)) not in self._compiled:
+                new.setdefault(key, call)
+        if not new:
+            return
+        # LLVM works without Python's global lock.
+        with ThreadPoolExecutor(CpuTarget.host().threads) as executor:
+            found = executor.map(self._kernel, new.values())
+            for key, call in new.items():
+                tell(f"compiling {call.kernel.name}")
+                self._compiled[key] = next(found)
+
+    def _key(self, call: Invocation) -> _Key:
+        """What calls have in common that run the same code."""
+        plan = self._plan(call)
+        return call.kernel.digest, None if plan is None else plan.workload.weight
+
+    def _plan(self, call: Invocation) -> LayerPlan | None:
+        values = (each.digest if isinstance(each, Constant) else None for each in call.operands)
+        known = call.kernel.digest, *values
+        if known not in self._plans:
+            args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+            self._plans[known] = layer_plan(Call(call.kernel, tuple(args)), self.target)
+        return self._plans[known]
+
+    def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The kernel, scheduled, and its code."""
-        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
-        plan = layer_plan(Call(call.kernel, tuple(args)), self.target)
-        key = call.kernel.digest, None if plan is None else plan.workload.weight
-        if key not in self._compiled:
-            parts.tell(f"compiling {call.kernel.name}")
-            made = cpu_kernel(call.kernel, plan, self.target)
-            code = emit_object(made.program, self.target.machine, self.target.passes)
-            self._compiled[key] = made, code
-        return self._compiled[key]
+        made = cpu_kernel(call.kernel, self._plan(call), self.target)
+        return made, emit_object(made.program, self.target.machine, self.target.passes)
 
     def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if packing not in self._packers:

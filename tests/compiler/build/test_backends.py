@@ -13,7 +13,7 @@ from compiler.errors import CodegenError
 from compiler.graph import Function
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
-from runtime.artifact import Artifact, Provenance, to_bytes
+from runtime.artifact import Artifact, KernelCall, Provenance, to_bytes
 from tests.support.artifacts import network
 from tests.support.graphs import graph
 
@@ -65,6 +65,19 @@ def test_a_kernel_is_compiled_once_for_each_target_and_way_to_hold_weights() -> 
     assert compiled(told) == ["compiling dense"] * 2
     built(backends, told, DENSE, cpu(CpuTarget.host(threads=2)))
     assert compiled(told) == ["compiling dense"] * 4
+
+
+def test_a_constant_as_weight_is_not_the_same_constant_as_data() -> None:
+    function = graph("""
+func @f(x: float32[2, 2]):
+  a = dense(x, float32[2, 2](1.0, 2.0, 3.0, 4.0))
+  b = dense(float32[2, 2](1.0, 2.0, 3.0, 4.0), a)
+  return b
+""")
+    weights, data = built(Backends(), [], function).manifest.steps
+    assert isinstance(weights, KernelCall)
+    assert isinstance(data, KernelCall)
+    assert (weights.function, data.function) == ("dense", "dense_unpacked")
 
 
 def test_what_cannot_be_compiled_is_not_known_afterwards() -> None:
