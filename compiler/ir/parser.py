@@ -212,9 +212,8 @@ class _Parser(Cursor):
         return BlockIter(var, extent, kind, self._expr(INDEX))
 
     def _invoke(self) -> Invoke:
-        token = self.token
-        intrinsic = self._intrinsics.get(token.text)
-        if token.kind is not TokenKind.NAME or intrinsic is None:
+        intrinsic = self._intrinsics.get(self.token.text)
+        if intrinsic is None:
             self.fail(f"an intrinsic: {', '.join(self._intrinsics) or 'none is known'}")
         self.advance()
         regions = self.listed("(", ")", self._region)
