@@ -333,9 +333,13 @@ def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt
 
 def reads(stmt: Stmt) -> Iterator[Load]:
     """Every load in a statement and under it."""
-    for each in statements(stmt):
-        for expr in expressions(each):
-            yield from (load for load in subexpressions(expr) if isinstance(load, Load))
+    return (
+        node
+        for each in statements(stmt)
+        for expr in expressions(each)
+        for node in subexpressions(expr)
+        if isinstance(node, Load)
+    )
 
 
 def writes(stmt: Stmt) -> Iterator[Store]:
