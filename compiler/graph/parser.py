@@ -154,7 +154,7 @@ class _Parser:
         cursor.advance()
         condition = self._atom()
         then = self._body("yield")
-        cursor.expect_word("else")
+        cursor.expect("else")
         return If(condition, then, self._body("yield"))
 
     def _value(self) -> Value:

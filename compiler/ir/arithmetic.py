@@ -39,6 +39,8 @@ _OF_FLOATS: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.SUB: operator.sub,
     BinaryOp.MUL: operator.mul,
     BinaryOp.DIV: operator.truediv,
+    # Rounded once to the type: nearer to the truth than a float32 function would be.
+    BinaryOp.POW: lambda a, b: type(a)(np.float64(a) ** np.float64(b)),
 }
 
 _IN_DOUBLE: dict[UnaryOp, Callable[[Any], Any]] = {
@@ -71,26 +73,33 @@ def neutral(op: BinaryOp, dtype: DType) -> Const:
 
     Defined for sums, products, minima, maxima and logic of the type, else a KeyError.
     """
+    numbers: dict[BinaryOp, int | float]
     if dtype.is_float:
-        ends = {BinaryOp.MIN: math.inf, BinaryOp.MAX: -math.inf}
-        return constant(({BinaryOp.ADD: -0.0, BinaryOp.MUL: 1.0} | ends)[op], dtype)
-    ones = -1 if dtype.kind is Kind.INT else dtype.high
-    numbers = {
-        BinaryOp.MUL: 1,
-        BinaryOp.AND: ones,
-        BinaryOp.MIN: dtype.high,
-        BinaryOp.MAX: dtype.low,
-    }
-    zeros = dict.fromkeys((BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR), 0)
-    return constant((numbers | zeros)[op], dtype)
+        numbers = {
+            BinaryOp.ADD: -0.0,
+            BinaryOp.MUL: 1.0,
+            BinaryOp.MIN: math.inf,
+            BinaryOp.MAX: -math.inf,
+        }
+    else:
+        numbers = {
+            BinaryOp.ADD: 0,
+            BinaryOp.MUL: 1,
+            BinaryOp.MIN: dtype.high,
+            BinaryOp.MAX: dtype.low,
+            BinaryOp.AND: -1 if dtype.kind is Kind.INT else dtype.high,
+            BinaryOp.OR: 0,
+            BinaryOp.XOR: 0,
+        }
+    return constant(numbers[op], dtype)
 
 
 def binary_function(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
     """What `op` makes of two values of that type."""
     if op in _EVERYWHERE:
         return _EVERYWHERE[op]
-    if dtype.is_float:
-        return _float_binary(op, dtype)
+    if dtype.is_float and op in _OF_FLOATS:
+        return _OF_FLOATS[op]
     if dtype.is_integer:
         return _integer_binary(op, dtype)
     raise IRError(f"{op.value} is not defined for {dtype}")
@@ -113,7 +122,7 @@ def unary_function(op: UnaryOp, dtype: DType) -> Callable[[Any], Any]:
         case UnaryOp.ABS if dtype.is_float:
             return operator.abs
         case _ if op in _IN_DOUBLE and dtype.is_float:
-            # Rounded once to the type: nearer to the truth than a float32 function would be.
+            # Rounded once, as powers are.
             function, kind = _IN_DOUBLE[op], dtype.numpy.type
             return lambda a: kind(function(np.float64(a)))
         case _:
@@ -144,15 +153,6 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
             return lambda a: wrap(int(a))
         case _:
             assert_never(target.kind)
-
-
-def _float_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
-    if op in _OF_FLOATS:
-        return _OF_FLOATS[op]
-    if op is not BinaryOp.POW:
-        raise IRError(f"{op.value} is not defined for {dtype}")
-    kind = dtype.numpy.type
-    return lambda a, b: kind(np.float64(a) ** np.float64(b))
 
 
 def _integer_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TypeAlias
 
 from compiler.errors import IRError
@@ -147,10 +148,8 @@ class _Spans:
         bounded = None if found is None else (Linear((), found[0]), found[1] - found[0])
         if names <= self._inner.keys():
             return bounded
-        span = self._mixed(atom)
-        if span is None or (bounded is not None and bounded[1] <= span[1]):
-            return bounded
-        return span
+        spans = [span for span in (bounded, self._mixed(atom)) if span is not None]
+        return min(spans, key=lambda span: span[1], default=None)
 
     def _mixed(self, atom: Expr) -> _Span | None:
         """Of an atom of inner and outer variables."""
@@ -166,9 +165,7 @@ class _Spans:
                 known = [span for span in spans if span is not None]
                 if len(known) < len(spans):
                     return None
-                lower = known[0][0]
-                for other, _ in known[1:]:
-                    lower = binary_sum(op, lower, other, self._sums)
+                lower = reduce(partial(binary_sum, op, sums=self._sums), [low for low, _ in known])
                 # Each is at most so much above its own lower end.
                 return lower, max(width for _, width in known)
             case _:

@@ -10,26 +10,31 @@ from compiler.ir.linear import Linear, order
 
 __all__ = ["compared", "negated"]
 
-_OPPOSITE = {BinaryOp.EQ: BinaryOp.NE, BinaryOp.NE: BinaryOp.EQ}
+_OPPOSITE = {
+    BinaryOp.EQ: BinaryOp.NE,
+    BinaryOp.NE: BinaryOp.EQ,
+    BinaryOp.LT: BinaryOp.LE,
+    BinaryOp.LE: BinaryOp.LT,
+    BinaryOp.AND: BinaryOp.OR,
+    BinaryOp.OR: BinaryOp.AND,
+}
+"""For LT and LE, with the sides exchanged."""
 
 
 def compared(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Expr:
     """`left op right` for exact sums."""
     difference = left - right
-    match op:
-        case BinaryOp.LT | BinaryOp.LE:
-            below = difference if op is BinaryOp.LT else difference.shifted(-1)
-            found = _negative(below, sums)
-        case _:
-            found = _zero(difference, sums)
-            if op is BinaryOp.NE and isinstance(found, bool):
-                found = not found
+    ordered = op in (BinaryOp.LT, BinaryOp.LE)
+    if ordered:
+        found = _negative(difference if op is BinaryOp.LT else difference.shifted(-1), sums)
+    else:
+        found = _zero(difference, sums)
     if isinstance(found, bool):
-        return Const(found, BOOL)
+        return Const(found != (op is BinaryOp.NE), BOOL)
     if any(speaks_of_data(atom) for atom, _ in difference.terms):
         # What is moved to the other side could overflow there.
         return Binary(op, left.expr(), right.expr())
-    return _less(found) if op in (BinaryOp.LT, BinaryOp.LE) else _equal(op, found)
+    return _less(found) if ordered else _equal(op, found)
 
 
 def negated(condition: Expr) -> Expr | None:
@@ -41,16 +46,14 @@ def negated(condition: Expr) -> Expr | None:
             return operand
         case Binary(op=op, left=left, right=right) if op.compares and not left.dtype.is_float:
             # The opposite of a comparison of floats is not one: both are false of a NaN.
-            if op is BinaryOp.LT:
-                return Binary(BinaryOp.LE, right, left)
-            if op is BinaryOp.LE:
-                return Binary(BinaryOp.LT, right, left)
+            if op in (BinaryOp.LT, BinaryOp.LE):
+                return Binary(_OPPOSITE[op], right, left)
             return Binary(_OPPOSITE[op], left, right)
         case Binary(op=BinaryOp.AND | BinaryOp.OR as op, left=left, right=right):
             a, b = negated(left), negated(right)
             if a is None or b is None:
                 return None
-            return Binary(BinaryOp.OR if op is BinaryOp.AND else BinaryOp.AND, a, b)
+            return Binary(_OPPOSITE[op], a, b)
         case _:
             return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, assert_never
 
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ Cell: TypeAlias = list[int]
 """A variable: its value is the one element."""
 
 
+@dataclass(slots=True)
 class Memory:
     """Where a buffer's elements are: `cells[offset + sum(index * stride)]`.
 
@@ -28,13 +30,10 @@ class Memory:
     sense of `arithmetic`.
     """
 
-    __slots__ = ("buffer", "cells", "offset", "strides")
-
-    def __init__(self, buffer: Buffer) -> None:
-        self.buffer = buffer
-        self.cells: list[Any] = []
-        self.offset = 0
-        self.strides = buffer.strides
+    buffer: Buffer
+    strides: tuple[int, ...]
+    offset: int = 0
+    cells: list[Any] = field(default_factory=list)
 
     def clear(self) -> None:
         """Space of its own, all undefined."""
@@ -47,6 +46,7 @@ class Memory:
         self.cells = list(flat) if self.buffer.dtype.is_float else flat.tolist()
 
 
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What is in scope at one place of a program.
 
@@ -60,19 +60,13 @@ class Frame:
         All loops and axes around, also those out of scope: messages tell their turns.
     """
 
-    def __init__(
-        self,
-        memories: dict[str, Memory],
-        variables: Mapping[str, Cell],
-        trail: tuple[tuple[str, Cell], ...],
-    ) -> None:
-        self.memories = memories
-        self.variables = variables
-        self.trail = trail
+    memories: dict[str, Memory]
+    variables: Mapping[str, Cell]
+    trail: tuple[tuple[str, Cell], ...]
 
     def declare(self, buffer: Buffer) -> Memory:
         """A memory for a buffer; nothing is in it, not even space."""
-        return self.memories.setdefault(buffer.name, Memory(buffer))
+        return self.memories.setdefault(buffer.name, Memory(buffer, buffer.strides))
 
     def inside_loop(self, name: str, cell: Cell) -> Frame:
         """With one more variable."""

@@ -34,6 +34,7 @@ __all__ = [
     "Var",
     "binary",
     "binary_dtype",
+    "common_dtype",
     "constant",
     "held",
     "operand",
@@ -348,15 +349,17 @@ def _same(expected: DType, found: DType) -> None:
         raise IRError(f"{expected} is expected here, not {found}: cast() converts")
 
 
+def common_dtype(what: str, left: Operand, right: Operand) -> DType:
+    """The type of two operands of `what`: a Python number takes the other's type."""
+    for value in (left, right):
+        if isinstance(value, Operators):
+            return cast(Expr, value).dtype
+    raise IRError(f"{what} of two plain numbers: neither says a type")
+
+
 def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
     """`op` of two values of one type; a Python number takes the other's type."""
-    match isinstance(left, Operators), isinstance(right, Operators):
-        case True, _:
-            dtype = cast(Expr, left).dtype
-        case _, True:
-            dtype = cast(Expr, right).dtype
-        case _:
-            raise IRError(f"{op.value} of two plain numbers: neither says a type")
+    dtype = common_dtype(op.value, left, right)
     a, b = operand(left, dtype), operand(right, dtype)
     binary_dtype(op, dtype, dtype)
     return Binary(op, a, b)

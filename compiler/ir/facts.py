@@ -81,9 +81,7 @@ def _of_stmt(stmt: Stmt) -> Facts:
             found.parallel |= stmt.kind is LoopKind.PARALLEL
             found.loops |= {var.name}
             # The extent speaks of loops around.
-            found.variables = inside.variables - {var.name}
-            if extent.variables:
-                found.variables |= extent.variables
+            found.variables = inside.variables - {var.name} | extent.variables
             return found
         case If(condition=condition, body=body):
             found = _around(body, expr_facts(condition))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from math import gcd
 
-from compiler.ir.arithmetic import binary_function
+from compiler.ir.arithmetic import binary_function, unary_function
 from compiler.ir.divisions import Divisions
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
 from compiler.ir.interval import speaks_of_data
 from compiler.ir.linear import Linear, order
+from compiler.ir.ops import chained
 
 __all__ = ["binary_sum", "chain", "unary_sum"]
 
@@ -20,7 +21,7 @@ __all__ = ["binary_sum", "chain", "unary_sum"]
 def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
     """`op` of an exact sum."""
     if not value.terms:
-        return Linear((), INDEX.wrap(_of_number(op, value.constant)))
+        return Linear((), unary_function(op, INDEX)(value.constant))
     found = sums.interval(value)
     match op:
         case UnaryOp.NEG:
@@ -34,10 +35,6 @@ def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
         case _:
             return sums.atom(Unary(op, value.expr()))
     return result if sums.exact(result) else Linear.atom(Unary(op, value.expr()))
-
-
-def _of_number(op: UnaryOp, value: int) -> int:
-    return -value if op is UnaryOp.NEG else ~value if op is UnaryOp.NOT else abs(value)
 
 
 def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
@@ -105,7 +102,7 @@ def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
         factor *= common
         terms = tuple((atom, times // common) for atom, times in each.terms)
         parts += chain(BinaryOp.MUL, Linear.of(dict(terms), each.constant // common).expr())
-    return sums.atom(_chained(BinaryOp.MUL, parts)).times(factor)
+    return sums.atom(_in_order(BinaryOp.MUL, parts)).times(factor)
 
 
 def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
@@ -117,7 +114,7 @@ def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Line
         kept = [other for other in kept if not _decided(op, each, other, sums)] + [each]
     if len(kept) == 1:
         return kept[0]
-    return sums.atom(_chained(op, [each.expr() for each in kept]))
+    return sums.atom(_in_order(op, [each.expr() for each in kept]))
 
 
 def _choices(op: BinaryOp, value: Linear, sums: Divisions) -> list[Linear]:
@@ -143,10 +140,6 @@ def chain(op: BinaryOp, expr: Expr) -> list[Expr]:
             return [expr]
 
 
-def _chained(op: BinaryOp, parts: list[Expr]) -> Expr:
+def _in_order(op: BinaryOp, parts: list[Expr]) -> Expr:
     """In one order, numbers last."""
-    parts = sorted(parts, key=lambda each: (isinstance(each, Const), order((each, 1))))
-    result = parts[0]
-    for each in parts[1:]:
-        result = Binary(op, result, each)
-    return result
+    return chained(op, sorted(parts, key=lambda each: (isinstance(each, Const), order((each, 1)))))

@@ -40,12 +40,10 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
     found = _bounds(expr, ranges)
     if expr.dtype != INDEX or found.empty:
         return found
-    low, high = found.low, found.high
-    if low is not None and low <= INDEX.low:
-        low = None
-    if high is not None and high >= INDEX.high:
-        high = None
-    return Interval(low, high)
+    return Interval(
+        None if found.low is None or found.low <= INDEX.low else found.low,
+        None if found.high is None or found.high >= INDEX.high else found.high,
+    )
 
 
 def speaks_of_data(expr: Expr) -> bool:
@@ -71,15 +69,13 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
             if op is BinaryOp.SHL:
                 return _settled(expr, _shifted_left(a, b, left.dtype))
             return _settled(expr, binary_interval(op, a, b))
-    dtype = expr.dtype
-    if dtype.is_float:
-        raise IRError(f"there are no intervals of {dtype}")
-    match expr:
-        case Var():
+        case _ if expr.dtype.is_float:
+            raise IRError(f"there are no intervals of {expr.dtype}")
+        case Var(dtype=dtype):
             return ANY if dtype == INDEX else _whole(dtype)
         case Const() | Load():
-            return _whole(dtype)
-        case Cast(operand=operand):
+            return _whole(expr.dtype)
+        case Cast(operand=operand, dtype=dtype):
             return _cast(operand, dtype, ranges)
         case Select(condition=condition, then=then, otherwise=otherwise):
             test = _bounds(condition, ranges).only
@@ -87,7 +83,7 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
                 return _bounds(then if test else otherwise, ranges)
             return _bounds(then, ranges).hull(_bounds(otherwise, ranges))
         case Unary(op=change, operand=operand):
-            top = -1 if dtype.kind is Kind.INT else _whole(dtype).high or 0
+            top = -1 if expr.dtype.kind is Kind.INT else _whole(expr.dtype).high or 0
             return _settled(expr, unary_interval(change, _bounds(operand, ranges), top))
         case Binary(left=left) if left.dtype.is_float:
             return BIT

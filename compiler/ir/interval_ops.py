@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from compiler.ir.arithmetic import binary_function
+from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import BinaryOp, UnaryOp
 
 __all__ = ["ANY", "BIT", "EMPTY", "Interval", "binary_interval", "unary_interval"]
@@ -156,10 +158,8 @@ def _remainder(a: Interval, b: Interval) -> Interval:
         return Interval(ends[0] % b.only, ends[1] % b.only)
     if ends is not None and ends[0] >= 0 and ends[1] < b.low:
         return a
-    high = None if b.high is None else b.high - 1
-    if a.low is not None and a.low >= 0 and a.high is not None:
-        high = a.high if high is None else min(a.high, high)
-    return Interval(0, high)
+    found = Interval(0, None if b.high is None else b.high - 1)
+    return found.meet(Interval(0, a.high)) if a.low is not None and a.low >= 0 else found
 
 
 def _below(a: Interval, b: Interval) -> Interval:
@@ -177,8 +177,7 @@ def _equal(a: Interval, b: Interval) -> Interval:
 
 def _bitwise(op: BinaryOp, a: Interval, b: Interval) -> Interval:
     if a.only is not None and b.only is not None:
-        x, y = a.only, b.only
-        only = x & y if op is BinaryOp.AND else x | y if op is BinaryOp.OR else x ^ y
+        only = binary_function(op, INDEX)(a.only, b.only)
         return Interval(only, only)
     least = [each for each in (a, b) if each.low is not None and each.low >= 0]
     if op is BinaryOp.AND:

@@ -128,37 +128,30 @@ class Cursor:
         """What comes next is none of what is allowed."""
         raise self.token.error(f"found {self.token}, expected {expected}")
 
-    def at(self, symbol: str) -> bool:
-        """Whether this symbol comes next."""
-        return self.token.kind is TokenKind.SYMBOL and self.token.text == symbol
+    def at(self, text: str) -> bool:
+        """Whether this symbol or word comes next: no text is that of tokens of two kinds."""
+        return self.token.text == text
 
     def followed_by(self, *symbols: str) -> bool:
         """Whether one of these symbols comes after the next token."""
         after = self._tokens[min(self._place + 1, len(self._tokens) - 1)]
-        return after.kind is TokenKind.SYMBOL and after.text in symbols
+        return after.text in symbols
 
     def at_word(self, word: str) -> bool:
         """Whether this word comes next, and not as the name of a buffer."""
-        token = self.token
-        return token.kind is TokenKind.NAME and token.text == word and not self.followed_by("[")
+        return self.at(word) and not self.followed_by("[")
 
-    def accept(self, symbol: str) -> bool:
-        """Take this symbol, if it comes next."""
-        found = self.at(symbol)
+    def accept(self, text: str) -> bool:
+        """Take this symbol or word, if it comes next."""
+        found = self.at(text)
         if found:
             self.advance()
         return found
 
-    def expect(self, symbol: str) -> Token:
-        """Take this symbol, which must come next."""
-        if not self.at(symbol):
-            self.fail(repr(symbol))
-        return self.advance()
-
-    def expect_word(self, word: str) -> Token:
-        """Take this word, which must come next."""
-        if self.token.kind is not TokenKind.NAME or self.token.text != word:
-            self.fail(repr(word))
+    def expect(self, text: str) -> Token:
+        """Take this symbol or word, which must come next."""
+        if not self.at(text):
+            self.fail(repr(text))
         return self.advance()
 
     def take(self, kind: TokenKind, expected: str = "") -> Token:

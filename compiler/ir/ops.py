@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterable
+from functools import partial, reduce
 from typing import cast as as_type
 
 from compiler.errors import IRError
@@ -19,6 +20,7 @@ from compiler.ir.expr import (
     Operators,
     Select,
     binary,
+    common_dtype,
     constant,
     operand,
 )
@@ -27,6 +29,7 @@ __all__ = [
     "all_of",
     "any_of",
     "cast",
+    "chained",
     "const",
     "equal",
     "index",
@@ -69,30 +72,24 @@ not_equal = partial(binary, BinaryOp.NE)
 
 def all_of(*conditions: Expr) -> Expr:
     """Whether each holds."""
-    result: Expr = Const(True, BOOL)
-    for number, condition in enumerate(conditions):
-        result = condition if number == 0 else Binary(BinaryOp.AND, result, condition)
-    return result
+    return chained(BinaryOp.AND, conditions) if conditions else Const(True, BOOL)
 
 
 def any_of(*conditions: Expr) -> Expr:
     """Whether one holds."""
-    result: Expr = Const(False, BOOL)
-    for number, condition in enumerate(conditions):
-        result = condition if number == 0 else Binary(BinaryOp.OR, result, condition)
-    return result
+    return chained(BinaryOp.OR, conditions) if conditions else Const(False, BOOL)
+
+
+def chained(op: BinaryOp, parts: Iterable[Expr]) -> Expr:
+    """`op` of all parts, from left to right; there is at least one."""
+    return reduce(partial(Binary, op), parts)
 
 
 def select(condition: Operators, then: Operand, otherwise: Operand) -> Expr:
     """`then` where the condition holds, else `otherwise`. The other one is not evaluated, so that
     a condition can keep an index within its buffer."""
     test = operand(condition, BOOL)
-    if isinstance(then, Operators):
-        dtype = as_type(Expr, then).dtype
-    elif isinstance(otherwise, Operators):
-        dtype = as_type(Expr, otherwise).dtype
-    else:
-        raise IRError("select of two plain numbers: neither says a type")
+    dtype = common_dtype("select", then, otherwise)
     return Select(test, operand(then, dtype), operand(otherwise, dtype))
 
 

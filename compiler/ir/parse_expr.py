@@ -35,7 +35,7 @@ from compiler.ir.syntax import (
     UNARY_FUNCTIONS,
 )
 
-__all__ = ["expression", "indices", "known_buffer", "type_named"]
+__all__ = ["element", "expression", "known_buffer", "type_named"]
 
 Buffers: TypeAlias = Mapping[str, Buffer]
 """Those in scope, by name."""
@@ -76,9 +76,10 @@ def expression(cursor: Cursor, buffers: Buffers, expected: DType) -> Expr:
     return _build(_infix(cursor, buffers, 0), expected)
 
 
-def indices(cursor: Cursor, buffers: Buffers) -> tuple[Expr, ...]:
-    """Read expressions in square brackets."""
-    return tuple(_build(each, INDEX) for each in _list(cursor, buffers, "[", "]"))
+def element(cursor: Cursor, buffers: Buffers) -> tuple[Buffer, tuple[Expr, ...]]:
+    """Read an element of a buffer: the buffer, and its indices."""
+    buffer, within = _element(cursor, buffers)
+    return buffer, _indices(within)
 
 
 def known_buffer(cursor: Cursor, buffers: Buffers) -> Buffer:
@@ -105,7 +106,16 @@ def type_named(token: Token, expected: str = "a type") -> DType:
 def _build(term: _Term, expected: DType) -> Expr:
     if term.tells not in (None, expected):
         raise term.token.error(f"found {term.tells}, expected {expected}: {expected}(..) converts")
-    return term.build(expected)
+    try:
+        return term.build(expected)
+    except ParseError:
+        raise
+    except IRError as error:
+        raise term.token.error(str(error)) from error
+
+
+def _indices(terms: tuple[_Term, ...]) -> tuple[Expr, ...]:
+    return tuple(_build(each, INDEX) for each in terms)
 
 
 def _node(
@@ -116,18 +126,9 @@ def _node(
     build: Callable[[DType], Expr],
 ) -> _Term:
     """A term over others."""
-
-    def checked(dtype: DType) -> Expr:
-        try:
-            return build(dtype)
-        except ParseError:
-            raise
-        except IRError as error:
-            raise token.error(str(error)) from error
-
     depth = 1 + max((part.depth for part in parts), default=0)
     with cursor.deeper(depth):
-        return _Term(token, tells, depth, checked)
+        return _Term(token, tells, depth, build)
 
 
 def _infix(cursor: Cursor, buffers: Buffers, level: int) -> _Term:
@@ -136,9 +137,9 @@ def _infix(cursor: Cursor, buffers: Buffers, level: int) -> _Term:
     compared = False
     while True:
         token = cursor.token
-        mirrored = token.kind is TokenKind.SYMBOL and token.text in _MIRRORED
+        mirrored = token.text in _MIRRORED
         op = (_MIRRORED if mirrored else _INFIX).get(token.text)
-        if op is None or token.kind is not TokenKind.SYMBOL or LEVELS[op] < level:
+        if op is None or LEVELS[op] < level:
             return left
         if op.compares and compared:
             cursor.fail("no second comparison: comparisons do not chain")
@@ -168,7 +169,7 @@ def _operand(cursor: Cursor, buffers: Buffers) -> _Term:
             inner = _infix(cursor, buffers, 0)
         cursor.expect(")")
         return inner
-    if token.kind is TokenKind.SYMBOL and token.text in PREFIX_OPERATORS:
+    if token.text in PREFIX_OPERATORS:
         cursor.advance()
         if token.text == "-" and _at_number(cursor):
             return _number(cursor.advance(), -1)
@@ -178,9 +179,8 @@ def _operand(cursor: Cursor, buffers: Buffers) -> _Term:
     if named and cursor.followed_by("("):
         return _call(cursor, buffers)
     if named and cursor.followed_by("["):
-        buffer = known_buffer(cursor, buffers)
-        within = _list(cursor, buffers, "[", "]")
-        return _load(cursor, token, buffer, within)
+        buffer, within = _element(cursor, buffers)
+        return _node(cursor, token, buffer.dtype, within, lambda _: Load(buffer, _indices(within)))
     if named:
         return _word(cursor.advance())
     cursor.fail(_START)
@@ -207,32 +207,27 @@ def _number(token: Token, sign: int) -> _Term:
     def build(dtype: DType) -> Expr:
         if dtype == BOOL or not (whole or dtype.is_float):
             raise token.error(f"found {token}, expected {dtype}")
-        try:
-            return constant(value, dtype)
-        except IRError as error:
-            raise token.error(str(error)) from error
+        return constant(value, dtype)
 
     return _Term(token, None, 1, build, literal=True)
 
 
-def _load(cursor: Cursor, token: Token, buffer: Buffer, within: tuple[_Term, ...]) -> _Term:
+def _element(cursor: Cursor, buffers: Buffers) -> tuple[Buffer, tuple[_Term, ...]]:
+    token = cursor.token
+    buffer = known_buffer(cursor, buffers)
+    within = _list(cursor, buffers, "[", "]")
     if len(within) != len(buffer.shape):
         raise token.error(
             f"found {len(within)} indices, expected {len(buffer.shape)} of {buffer.name} "
             f"{buffer.shape}"
         )
-
-    def build(_: DType) -> Expr:
-        return Load(buffer, tuple(_build(each, INDEX) for each in within))
-
-    return _node(cursor, token, buffer.dtype, within, build)
+    return buffer, within
 
 
 def _unary(cursor: Cursor, token: Token, op: UnaryOp, operand: _Term) -> _Term:
-    def build(dtype: DType) -> Expr:
-        return unary(op, _build(operand, dtype))
-
-    return _node(cursor, token, operand.tells, (operand,), build)
+    return _node(
+        cursor, token, operand.tells, (operand,), lambda dtype: unary(op, _build(operand, dtype))
+    )
 
 
 def _call(cursor: Cursor, buffers: Buffers) -> _Term:
@@ -268,12 +263,9 @@ def _select(cursor: Cursor, token: Token, condition: _Term, then: _Term, otherwi
 def _cast(cursor: Cursor, token: Token, dtype: DType, operand: _Term) -> _Term:
     """A cast; or, of a number, a constant of that type."""
     if operand.literal:
-        return _Term(token, dtype, 1, operand.build)
-
-    def build(_: DType) -> Expr:
-        return Cast(_build(operand, operand.tells or INDEX), dtype)
-
-    return _node(cursor, token, dtype, (operand,), build)
+        return _Term(token, dtype, 1, lambda _: _build(operand, dtype))
+    source = operand.tells or INDEX
+    return _node(cursor, token, dtype, (operand,), lambda _: Cast(_build(operand, source), dtype))
 
 
 def _list(cursor: Cursor, buffers: Buffers, opening: str, closing: str) -> tuple[_Term, ...]:

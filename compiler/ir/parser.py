@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import Expr, Var
 from compiler.ir.lexer import Cursor, TokenKind
-from compiler.ir.parse_expr import expression, indices, known_buffer, type_named
+from compiler.ir.parse_expr import element, expression, known_buffer, type_named
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -69,18 +69,15 @@ class _Parser(Cursor):
 
     def function(self) -> Function:
         """The whole text."""
-        self.expect_word("func")
+        self.expect("func")
         name = self.take(TokenKind.NAME, "the function's name").text
-        inputs = self._parameters()
+        inputs = self.listed("(", ")", self._parameter)
         self.expect("->")
-        outputs = self._parameters()
+        outputs = self.listed("(", ")", self._parameter)
         body = self._body()
         if self.token.kind is not TokenKind.END:
             self.fail("the end of the text")
         return Function(name, inputs, outputs, body)
-
-    def _parameters(self) -> tuple[Buffer, ...]:
-        return self.listed("(", ")", self._parameter)
 
     def _parameter(self) -> Buffer:
         token = self.token
@@ -100,25 +97,24 @@ class _Parser(Cursor):
         return Buffer(name, shape, dtype, scope)
 
     def _one_of(self, words: type[_Word]) -> _Word:
-        token = self.token
         for each in words:
-            if token.kind is TokenKind.NAME and token.text == each.value:
-                self.advance()
+            if self.accept(each.value):
                 return each
         self.fail("one of " + ", ".join(each.value for each in words))
 
-    def _body(self) -> Stmt:
-        """What is indented under a line that ends with a colon."""
+    @contextmanager
+    def _indented(self) -> Iterator[None]:
+        """Within, what is indented under a line that ends with a colon."""
         self.expect(":")
-        self._line_end()
+        self.take(TokenKind.NEWLINE)
         self.take(TokenKind.INDENT, "a statement, indented")
         with self.deeper():
-            body = self._statements()
+            yield
         self.take(TokenKind.DEDENT)
-        return body
 
-    def _line_end(self) -> None:
-        self.take(TokenKind.NEWLINE)
+    def _body(self) -> Stmt:
+        with self._indented():
+            return self._statements()
 
     def _statements(self) -> Stmt:
         """All up to the end of this indentation."""
@@ -128,24 +124,21 @@ class _Parser(Cursor):
         return sequence(*found)
 
     def _statement(self) -> Stmt:
-        if self.at_word("for"):
-            return self._for()
-        if self.at_word("if"):
-            self.advance()
-            return If(self._expr(BOOL), self._body())
-        if self.at_word("alloc"):
-            return self._alloc()
-        if self.at_word("block"):
-            return self._block()
-        if self.at_word("invoke"):
-            return self._invoke()
-        if self.at_word("pass"):
-            self.advance()
-            self._line_end()
-            return Seq(())
         if self.token.kind is TokenKind.NAME and self.followed_by("["):
             return self._store()
-        self.fail("a statement: for, if, alloc, block, invoke, pass, or an element to store to")
+        after_word: dict[str, Callable[[], Stmt]] = {
+            "for": self._for,
+            "if": self._if,
+            "alloc": self._alloc,
+            "block": self._block,
+            "invoke": self._invoke,
+            "pass": self._pass,
+        }
+        read = after_word.get(self.token.text)
+        if read is None:
+            self.fail(f"a statement: {', '.join(after_word)}, or an element to store to")
+        self.advance()
+        return read()
 
     def _expr(self, expected: DType) -> Expr:
         return expression(self, self._buffers, expected)
@@ -157,59 +150,47 @@ class _Parser(Cursor):
         return Var(token.text)
 
     def _for(self) -> For:
-        self.advance()
         var = self._var("the loop's variable")
-        self.expect_word("in")
+        self.expect("in")
         extent = self._expr(INDEX)
         kind = LoopKind.SERIAL if self.at(":") else self._one_of(LoopKind)
         return For(var, extent, kind, self._body())
 
+    def _if(self) -> If:
+        return If(self._expr(BOOL), self._body())
+
+    def _pass(self) -> Seq:
+        self.take(TokenKind.NEWLINE)
+        return Seq(())
+
     def _store(self) -> Store:
-        token = self.token
-        buffer = known_buffer(self, self._buffers)
-        where = indices(self, self._buffers)
-        if len(where) != len(buffer.shape):
-            raise token.error(
-                f"found {len(where)} indices, expected {len(buffer.shape)} of {buffer.name} "
-                f"{buffer.shape}"
-            )
+        buffer, indices = element(self, self._buffers)
         self.expect("=")
         value = self._expr(buffer.dtype)
-        self._line_end()
-        return Store(buffer, where, value)
+        self.take(TokenKind.NEWLINE)
+        return Store(buffer, indices, value)
 
     def _alloc(self) -> Alloc:
-        self.advance()
-        buffer = self._buffer()
-        with self._scope(buffer):
-            self._line_end()
-            if self.token.kind is TokenKind.DEDENT:
-                self.fail("a statement, for which the buffer is")
-            with self.deeper():
-                return Alloc(buffer, self._statements())
-
-    @contextmanager
-    def _scope(self, buffer: Buffer) -> Iterator[None]:
-        outside = self._buffers
+        buffer, outside = self._buffer(), self._buffers
+        self.take(TokenKind.NEWLINE)
+        if self.token.kind is TokenKind.DEDENT:
+            self.fail("a statement, for which the buffer is")
         self._buffers = {**outside, buffer.name: buffer}
-        yield
+        with self.deeper():
+            body = self._statements()
         self._buffers = outside
+        return Alloc(buffer, body)
 
     def _block(self) -> Block:
-        self.advance()
         name = self.take(TokenKind.NAME, "the block's name").text
         iters = self.listed("(", ")", self._iter)
-        self.expect(":")
-        self._line_end()
-        self.take(TokenKind.INDENT, "a statement, indented")
-        with self.deeper():
+        with self._indented():
             guard = self._guard()
             init: Stmt | None = None
             if self.at_word("init"):
                 self.advance()
                 init = self._body()
             body = self._statements()
-        self.take(TokenKind.DEDENT)
         return Block(name, iters, guard, init, body)
 
     def _guard(self) -> tuple[Expr, ...]:
@@ -219,7 +200,7 @@ class _Parser(Cursor):
         found = [self._expr(BOOL)]
         while self.accept(","):
             found.append(self._expr(BOOL))
-        self._line_end()
+        self.take(TokenKind.NEWLINE)
         return tuple(found)
 
     def _iter(self) -> BlockIter:
@@ -231,14 +212,12 @@ class _Parser(Cursor):
         return BlockIter(var, extent, kind, self._expr(INDEX))
 
     def _invoke(self) -> Invoke:
-        self.advance()
-        token = self.token
-        intrinsic = self._intrinsics.get(token.text)
-        if token.kind is not TokenKind.NAME or intrinsic is None:
+        intrinsic = self._intrinsics.get(self.token.text)
+        if intrinsic is None:
             self.fail(f"an intrinsic: {', '.join(self._intrinsics) or 'none is known'}")
         self.advance()
         regions = self.listed("(", ")", self._region)
-        self._line_end()
+        self.take(TokenKind.NEWLINE)
         return Invoke(intrinsic, regions)
 
     def _region(self) -> Region:

@@ -68,8 +68,8 @@ def _function(function: Function) -> Iterator[str]:
 
 
 def declaration(buffer: Buffer) -> str:
-    scope = "" if buffer.scope == Scope.GLOBAL else f" @ {buffer.scope.value}"
     """A buffer as it is declared."""
+    scope = "" if buffer.scope == Scope.GLOBAL else f" @ {buffer.scope.value}"
     return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]{scope}"
 
 

@@ -34,9 +34,7 @@ def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> boo
     goal = normal.expr(condition)
     if isinstance(goal, Const) and (goal.value or not assuming):
         return bool(goal.value)
-    known: list[Expr] = []
-    for each in assuming:
-        known += chain(BinaryOp.AND, normal.expr(each))
+    known = [part for each in assuming for part in chain(BinaryOp.AND, normal.expr(each))]
     return _Proof(normal, tuple(known)).holds(goal)
 
 

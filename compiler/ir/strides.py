@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Var
+from compiler.ir.expr import Binary, BinaryOp, Const, Load, Var
 from compiler.ir.linear import linear
 from compiler.ir.stmt import Block, Store
-from compiler.ir.visit import expressions, statements, subexpressions, variables
+from compiler.ir.visit import reads, subexpressions, variables, writes
 
 __all__ = ["accesses", "row_length", "stride", "strides"]
 
 
 def accesses(block: Block) -> list[Load | Store]:
     """Every load and store of a block's body."""
-    found: list[Load | Store] = []
-    for each in statements(block.body):
-        if isinstance(each, Store):
-            found.append(each)
-        for expr in expressions(each):
-            found += [load for load in subexpressions(expr) if isinstance(load, Load)]
-    return found
+    return [*reads(block.body), *writes(block.body)]
 
 
 def stride(access: Load | Store, axis: str) -> int | None:
     """Elements from one turn of a block's axis to the next; None if it varies."""
     total = 0
     for index, elements in zip(access.indices, access.buffer.strides, strict=True):
-        factor = _factor(index, axis)
-        if factor is None:
+        found = linear(index)
+        if any(axis in variables(atom) for atom, _ in found.terms if atom != Var(axis)):
             return None
-        total += factor * elements
+        total += found.factor(Var(axis)) * elements
     return total
 
 
@@ -54,10 +48,3 @@ def row_length(block: Block, axis: str) -> int | None:
     }
     row = min(found, default=0)
     return row if row > 0 and all(each % row == 0 for each in found) else None
-
-
-def _factor(index: Expr, axis: str) -> int | None:
-    found = linear(index)
-    if any(axis in variables(atom) for atom, _ in found.terms if atom != Var(axis)):
-        return None
-    return found.factor(Var(axis))

@@ -96,11 +96,15 @@ def _all(old: tuple[_T, ...], change: Callable[[_T], _T]) -> tuple[_T, ...]:
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
     """Itself and everything under it, outermost first."""
-    left = [expr]
+    return _preorder(expr, operands)
+
+
+def _preorder(root: _T, below: Callable[[_T], tuple[_T, ...]]) -> Iterator[_T]:
+    left = [root]
     while left:
         each = left.pop()
         yield each
-        left += operands(each)[::-1]
+        left += below(each)[::-1]
 
 
 def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -132,11 +136,8 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
             return body
         case For(body=body) | If(body=body) | Alloc(body=body):
             return (body,)
-        case Block(init=None, body=body):
-            return (body,)
         case Block(init=init, body=body):
-            assert init is not None
-            return (init, body)
+            return (body,) if init is None else (init, body)
         case _:
             assert_never(stmt)
 
@@ -163,13 +164,13 @@ def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
     """The same node around another statement; the very same around its own, or around the same
     condition made anew."""
     match body, stmt.body:
-        case If(condition=test, body=inside), If(condition=old, body=around):
-            if inside is around and test == old:
-                return stmt
+        case (
+            If(condition=test, body=inside),
+            If(condition=old, body=around),
+        ) if inside is around and test == old:
+            return stmt
         case _ if body is stmt.body:
             return stmt
-        case _:
-            pass
     match stmt:
         case For(var=var, extent=extent, kind=kind):
             return For(var, extent, kind, body)
@@ -209,11 +210,7 @@ def sequence(*parts: Stmt) -> Stmt:
 
 def statements(stmt: Stmt) -> Iterator[Stmt]:
     """Itself and everything under it, in the order of the text."""
-    left = [stmt]
-    while left:
-        each = left.pop()
-        yield each
-        left += children(each)[::-1]
+    return _preorder(stmt, children)
 
 
 def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
@@ -336,9 +333,13 @@ def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt
 
 def reads(stmt: Stmt) -> Iterator[Load]:
     """Every load in a statement and under it."""
-    for each in statements(stmt):
-        for expr in expressions(each):
-            yield from (load for load in subexpressions(expr) if isinstance(load, Load))
+    return (
+        node
+        for each in statements(stmt)
+        for expr in expressions(each)
+        for node in subexpressions(expr)
+        if isinstance(node, Load)
+    )
 
 
 def writes(stmt: Stmt) -> Iterator[Store]:
