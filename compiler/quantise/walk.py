@@ -39,7 +39,7 @@ class Walk:
     types
         Of all its values.
     chosen
-        Scales of float values that may become int8. Others do where a `quantise` says how.
+        Scales of float32 values that may become int8. Others do where a `quantise` says how.
     rules
         What operators make of integers, by name.
     """
@@ -118,12 +118,6 @@ class Walk:
         if isinstance(atom, Constant):
             return False
         return atom.name in self.chosen or self._known[atom.name].own is not None
-
-    def allowed_small(self, atom: Atom) -> Small:
-        """The value as int8, where `may_be_small` says so."""
-        found = self.small(atom)
-        assert found is not None, "it may be"
-        return found
 
     def is_small(self, atom: Atom) -> bool:
         """Whether the value is int8 already."""
