@@ -9,7 +9,7 @@ from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import broadcast_extents, broadcast_indices
-from compiler.operators.checks import accumulator, refuse, show
+from compiler.operators.checks import accumulator, meeting, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
@@ -30,10 +30,7 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
     depth, other = a.shape[-1], b.shape[-2:][0]
-    if depth != other:
-        refuse("matmul", name, f"{show(a)} and {show(b)} meet with {depth} and {other} elements")
-    if depth == 0:
-        refuse("matmul", name, f"{show(a)} and {show(b)} meet with none: nothing to sum")
+    meeting("matmul", name, (a, b), (depth, other))
     dtype = accumulator("matmul", name, a, b, out_dtype)
 
     def refusal(axis: int, extents: Sequence[int]) -> NoReturn:

@@ -154,11 +154,9 @@ class Walk:
             except QuantisationError:
                 # Then real numbers are between the sums and what they become.
                 self._stuck.add(name)
-        elif isinstance(form, Joined) and known.let is not None:
+        elif isinstance(form, Joined):
             parts = [self.small_of(Var(each), scale).var for each in form.names]
-            assert isinstance(known.let.value, Call), "only calls have forms"
-            attributes = known.let.value.attributes
-            joined = self.builder.call(name, "_int8", "concat", parts, attributes)
+            joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
             return self.builder.small(name, joined, scale)
         elif known.own is not None:
             return self.builder.outputs(name, self.sums_of(known.own), scale)

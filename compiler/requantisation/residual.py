@@ -28,7 +28,7 @@ from compiler.requantisation.residual_lowering import (
 from compiler.requantisation.scales import (
     ADDEND,
     Real,
-    check_moves,
+    check_scale_errors,
     exact_scale,
     finest_lines,
     scales_and_biases,
@@ -148,12 +148,12 @@ class ResidualSpec:
             is_exact,
             f"scales up to {float(max(each)):.6g} and {float(added):.6g}: with no shift is their "
             f"sum exact in 32 bits for outputs {low}..{high}",
-            added,
-            skip_zero_point,
+            skip_scale=added,
+            skip_zero_point=skip_zero_point,
         )
         shift = lines[0].shift
         most = max(abs(limit - skip_zero_point) for limit in skip_limits)
-        check_moves(
+        check_scale_errors(
             each,
             biases,
             lines,
@@ -161,8 +161,8 @@ class ResidualSpec:
             goal,
             tolerance,
             lambda _: f" and {float(added):.6g}, in units of 2^-{shift}, move",
-            added * most,
-            abs(Fraction(skip, 1 << shift) - added) * most,
+            added=added * most,
+            added_error=abs(Fraction(skip, 1 << shift) - added) * most,
         )
         return cls(
             joined([line.multiplier for line in lines], channels),

@@ -23,7 +23,7 @@ from compiler.requantisation.channels import (
 __all__ = [
     "ADDEND",
     "Real",
-    "check_moves",
+    "check_scale_errors",
     "exact_scale",
     "finest_lines",
     "relative_error",
@@ -107,7 +107,7 @@ def finest_lines(
     raise QuantisationError(refusal)
 
 
-def check_moves(
+def check_scale_errors(
     scales: Sequence[Fraction],
     biases: Sequence[int],
     lines: Sequence[Line],

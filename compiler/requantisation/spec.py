@@ -28,7 +28,7 @@ from compiler.requantisation.channels import (
 from compiler.requantisation.scales import (
     ADDEND,
     Real,
-    check_moves,
+    check_scale_errors,
     finest_lines,
     scales_and_biases,
 )
@@ -158,7 +158,7 @@ class RequantSpec:
             f"scales up to {float(max(each)):.6g}, biases {min(biases)}..{max(biases)}: with no "
             f"shift is {low}..{high} exact in 32 bits for accumulators {goal.first}..{goal.last}",
         )
-        check_moves(
+        check_scale_errors(
             each,
             biases,
             lines,

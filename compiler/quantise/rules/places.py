@@ -93,7 +93,7 @@ def _concat(walk: Walk, name: str, call: Call) -> bool:
         return False
     if not all(walk.may_be_small(each) or walk.form(each) is not None for each in call.args):
         return False
-    return walk.set_form(name, Joined(tuple(names)))
+    return walk.set_form(name, Joined(tuple(names), call.attributes))
 
 
 PLACES: Mapping[str, Rule] = MappingProxyType(
