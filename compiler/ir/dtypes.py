@@ -26,6 +26,7 @@ __all__ = [
     "DType",
     "Kind",
     "dtype_of",
+    "smallest_int",
 ]
 
 
@@ -91,6 +92,11 @@ UINT8, UINT16, UINT32, UINT64 = (DType(Kind.UINT, bits) for bits in (8, 16, 32, 
 FLOAT32, FLOAT64 = (DType(Kind.FLOAT, bits) for bits in (32, 64))
 INDEX = INT64
 """The type of loop variables and of indices."""
+
+
+def smallest_int(low: int, high: int) -> DType:
+    """The smallest of int8, int16 and int32 that holds low..high, which lie within 32 bits."""
+    return next(each for each in (INT8, INT16, INT32) if each.low <= low and high <= each.high)
 
 
 def dtype_of(text: str) -> DType:

@@ -1,64 +1,34 @@
-"""Arithmetic and the functions of analysis, element by element."""
+"""Arithmetic, element by element: what `compiler.te` has no function for."""
 
 from __future__ import annotations
 
-import operator
 from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.dtypes import FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, SIGNED, Elementwise, elementwise
+from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
 
 __all__ = [
-    "absolute",
-    "acos",
     "acosh",
-    "add",
-    "asin",
     "asinh",
-    "atan",
     "atanh",
     "cast",
-    "ceil",
     "clip",
-    "cos",
-    "cosh",
     "divide",
-    "erf",
-    "exp",
-    "floor",
     "identity",
-    "log",
     "log1p",
     "maximum",
     "mean",
     "minimum",
     "modulo",
-    "multiply",
-    "negative",
     "power",
     "reciprocal",
-    "round_even",
     "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "subtract",
-    "tan",
-    "tanh",
     "total",
     "truncated_quotient",
 ]
-
-
-add = Elementwise("add", operator.add, NUMBERS)
-"""a + b."""
-subtract = Elementwise("subtract", operator.sub, NUMBERS)
-"""a - b."""
-multiply = Elementwise("multiply", operator.mul, NUMBERS)
-"""a * b."""
 
 
 @elementwise(*NUMBERS)
@@ -133,39 +103,18 @@ def mean(*values: Expr) -> Expr:
     return total.scalar(*values) / float(len(values))
 
 
-absolute = Elementwise("absolute", te.abs, NUMBERS)
-"""|x|; of the least integer, that integer."""
-negative = Elementwise("negative", operator.neg, SIGNED)
-"""-x."""
-
-
 @elementwise(*NUMBERS)
 def sign(x: Expr) -> Expr:
     """-1, 0 or 1; NaN of NaN."""
-    return te.select(x > 0, te.const(1, x.dtype), _negative_sign(x))
-
-
-def _negative_sign(x: Expr) -> Expr:
-    """x itself where it is neither above nor under 0: that is 0, or NaN."""
-    return x if x.dtype.kind is Kind.UINT else te.select(x < 0, te.const(-1, x.dtype), x)
+    # What is neither above nor under 0 is its own sign: 0, or NaN.
+    other = x if x.dtype.kind is Kind.UINT else te.select(x < 0, te.const(-1, x.dtype), x)
+    return te.select(x > 0, te.const(1, x.dtype), other)
 
 
 @elementwise(*FLOATS)
 def reciprocal(x: Expr) -> Expr:
     """1 / x."""
     return 1.0 / x
-
-
-floor = Elementwise("floor", te.floor, FLOATS)
-"""The greatest whole number not above."""
-ceil = Elementwise("ceil", te.ceil, FLOATS)
-"""The least whole number not below."""
-round_even = Elementwise("round_even", te.round, FLOATS)
-"""The nearest whole number, halves to even."""
-exp = Elementwise("exp", te.exp, FLOATS)
-"""e to the power x."""
-log = Elementwise("log", te.log, FLOATS)
-"""The natural logarithm."""
 
 
 @elementwise(*FLOATS)
@@ -178,28 +127,6 @@ def log1p(x: Expr) -> Expr:
     u = 1.0 + x
     corrected = te.log(u) * (x / (u - 1.0))
     return te.select(te.equal(u, 1.0), x, te.select(te.equal(u, x), te.log(u), corrected))
-
-
-sqrt = Elementwise("sqrt", te.sqrt, FLOATS)
-"""The square root."""
-sin = Elementwise("sin", te.sin, FLOATS)
-"""The sine."""
-cos = Elementwise("cos", te.cos, FLOATS)
-"""The cosine."""
-tan = Elementwise("tan", te.tan, FLOATS)
-"""The tangent."""
-asin = Elementwise("asin", te.asin, FLOATS)
-"""The inverse sine."""
-acos = Elementwise("acos", te.acos, FLOATS)
-"""The inverse cosine."""
-atan = Elementwise("atan", te.atan, FLOATS)
-"""The inverse tangent."""
-sinh = Elementwise("sinh", te.sinh, FLOATS)
-"""The hyperbolic sine."""
-cosh = Elementwise("cosh", te.cosh, FLOATS)
-"""The hyperbolic cosine."""
-tanh = Elementwise("tanh", te.tanh, FLOATS)
-"""The hyperbolic tangent."""
 
 
 _LARGE = 1.0e8
@@ -229,10 +156,6 @@ def atanh(x: Expr) -> Expr:
     size = te.abs(x)
     result = 0.5 * log1p.scalar(2.0 * size / (1.0 - size))
     return te.select(x < 0.0, -result, result)
-
-
-erf = Elementwise("erf", te.erf, FLOATS)
-"""The error function."""
 
 
 @elementwise(*NUMBERS)

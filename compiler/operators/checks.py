@@ -15,6 +15,7 @@ __all__ = [
     "axis_of",
     "counted",
     "in_order",
+    "meeting",
     "ranked",
     "refuse",
     "show",
@@ -79,6 +80,17 @@ def axes_of(
     if len(set(found)) != len(found):
         refuse(operator, name, f"axes {list(axes)} of {show(tensor)} name one axis twice")
     return tuple(found)
+
+
+def meeting(
+    operator: str, name: str, tensors: tuple[Tensor, Tensor], extents: tuple[int, int]
+) -> None:
+    """Two tensors have the same extent, and not 0, along the axes that their product sums over."""
+    both = " and ".join(map(show, tensors))
+    if extents[0] != extents[1]:
+        refuse(operator, name, f"{both} meet with {extents[0]} and {extents[1]} elements")
+    if extents[0] == 0:
+        refuse(operator, name, f"{both} meet with none: nothing to sum")
 
 
 def accumulator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from compiler import te
 from compiler.ir.expr import Expr
@@ -33,15 +34,12 @@ def concat(tensors: Sequence[Tensor], axis: int, *, name: str = "concat") -> Ten
         ):
             refuse("concat", name, f"{show(each)} and {show(first)} differ beside axis {along}")
     # Those that are empty would be never chosen.
-    parts: list[tuple[int, Tensor]] = []
-    total = 0
-    for each in tensors:
-        if each.shape[along]:
-            parts.append((total, each))
-            total += each.shape[along]
+    filled = [each for each in tensors if each.shape[along]] or [first]
+    *starts, total = accumulate((each.shape[along] for each in filled), initial=0)
+    parts = list(zip(starts, filled, strict=True))
 
     def element(*indices: Expr) -> Expr:
-        return _chosen(parts or [(0, first)], along, indices)
+        return _chosen(parts, along, indices)
 
     return compute((*first.shape[:along], total, *first.shape[along + 1 :]), element, name)
 

@@ -9,8 +9,7 @@ from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.checks import accumulator, ranked, refuse, show
 from compiler.operators.epilogue import add_bias
-from compiler.operators.pad import pad
-from compiler.operators.window import windows
+from compiler.operators.window import padded, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
@@ -71,16 +70,12 @@ def conv2d(
     dtype = accumulator("conv2d", name, data, weight, out_dtype)
     ci = reduce_axis(inputs, "ci")
     ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
-    padded = data
-    if any(padding):
-        top, left, bottom, right = padding
-        pads = (0, 0, top, left, 0, 0, bottom, right)
-        padded = pad(data, pads, name=f"{name}_pad")
+    image = padded(data, (rows, columns), f"{name}_pad")
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Reduction:
         channel: Expr = ci if groups == 1 else co // (outputs // groups) * inputs + ci
         place = (rows.place(y, ky), columns.place(x, kx))
-        product = te.cast(padded[(n, channel, *place)], dtype) * te.cast(
+        product = te.cast(image[(n, channel, *place)], dtype) * te.cast(
             weight[co, ci, ky, kx], dtype
         )
         return te.sum(product, (ci, ky, kx))

@@ -7,7 +7,7 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import at, broadcast_shape
-from compiler.operators.checks import accumulator, ranked, refuse, show
+from compiler.operators.checks import accumulator, meeting, ranked, refuse, show
 from compiler.operators.epilogue import add_bias
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
@@ -91,10 +91,7 @@ def _product(
 ) -> Tensor:
     rows, depth = reversed(a.shape) if trans_a else a.shape
     other, columns = reversed(b.shape) if trans_b else b.shape
-    if depth != other:
-        refuse(operator, name, f"{show(a)} and {show(b)} meet with {depth} and {other} elements")
-    if depth == 0:
-        refuse(operator, name, f"{show(a)} and {show(b)} meet with none: nothing to sum")
+    meeting(operator, name, (a, b), (depth, other))
     dtype = accumulator(operator, name, a, b, out_dtype)
     k = reduce_axis(depth, "k")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NoReturn
 
 from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import at
+from compiler.operators.broadcast import at, broadcast_extents
 from compiler.operators.checks import axes_of, axis_of, in_order, ranked, refuse, show
 from compiler.te import Tensor, compute
 
@@ -127,13 +128,13 @@ def expand(data: Tensor, shape: Sequence[int], *, name: str = "expand") -> Tenso
     TensorError
         They do not broadcast.
     """
-    rank = max(len(data.shape), len(shape))
-    own = (1,) * (rank - len(data.shape)) + data.shape
-    wanted = (1,) * (rank - len(shape)) + tuple(shape)
-    for mine, other in zip(own, wanted, strict=True):
-        if other < 0 or (mine != other and 1 not in (mine, other)):
-            refuse("expand", name, f"{show(data)} does not broadcast with {list(shape)}")
-    result = [other if mine == 1 else mine for mine, other in zip(own, wanted, strict=True)]
+
+    def refusal(*_: object) -> NoReturn:
+        refuse("expand", name, f"{show(data)} does not broadcast with {list(shape)}")
+
+    if any(each < 0 for each in shape):
+        refusal()
+    result = broadcast_extents((data.shape, shape), refusal)
     return compute(result, lambda *indices: at(data, indices), name)
 
 
@@ -237,7 +238,10 @@ def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
     def element(*indices: Expr) -> Expr:
         own: list[Expr] = [te.const(0, INDEX) for _ in data.shape]
         for old, new in groups:
-            flat = _flat([(indices[each], shape[each]) for each in new])
+            # The number of an element within the group, counted in the order of its axes.
+            flat = indices[new[0]]
+            for each in new[1:]:
+                flat = flat * shape[each] + indices[each]
             left = prod(data.shape[each] for each in old)
             size = left
             for each in old:
@@ -266,12 +270,3 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
                 b.append(right.pop(0))
         found.append((a, b))
     return found
-
-
-def _flat(places: Sequence[tuple[Expr, int]]) -> Expr:
-    """The number of an element, counted in the order of the axes."""
-    total, *rest = places
-    flat = total[0]
-    for index, extent in rest:
-        flat = flat * extent + index
-    return flat

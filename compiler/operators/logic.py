@@ -1,34 +1,20 @@
-"""Comparisons, logic and bits, element by element."""
+"""Shifts, choices and tests of floats, element by element."""
 
 from __future__ import annotations
 
-import operator
 from enum import Enum
 
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.dtypes import BOOL, Kind
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, Elementwise, elementwise
+from compiler.operators.broadcast import ANY, FLOATS, elementwise
 
 __all__ = [
     "Direction",
     "bit_shift",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "equal",
-    "greater",
-    "greater_or_equal",
     "is_inf",
     "is_nan",
-    "less",
-    "less_or_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
     "where",
 ]
 
@@ -38,34 +24,6 @@ class Direction(Enum):
 
     LEFT = "LEFT"
     RIGHT = "RIGHT"
-
-
-equal = Elementwise("equal", te.equal, ANY)
-"""Whether a equals b."""
-less = Elementwise("less", operator.lt, NUMBERS)
-"""Whether a is less."""
-less_or_equal = Elementwise("less_or_equal", operator.le, NUMBERS)
-"""Whether a is less or equal."""
-greater = Elementwise("greater", operator.gt, NUMBERS)
-"""Whether a is greater."""
-greater_or_equal = Elementwise("greater_or_equal", operator.ge, NUMBERS)
-"""Whether a is greater or equal."""
-logical_and = Elementwise("logical_and", operator.and_, (Kind.BOOL,))
-"""Whether both hold."""
-logical_or = Elementwise("logical_or", operator.or_, (Kind.BOOL,))
-"""Whether one holds."""
-logical_xor = Elementwise("logical_xor", operator.xor, (Kind.BOOL,))
-"""Whether exactly one holds."""
-logical_not = Elementwise("logical_not", operator.invert, (Kind.BOOL,))
-"""Whether x does not hold."""
-bitwise_and = Elementwise("bitwise_and", operator.and_, INTEGERS)
-"""Bits that both have."""
-bitwise_or = Elementwise("bitwise_or", operator.or_, INTEGERS)
-"""Bits that one has."""
-bitwise_xor = Elementwise("bitwise_xor", operator.xor, INTEGERS)
-"""Bits that exactly one has."""
-bitwise_not = Elementwise("bitwise_not", operator.invert, INTEGERS)
-"""Bits that x lacks."""
 
 
 @elementwise(Kind.UINT)

@@ -9,7 +9,7 @@ from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import broadcast_extents, broadcast_indices
-from compiler.operators.checks import accumulator, refuse, show
+from compiler.operators.checks import accumulator, meeting, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
@@ -30,12 +30,14 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
     depth, other = a.shape[-1], b.shape[-2:][0]
-    if depth != other:
-        refuse("matmul", name, f"{show(a)} and {show(b)} meet with {depth} and {other} elements")
-    if depth == 0:
-        refuse("matmul", name, f"{show(a)} and {show(b)} meet with none: nothing to sum")
+    meeting("matmul", name, (a, b), (depth, other))
     dtype = accumulator("matmul", name, a, b, out_dtype)
-    stack = _stack(name, a, b)
+
+    def refusal(axis: int, extents: Sequence[int]) -> NoReturn:
+        found = " and ".join(map(str, extents))
+        refuse("matmul", name, f"{show(a)} and {show(b)}: axis {axis - 2} has {found} matrices")
+
+    stack = broadcast_extents((a.shape[:-2], b.shape[:-2]), refusal)
     k = reduce_axis(depth, "k")
     inner = [*("i" for _ in a.shape[-2:-1]), *("j" for _ in b.shape[1:][-1:])]
     shape = (*stack, *a.shape[-2:-1], *b.shape[1:][-1:])
@@ -56,13 +58,3 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
         return te.sum(te.cast(a[left], dtype) * te.cast(b[right], dtype), k)
 
     return compute(shape, element, name, [*(f"b{n}" for n in range(len(stack))), *inner])
-
-
-def _stack(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
-    """The axes before the last two, of both together."""
-
-    def refusal(axis: int, extents: Sequence[int]) -> NoReturn:
-        found = " and ".join(map(str, extents))
-        refuse("matmul", name, f"{show(a)} and {show(b)}: axis {axis - 2} has {found} matrices")
-
-    return broadcast_extents((a.shape[:-2], b.shape[:-2]), refusal)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
 from compiler.operators.checks import refuse, show, typed
-from compiler.operators.pad import pad
 from compiler.operators.reduce import reduce_max, reduce_mean
-from compiler.operators.window import SPATIAL, Window, sees_data, windows
+from compiler.operators.window import SPATIAL, Window, padded, sees_data, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
@@ -82,17 +82,15 @@ def average_pool(
     sums = _pooled(data, slides, te.sum, 0, f"{name}_sum")
 
     def element(*indices: Expr) -> Expr:
-        size = 1
-        counts: list[Expr] = []
-        for window, i in zip(slides, indices[2:], strict=True):
-            count = _covered(window, i, count_include_pad)
-            if isinstance(count, int):
-                size *= count
-            else:
-                counts.append(count)
+        counts = [
+            _covered(window, i, count_include_pad)
+            for window, i in zip(slides, indices[2:], strict=True)
+        ]
+        size = prod(each for each in counts if isinstance(each, int))
         divisor: Expr = te.const(float(size), data.dtype)
-        for each in counts:
-            divisor = divisor * te.cast(each, data.dtype)
+        for count in counts:
+            if not isinstance(count, int):
+                divisor = divisor * te.cast(count, data.dtype)
         return sums[indices] / divisor
 
     return compute(sums.shape, element, name, ("n", "c", *SPATIAL[len(slides)]))
@@ -135,22 +133,17 @@ def _pooled(
     data: Tensor,
     slides: Sequence[Window],
     join: Callable[[Expr, Sequence[ReduceAxis]], Reduction],
-    filler: int | float | bool,
+    filler: float,
     name: str,
 ) -> Tensor:
     """Windows joined, over `data` with `filler` around."""
-    before = [each.before for each in slides]
-    after = [each.after + each.overhang for each in slides]
-    padded = data
-    if any(before) or any(after):
-        stem = name.removesuffix("_sum")
-        padded = pad(data, (0, 0, *before, 0, 0, *after), value=filler, name=f"{stem}_pad")
+    image = padded(data, slides, f"{name.removesuffix('_sum')}_pad", filler)
     names = SPATIAL[len(slides)]
     over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
 
     def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
         own = tuple(each.place(i, k) for i, k, each in zip(places, over, slides, strict=True))
-        return join(padded[(n, c, *own)], over)
+        return join(image[(n, c, *own)], over)
 
     shape = (*data.shape[:2], *(each.count for each in slides))
     return compute(shape, element, name, ("n", "c", *names))

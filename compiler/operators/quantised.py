@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler import te
-from compiler.ir.dtypes import INT8, INT16, INT32, INT64, DType, Kind
+from compiler.ir.dtypes import INT8, INT32, INT64, DType, Kind, smallest_int
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, INTEGERS
 from compiler.operators.checks import axis_of, refuse, show, typed
@@ -183,7 +183,7 @@ def _requantised(
     factors = _number(operator, name, acc, multiplier, INT32, axis)
     addends = _number(operator, name, acc, addend, INT64, axis)
     skips = None if added is None else _number(operator, name, acc, added[1], INT32, axis)
-    to = next(each for each in (INT8, INT16, INT32) if each.low <= low and high <= each.high)
+    to = smallest_int(low, high)
 
     def element(*i: Expr) -> Expr:
         total = te.cast(acc[i], INT64) * te.cast(factors(i), INT64) + addends(i)

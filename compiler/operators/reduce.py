@@ -8,10 +8,10 @@ from math import prod
 from types import MappingProxyType
 
 from compiler import te
-from compiler.ir.dtypes import BOOL, FLOAT64, DType
+from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import truncated_quotient
-from compiler.operators.broadcast import FLOATS, NUMBERS, at
+from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, at
 from compiler.operators.checks import axes_of, refuse, show, typed
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import ReduceAxis, Reduction
@@ -78,7 +78,9 @@ def _simple(
     axes: Sequence[int] | None,
     keepdims: bool,
     name: str,
+    kinds: Sequence[Kind] = NUMBERS,
 ) -> Tensor:
+    typed(operator, name, data, *kinds)
     return reduced(
         operator,
         data,
@@ -94,7 +96,6 @@ def reduce_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "sum"
 ) -> Tensor:
     """The sum, in the type of `data`."""
-    typed("reduce_sum", name, data, *NUMBERS)
     return _simple("reduce_sum", te.sum, _same, data, axes, keepdims, name)
 
 
@@ -102,7 +103,6 @@ def reduce_prod(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "prod"
 ) -> Tensor:
     """The product."""
-    typed("reduce_prod", name, data, *NUMBERS)
     return _simple("reduce_prod", te.prod, _same, data, axes, keepdims, name)
 
 
@@ -111,7 +111,7 @@ def reduce_max(
 ) -> Tensor:
     """The greatest, NaN if one is; of bools, whether one holds."""
     join: Join = te.any_along if data.dtype == BOOL else te.max
-    return _simple("reduce_max", join, _same, data, axes, keepdims, name)
+    return _simple("reduce_max", join, _same, data, axes, keepdims, name, ANY)
 
 
 def reduce_min(
@@ -119,14 +119,13 @@ def reduce_min(
 ) -> Tensor:
     """The least, NaN if one is; of bools, whether all hold."""
     join: Join = te.all_along if data.dtype == BOOL else te.min
-    return _simple("reduce_min", join, _same, data, axes, keepdims, name)
+    return _simple("reduce_min", join, _same, data, axes, keepdims, name, ANY)
 
 
 def reduce_l1(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "l1"
 ) -> Tensor:
     """The sum of absolute values."""
-    typed("reduce_l1", name, data, *NUMBERS)
     return _simple("reduce_l1", te.sum, te.abs, data, axes, keepdims, name)
 
 
@@ -138,7 +137,6 @@ def reduce_sum_square(
     name: str = "sum_square",
 ) -> Tensor:
     """The sum of squares."""
-    typed("reduce_sum_square", name, data, *NUMBERS)
     return _simple("reduce_sum_square", te.sum, lambda x: x * x, data, axes, keepdims, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from compiler.ir.expr import Expr
 from compiler.operators.checks import axis_of, counted, refuse, show
@@ -68,12 +69,11 @@ def split(
             f"sizes {list(sizes)} do not add up to {data.shape[along]}, axis {along} of "
             f"{show(data)}",
         )
-    parts = []
-    start = 0
-    for number, size in enumerate(sizes):
-        parts.append(slice_of(data, [start], [start + size], [along], name=f"{name}_{number}"))
-        start += size
-    return tuple(parts)
+    edges = pairwise(accumulate(sizes, initial=0))
+    return tuple(
+        slice_of(data, [start], [end], [along], name=f"{name}_{number}")
+        for number, (start, end) in enumerate(edges)
+    )
 
 
 def elements(extent: int, start: int, end: int, step: int) -> range:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compiler import te
-from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, at
 from compiler.operators.checks import axis_of, typed
 from compiler.operators.reduce import reduce_max, reduce_sum, reduced
@@ -27,9 +24,9 @@ def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
     typed("softmax", name, data, *FLOATS)
     over = axis_of("softmax", name, data, axis)
     greatest = reduce_max(data, [over], name=f"{name}_max")
-    powers = _each(data, f"{name}_exp", lambda i: te.exp(data[i] - at(greatest, i)))
+    powers = compute(data.shape, lambda *i: te.exp(data[i] - at(greatest, i)), f"{name}_exp")
     sums = reduce_sum(powers, [over], name=f"{name}_sum")
-    return _each(data, name, lambda i: powers[i] / at(sums, i))
+    return compute(data.shape, lambda *i: powers[i] / at(sums, i), name)
 
 
 def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> Tensor:
@@ -52,9 +49,4 @@ def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> T
         keepdims=True,
         name=f"{name}_sum",
     )
-    return _each(data, name, lambda i: data[i] - at(greatest, i) - te.log(at(sums, i)))
-
-
-def _each(data: Tensor, name: str, element: Callable[[tuple[Expr, ...]], Expr]) -> Tensor:
-    """A tensor of `data`'s shape."""
-    return compute(data.shape, lambda *i: element(i), name)
+    return compute(data.shape, lambda *i: data[i] - at(greatest, i) - te.log(at(sums, i)), name)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from compiler.ir.expr import Expr
 from compiler.operators.checks import in_order, refuse, show
+from compiler.operators.pad import pad
 from compiler.te import Tensor
 
-__all__ = ["SPATIAL", "Window", "sees_data", "windows"]
+__all__ = ["SPATIAL", "Window", "padded", "sees_data", "windows"]
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """The axes' names, by their number."""
@@ -95,6 +96,16 @@ def windows(
             count += 1
         found.append(Window(extent, kernel[axis], stride, dilation[axis], before, after, count))
     return tuple(found)
+
+
+def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) -> Tensor:
+    """`data` with all that windows cover around it, filled with `value` and called `name`; `data`
+    itself where they stay inside."""
+    before = [each.before for each in slides]
+    after = [each.after + each.overhang for each in slides]
+    if not any(before) and not any(after):
+        return data
+    return pad(data, (0, 0, *before, 0, 0, *after), value=value, name=name)
 
 
 def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:

@@ -13,7 +13,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.reductions import Epsilon
-from compiler.graph.opspec import OpSpec
+from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import use_counts
@@ -84,7 +84,7 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
         return None
     operator, args = value.callee.name, value.args
     if operator == "batch_norm":
-        return _of_norm(value, types)
+        return _of_norm(value, value.callee, types)
     if operator not in ("add", "multiply"):
         return None
     data, other = args if isinstance(args[0], Var) else reversed(args)
@@ -110,15 +110,14 @@ def by_channel(given: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | N
     return given.array.reshape(-1).astype(np.float64)
 
 
-def _of_norm(value: Call, types: Mapping[str, Type]) -> Affine | None:
+def _of_norm(value: Call, norm: AnyOp, types: Mapping[str, Type]) -> Affine | None:
     data, *statistics = value.args
-    assert isinstance(value.callee, OpSpec), "only operators normalise"
-    assert value.callee.channel_affine is not None, "this one does"
+    assert norm.channel_affine is not None, "an affine function of each channel"
     known = [each.array for each in statistics if isinstance(each, Constant)]
     if not isinstance(data, Var) or len(known) != 4 or _channels(data, types) is None:
         return None
     with np.errstate(all="ignore"):
-        found = value.callee.channel_affine(known, value.attributes)
+        found = norm.channel_affine(known, value.attributes)
         return _finite(Affine(data, found.factor, found.addend - found.centre * found.factor))
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from compiler.graph.attributes import Attributes
 from compiler.graph.nodes import Let, Var
 from compiler.quantise.weights import Weights
 
@@ -75,9 +76,16 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Tensors one after the other along an axis, which have to have one scale first."""
+    """Tensors one after the other, which have to have one scale first.
+
+    Attributes
+    ----------
+    attributes
+        Of `concat`: along which axis.
+    """
 
     names: tuple[str, ...]
+    attributes: Attributes
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,11 +57,6 @@ class Histogram:
         places = (sizes.astype(np.float64) * (BINS / self.end)).astype(np.int64)
         self.counts += np.bincount(places, minlength=BINS)
 
-    @property
-    def centres(self) -> NDArray[np.float64]:
-        """The middle of each part."""
-        return (np.arange(BINS, dtype=np.float64) + 0.5) * (self.end / BINS)
-
 
 def power_of_two(value: float) -> float:
     """The least power of two that is not under a positive number."""
@@ -95,8 +90,9 @@ def _least_error(histogram: Histogram, mode: Mode) -> float:
         candidates = list(full * np.geomspace(1, 1 / 16, _CANDIDATES))
     counts = histogram.counts.astype(np.float64)
     inside = counts > 0
-    values, weights = histogram.centres[inside], counts[inside]
     width = histogram.end / BINS
+    # The middle of each bin.
+    values, weights = (np.flatnonzero(inside) + 0.5) * width, counts[inside]
 
     def error(scale: float) -> float:
         inner = int(np.searchsorted(values, scale * LEVELS, "right"))

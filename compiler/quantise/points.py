@@ -53,13 +53,14 @@ def _sums(function: Function) -> set[str]:
     found: set[str] = set()
     for let in function.body.lets:
         match let.value:
-            case Call(callee=OpSpec(name="conv2d"), args=(_, Constant(), *_)):
+            # A pool is a convolution where its windows are all of one size.
+            case (
+                Call(callee=OpSpec(name="conv2d"), args=(_, Constant(), *_))
+                | Call(callee=OpSpec(name="average_pool"))
+            ):
                 found.add(let.name)
-            case Call(callee=OpSpec(name="average_pool")):
-                # As a convolution, where its windows are all of one size.
-                found.add(let.name)
-            case Call(callee=OpSpec(name="add" | "clip" | "relu" | "total"), args=args):
-                if any(isinstance(each, Var) and each.name in found for each in args):
+            case Call(callee=OpSpec(name="add" | "clip" | "relu" | "total")):
+                if not found.isdisjoint(names_of(let.value)):
                     found.add(let.name)
             case _:
                 pass

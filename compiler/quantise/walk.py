@@ -39,7 +39,7 @@ class Walk:
     types
         Of all its values.
     chosen
-        Scales of float values that may become int8. Others do where a `quantise` says how.
+        Scales of float32 values that may become int8. Others do where a `quantise` says how.
     rules
         What operators make of integers, by name.
     """
@@ -119,12 +119,6 @@ class Walk:
             return False
         return atom.name in self.chosen or self._known[atom.name].own is not None
 
-    def allowed_small(self, atom: Atom) -> Small:
-        """The value as int8, where `may_be_small` says so."""
-        found = self.small(atom)
-        assert found is not None, "it may be"
-        return found
-
     def is_small(self, atom: Atom) -> bool:
         """Whether the value is int8 already."""
         return isinstance(atom, Var) and self._known[atom.name].own is not None
@@ -160,11 +154,9 @@ class Walk:
             except QuantisationError:
                 # Then real numbers are between the sums and what they become.
                 self._stuck.add(name)
-        elif isinstance(form, Joined) and known.let is not None:
+        elif isinstance(form, Joined):
             parts = [self.small_of(Var(each), scale).var for each in form.names]
-            assert isinstance(known.let.value, Call), "only calls have forms"
-            attributes = known.let.value.attributes
-            joined = self.builder.call(name, "_int8", "concat", parts, attributes)
+            joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
             return self.builder.small(name, joined, scale)
         elif known.own is not None:
             return self.builder.outputs(name, self.sums_of(known.own), scale)

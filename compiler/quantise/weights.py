@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from compiler.quantise.histogram import LEVELS, power_of_two
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 
-__all__ = ["Weights", "quantised_weights"]
+__all__ = ["LARGEST_BIAS", "Weights", "quantised_weights"]
 
-_LARGEST_BIAS = 1 << 24
+LARGEST_BIAS = 1 << 24
 """In units of sums: what is larger would leave the products no digits."""
 
 
@@ -68,7 +68,7 @@ class Weights:
 
 
 def quantised_weights(
-    weight: NDArray[Any], bias: NDArray[Any] | None, input_scale: float, options: QuantiseOptions
+    weight: NDArray[Any], bias: NDArray[np.float64], input_scale: float, options: QuantiseOptions
 ) -> Weights:
     """Weights as int8, output channels first.
 
@@ -82,11 +82,7 @@ def quantised_weights(
     """
     rows = weight.reshape(len(weight), -1).astype(np.float64)
     largest = np.abs(rows).max(1, initial=0.0)
-    if not options.per_channel:
-        largest = np.full_like(largest, largest.max(initial=0.0))
-    least = np.zeros_like(largest)
-    if bias is not None:
-        least = np.abs(bias.astype(np.float64)) / (input_scale * _LARGEST_BIAS)
+    least = np.abs(bias) / (input_scale * LARGEST_BIAS)
     scales = np.maximum(largest / LEVELS, least)
     # Where there is nothing, anything will do.
     scales[scales == 0] = scales.max(initial=0.0) or 1.0

@@ -33,7 +33,7 @@ from compiler.requantisation.alu_steps import AluStep, needed_steps
 from compiler.requantisation.channels import INT32, check_range
 from hw.encoding import AluOp
 
-__all__ = ["Goal", "Line", "Window", "exact_steps", "goal_of", "has_exact_steps"]
+__all__ = ["Goal", "Line", "Window", "cost", "exact_steps", "goal_of", "has_exact_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Window:
 def exact_steps(lines: Sequence[Line], goal: Goal) -> tuple[AluStep, ...] | None:
     """The cheapest passes that are exact; None if none are. `lines` has a function a channel."""
     found = (_passes(windows, goal) for windows in _exact(lines, goal))
-    return min(found, key=_cost, default=None)
+    return min(found, key=cost, default=None)
 
 
 def has_exact_steps(lines: Sequence[Line], goal: Goal) -> bool:
@@ -123,7 +123,8 @@ def _exact(lines: Sequence[Line], goal: Goal) -> Iterator[list[Window]]:
                 yield windows
 
 
-def _cost(steps: tuple[AluStep, ...]) -> tuple[int, int]:
+def cost(steps: Sequence[AluStep]) -> tuple[int, int]:
+    """How many passes there are, and operands in ACC."""
     return len(steps), sum(isinstance(step.operand, tuple) for step in steps)
 
 

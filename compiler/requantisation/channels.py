@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ __all__ = [
 
 INT16 = (-(1 << 15), (1 << 15) - 1)
 INT32 = (-(1 << 31), (1 << 31) - 1)
+
+T = TypeVar("T")
 
 # One number for the whole tensor, or one for each channel.
 PerChannel = int | tuple[int, ...]
@@ -51,7 +53,7 @@ def check_range(name: str, value: PerChannel, low: int, high: int) -> None:
             raise QuantisationError(f"{name} is {each}{where}: it has to lie in {low}..{high}")
 
 
-def common_channels(**numbers: PerChannel) -> int | None:
+def common_channels(**numbers: object) -> int | None:
     """How many channels these numbers are for; None where all are the tensor's."""
     counts = {name: len(each) for name, each in numbers.items() if isinstance(each, tuple)}
     if len(set(counts.values())) > 1 or 0 in counts.values():
@@ -60,7 +62,7 @@ def common_channels(**numbers: PerChannel) -> int | None:
     return next(iter(counts.values()), None)
 
 
-def spread(value: PerChannel, channels: int | None) -> tuple[int, ...]:
+def spread(value: T | tuple[T, ...], channels: int | None) -> tuple[T, ...]:
     """`value` for each channel; a tuple of one where the tensor has no channels."""
     return value if isinstance(value, tuple) else (value,) * (channels or 1)
 

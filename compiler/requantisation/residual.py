@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -24,8 +25,14 @@ from compiler.requantisation.residual_lowering import (
     exact_residual_steps,
     has_exact_residual_steps,
 )
-from compiler.requantisation.residual_scales import Scaled, residual_lines
-from compiler.requantisation.scales import ADDEND, Real, exact_scales, scales_and_biases
+from compiler.requantisation.scales import (
+    ADDEND,
+    Real,
+    check_scale_errors,
+    exact_scale,
+    finest_lines,
+    scales_and_biases,
+)
 
 __all__ = ["ResidualSpec"]
 
@@ -126,17 +133,42 @@ class ResidualSpec:
             tolerance.
         """
         each, biases, channels = scales_and_biases(scales, bias)
-        added = exact_scales(skip_scale)
-        assert isinstance(added, Fraction), "one number"
+        added = exact_scale(skip_scale)
         check_range("zero_point", zero_point, *INT32)
         check_range("skip_zero_point", skip_zero_point, *INT16)
-        goal, values = goal_of(low, high, bound), Scaled(added, skip_zero_point, skip_limits)
-        lines, skip = residual_lines(each, biases, values, zero_point, goal, Fraction(tolerance))
+        goal = goal_of(low, high, bound)
+
+        def is_exact(found: Sequence[Line], multiplier: int) -> bool:
+            return has_exact_residual_steps(found, Skip(multiplier, *skip_limits), goal)
+
+        lines, skip = finest_lines(
+            each,
+            biases,
+            zero_point,
+            is_exact,
+            f"scales up to {float(max(each)):.6g} and {float(added):.6g}: with no shift is their "
+            f"sum exact in 32 bits for outputs {low}..{high}",
+            skip_scale=added,
+            skip_zero_point=skip_zero_point,
+        )
+        shift = lines[0].shift
+        most = max(abs(limit - skip_zero_point) for limit in skip_limits)
+        check_scale_errors(
+            each,
+            biases,
+            lines,
+            zero_point,
+            goal,
+            tolerance,
+            lambda _: f" and {float(added):.6g}, in units of 2^-{shift}, move",
+            added=added * most,
+            added_error=abs(Fraction(skip, 1 << shift) - added) * most,
+        )
         return cls(
             joined([line.multiplier for line in lines], channels),
             joined([line.addend for line in lines], channels),
             skip,
-            lines[0].shift,
+            shift,
             low,
             high,
             bound,

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.dtypes import INT32
-from compiler.requantisation.alu_lowering import Goal, Line, Window
+from compiler.requantisation.alu_lowering import Goal, Line, Window, cost
 from compiler.requantisation.alu_steps import AluStep, needed_steps
 from hw.encoding import AluOp
 
@@ -65,7 +65,7 @@ class Skip:
 def exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> ResidualSteps | None:
     """The fewest passes that are exact; None if none are. `lines` has one shift."""
     found = (_steps(windows, added, goal) for windows, added in _exact(lines, skip, goal))
-    return min(found, key=_cost, default=None)
+    return min(found, key=lambda each: cost((*each.acc, *each.skip, *each.total)), default=None)
 
 
 def has_exact_residual_steps(lines: Sequence[Line], skip: Skip, goal: Goal) -> bool:
@@ -84,11 +84,6 @@ def _exact(
         windows = [window_of(line, added, goal) for line in reduced]
         if all(_fits(window, added) for window in windows):
             yield windows, added
-
-
-def _cost(steps: ResidualSteps) -> tuple[int, int]:
-    passes = (*steps.acc, *steps.skip, *steps.total)
-    return len(passes), sum(isinstance(step.operand, tuple) for step in passes)
 
 
 def _whole(line: Line, _: Skip, goal: Goal) -> Window:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.requantisation.alu_lowering import Goal, Line, has_exact_steps
+from compiler.requantisation.alu_lowering import Goal, Line
 from compiler.requantisation.channels import (
     INT32,
     Whole,
@@ -23,10 +23,10 @@ from compiler.requantisation.channels import (
 __all__ = [
     "ADDEND",
     "Real",
-    "exact_scales",
+    "check_scale_errors",
+    "exact_scale",
     "finest_lines",
     "relative_error",
-    "scaled_lines",
     "scales_and_biases",
 ]
 
@@ -44,13 +44,14 @@ ADDEND = (-(1 << 62), 1 << 62)
 def exact_scales(scales: Real) -> Fraction | tuple[Fraction, ...]:
     """The same numbers without rounding; refused unless each lies in 0..2^31."""
     if isinstance(scales, float | int | Fraction | np.floating):
-        return _exact(scales, "")
+        return exact_scale(scales)
     if isinstance(scales, np.ndarray) and scales.ndim != 1:
         raise QuantisationError(f"scales of shape {scales.shape}: one number, or one dimension")
-    return tuple(_exact(value, f" of channel {c}") for c, value in enumerate(scales))
+    return tuple(exact_scale(value, f" of channel {c}") for c, value in enumerate(scales))
 
 
-def _exact(value: float | Fraction | np.floating, where: str) -> Fraction:
+def exact_scale(value: float | Fraction | np.floating, where: str = "") -> Fraction:
+    """The same number without rounding; refused, with `where` it is, outside 0..2^31."""
     # Not a number is in no range.
     if not 0 <= value <= LARGEST_SCALE:
         raise QuantisationError(f"scale is {value}{where}: it has to lie in 0..2^31")
@@ -63,10 +64,8 @@ def scales_and_biases(
     """A scale and a bias for each channel, or one of both for the tensor, and the channels."""
     wanted, biases = exact_scales(scales), whole("bias", bias)
     check_range("bias", biases, *INT32)
-    per_channel = (0,) * len(wanted) if isinstance(wanted, tuple) else 0
-    channels = common_channels(scales=per_channel, bias=biases)
-    spread_scales = wanted if isinstance(wanted, tuple) else (wanted,) * (channels or 1)
-    return spread_scales, spread(biases, channels), channels
+    channels = common_channels(scales=wanted, bias=biases)
+    return spread(wanted, channels), spread(biases, channels), channels
 
 
 def relative_error(scale: Fraction, line: Line) -> Fraction:
@@ -81,56 +80,17 @@ def nearest(scale: Fraction, shift: int) -> int:
     return ((scale.numerator << shift + 1) + scale.denominator) // (2 * scale.denominator)
 
 
-def scaled_lines(
-    scales: Sequence[Fraction],
-    biases: Sequence[int],
-    zero_point: int,
-    goal: Goal,
-    tolerance: Fraction,
-) -> tuple[Line, ...]:
-    """round((x + bias) * scale) + zero_point for each channel, with the largest exact shift.
-
-    Refused where that moves an output, before it is rounded, by more than `tolerance` of the
-    largest that is not clipped.
-    """
-    found = finest_lines(scales, biases, zero_point, lambda lines, _: has_exact_steps(lines, goal))
-    if found is None:
-        raise QuantisationError(
-            f"scales up to {float(max(scales)):.6g}, biases {min(biases)}..{max(biases)}: with no "
-            f"shift is {goal.low}..{goal.high} exact in 32 bits for accumulators "
-            f"{goal.first}..{goal.last}"
-        )
-    lines, _ = found
-    full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
-    # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
-    sufficient = math.ceil((1 / tolerance + 1) / 2) if tolerance else math.inf
-    for channel, (scale, line) in enumerate(zip(scales, lines, strict=True)):
-        if line.multiplier >= sufficient:
-            continue
-        # An error grows with what is multiplied: up to the accumulators' end, or to where clipping
-        # begins.
-        reach = max(-goal.first, goal.last) + abs(biases[channel])
-        off = abs(Fraction(line.multiplier, 1 << line.shift) - scale)
-        error = min(off * reach, relative_error(scale, line) * full)
-        if error > tolerance * full:
-            raise QuantisationError(
-                f"scale {float(scale):.6g} of channel {channel}, as {line.multiplier} / "
-                f"2^{line.shift}, moves outputs by up to {float(error):.3g}; "
-                f"{float(tolerance * full):.3g} is allowed"
-            )
-    return lines
-
-
 def finest_lines(
     scales: Sequence[Fraction],
     biases: Sequence[int],
     zero_point: int,
     is_exact: Callable[[Sequence[Line], int], bool],
+    refusal: str,
     skip_scale: Fraction = Fraction(0),
     skip_zero_point: int = 0,
-) -> tuple[tuple[Line, ...], int] | None:
-    """Lines, and the multiplier of what is added to them, with the largest shift that is exact;
-    None if none is."""
+) -> tuple[tuple[Line, ...], int]:
+    """round((x + bias) * scale) + zero_point for each channel, and the multiplier of what is added
+    to them, with the largest shift that is exact; refused with that message if none is."""
     for shift in range(LARGEST_SHIFT, -1, -1):
         skip = nearest(skip_scale, shift)
         constant = (zero_point << shift) + (1 << shift >> 1) - skip_zero_point * skip
@@ -144,4 +104,48 @@ def finest_lines(
             and is_exact(lines, skip)
         ):
             return lines, skip
-    return None
+    raise QuantisationError(refusal)
+
+
+def check_scale_errors(
+    scales: Sequence[Fraction],
+    biases: Sequence[int],
+    lines: Sequence[Line],
+    zero_point: int,
+    goal: Goal,
+    tolerance: float | Fraction,
+    rounding: Callable[[Line], str],
+    added: Fraction = Fraction(0),
+    added_error: Fraction = Fraction(0),
+) -> None:
+    """Refuses lines that move an output, before it is rounded, too far from what `scales` say.
+
+    Parameters
+    ----------
+    tolerance
+        How far is allowed, as a fraction of the largest output that is not clipped.
+    rounding
+        How the error says what became of a scale.
+    added, added_error
+        The largest absolute value of what is added to outputs, and how far that is moved already.
+    """
+    full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
+    reach = max(-goal.first, goal.last)
+    # What is not clipped is at most as far out as the range and what is added back.
+    farthest = full + added
+    allowed = Fraction(tolerance) * full
+    # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
+    left = allowed - added_error
+    sufficient = math.ceil((farthest / left + 1) / 2) if left > 0 else math.inf
+    for channel, (scale, bias, line) in enumerate(zip(scales, biases, lines, strict=True)):
+        if line.multiplier >= sufficient:
+            continue
+        # An error grows with what is multiplied: up to the accumulators' end, or to where clipping
+        # begins.
+        kept = min(scale * (reach + abs(bias)), farthest)
+        error = relative_error(scale, line) * kept + added_error
+        if error > allowed:
+            raise QuantisationError(
+                f"scale {float(scale):.6g} of channel {channel}{rounding(line)} outputs by up to "
+                f"{float(error):.3g}; {float(allowed):.3g} is allowed"
+            )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.ir import dtypes
+from compiler.ir.dtypes import smallest_int
 from compiler.requantisation.alu_lowering import Line, exact_steps, goal_of, has_exact_steps
 from compiler.requantisation.alu_steps import AluStep
 from compiler.requantisation.channels import (
@@ -28,7 +28,8 @@ from compiler.requantisation.channels import (
 from compiler.requantisation.scales import (
     ADDEND,
     Real,
-    scaled_lines,
+    check_scale_errors,
+    finest_lines,
     scales_and_biases,
 )
 
@@ -149,7 +150,23 @@ class RequantSpec:
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
         goal = goal_of(low, high, bound)
-        lines = scaled_lines(each, biases, zero_point, goal, Fraction(tolerance))
+        lines, _ = finest_lines(
+            each,
+            biases,
+            zero_point,
+            lambda found, _: has_exact_steps(found, goal),
+            f"scales up to {float(max(each)):.6g}, biases {min(biases)}..{max(biases)}: with no "
+            f"shift is {low}..{high} exact in 32 bits for accumulators {goal.first}..{goal.last}",
+        )
+        check_scale_errors(
+            each,
+            biases,
+            lines,
+            zero_point,
+            goal,
+            tolerance,
+            lambda line: f", as {line.multiplier} / 2^{line.shift}, moves",
+        )
         return cls(
             joined([line.multiplier for line in lines], channels),
             joined([line.addend for line in lines], channels),
@@ -173,9 +190,7 @@ class RequantSpec:
     @property
     def dtype(self) -> np.dtype[np.signedinteger[Any]]:
         """The smallest signed type that holds every output: int8, int16 or int32."""
-        types = (dtypes.INT8, dtypes.INT16, dtypes.INT32)
-        fitting = (each for each in types if each.low <= self.low and self.high <= each.high)
-        return next(fitting).numpy
+        return smallest_int(self.low, self.high).numpy
 
     def reference(
         self, acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None

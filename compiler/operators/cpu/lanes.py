@@ -80,10 +80,8 @@ def _elements(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -> Schedul
 def _contiguous(nest: Nest, axis: Axis) -> Axis | None:
     """The axis along which elements are neighbours that `axis` only reaches in strides."""
     far = [each for each in accesses(nest.block) if stride(each, axis.name) not in (0, 1)]
-    for each in nest.spatial:
-        if each != axis and each.extent > 1 and any(stride(a, each.name) == 1 for a in far):
-            return each
-    return None
+    others = (each for each in nest.spatial if each != axis and each.extent > 1)
+    return next((each for each in others if 1 in strides(far, each.name)), None)
 
 
 def _sums(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -> Schedule:
@@ -149,10 +147,8 @@ def _divisor(number: int, most: int) -> int:
 def _shared(nest: Nest, axis: Axis) -> Axis | None:
     """The innermost other axis whose turns read some of the same elements."""
     loads = [each for each in accesses(nest.block) if each.buffer.name != nest.stage]
-    for each in reversed(nest.spatial):
-        if each != axis and each.extent > 1 and 0 in strides(loads, each.name):
-            return each
-    return None
+    others = (each for each in reversed(nest.spatial) if each != axis and each.extent > 1)
+    return next((each for each in others if 0 in strides(loads, each.name)), None)
 
 
 def _innermost(axes: Sequence[Axis], least: int) -> Axis | None:

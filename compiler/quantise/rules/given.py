@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
 from compiler.graph.operators.quantised import Along
-from compiler.ir.dtypes import FLOAT32, INT8, INT16, INT32, UINT8
+from compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, smallest_int
 from compiler.quantise.forms import Encoded, Scale
 from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights
@@ -61,11 +61,10 @@ def _weights(walk: Walk, name: str, data: Constant, step: Atom, zero: Atom, axis
     if not (scales > 0).all():
         return False
     least, greatest = values.min(initial=0), values.max(initial=0)
-    fitting = (each for each in (INT8, INT16, INT32) if each.low <= least and greatest <= each.high)
-    to = next(fitting, None)
-    if to is None:
+    if least < INT32.low or greatest > INT32.high:
         return False
-    return walk.set_form(name, Weights(values.astype(to.numpy), scales, along))
+    values = values.astype(smallest_int(least, greatest).numpy)
+    return walk.set_form(name, Weights(values, scales, along))
 
 
 def _scale(step: Atom, zero: Atom) -> Scale | None:

@@ -8,11 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
-from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.forms import Joined, Sums
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.walk import Rule, Walk, attributes_of
@@ -27,21 +25,16 @@ MOVERS = (
 """They give elements of their operand another place."""
 
 
-def _max_pool(walk: Walk, name: str, call: Call) -> bool:
-    return _moved(walk, name, call) if walk.may_be_small(call.args[0]) else False
-
-
 def _mover(walk: Walk, name: str, call: Call) -> bool:
-    (data,) = call.args
-    if isinstance(data, Constant) or not walk.may_be_small(data):
-        return False
-    wanted = name in walk.chosen or walk.is_small(data)
-    return _moved(walk, name, call) if wanted else False
+    wanted = name in walk.chosen or walk.is_small(call.args[0])
+    return _on_int8(walk, name, call) if wanted else False
 
 
-def _moved(walk: Walk, name: str, call: Call) -> bool:
+def _on_int8(walk: Walk, name: str, call: Call) -> bool:
     """The same operator on int8."""
-    small = walk.allowed_small(call.args[0])
+    small = walk.small(call.args[0])
+    if small is None:
+        return False
     moved = walk.builder.call(name, "_int8", call.callee.name, [small.var], call.attributes)
     return walk.set_own(name, moved, small.scale)
 
@@ -65,9 +58,9 @@ def _mean(walk: Walk, name: str, data: Atom, over: Reduction) -> bool:
     left = len(shape) if over.keepdims else len(shape) - len(extents)
     if len(numbers) != len(extents) or not 0 < count < 1 << 23 or left < 2:
         return False
-    if walk.type(data).dtype != FLOAT32 or not walk.may_be_small(data):
+    small = walk.small(data)
+    if small is None:
         return False
-    small = walk.allowed_small(data)
     wide = walk.builder.wide(name, small.var)
     acc = walk.builder.call(name, "_acc", "reduce_sum", [wide], over)
     bias = np.array([-small.scale.zero * count], np.int64)
@@ -83,10 +76,10 @@ def _average_pool(walk: Walk, name: str, call: Call) -> bool:
         return False
     if any(padding) and not given.count_include_pad:
         return False
-    if type_.dtype != FLOAT32 or not walk.may_be_small(call.args[0]):
+    small = walk.small(call.args[0])
+    if small is None:
         return False
     channels = type_.shape[1]
-    small = walk.allowed_small(call.args[0])
     count = prod(given.kernel)
     ones = Weights(np.ones((channels, 1, *given.kernel), np.int8), np.array([1 / count]))
     window = Conv2d(given.strides or (1, 1), padding, given.dilation or (1, 1), groups=channels)
@@ -100,7 +93,7 @@ def _concat(walk: Walk, name: str, call: Call) -> bool:
         return False
     if not all(walk.may_be_small(each) or walk.form(each) is not None for each in call.args):
         return False
-    return walk.set_form(name, Joined(tuple(names)))
+    return walk.set_form(name, Joined(tuple(names), call.attributes))
 
 
 PLACES: Mapping[str, Rule] = MappingProxyType(
@@ -108,7 +101,7 @@ PLACES: Mapping[str, Rule] = MappingProxyType(
         "average_pool": _average_pool,
         "concat": _concat,
         "global_average_pool": _global_pool,
-        "max_pool": _max_pool,
+        "max_pool": _on_int8,
         "reduce_mean": _reduce_mean,
         **dict.fromkeys(MOVERS, _mover),
     }

@@ -13,7 +13,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.parts import Pad
 from compiler.graph.operators.products import Conv2d, Gemm, Product
-from compiler.ir.dtypes import FLOAT32, INT32
+from compiler.ir.dtypes import INT32
 from compiler.quantise.forms import Small, Sums
 from compiler.quantise.walk import Rule, Walk, attributes_of
 from compiler.quantise.weights import Weights, quantised_weights
@@ -87,23 +87,22 @@ def _operands(
     walk: Walk, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
 ) -> tuple[Small, Weights, NDArray[np.int64]] | None:
     """Data and weights, output channels first, as integers, and the bias in units of sums."""
-    if walk.type(data).dtype != FLOAT32 or not walk.may_be_small(data):
-        return None
     channels = walk.type(weight).shape[weight_axis]
     if not isinstance(channels, int):
         return None
-    real_bias = _real(walk, rest[0]) if rest else None
-    if rest and (real_bias is None or real_bias.size not in (1, channels)):
+    real_bias = _real(walk, rest[0]) if rest else np.zeros(channels)
+    if real_bias is None or real_bias.size not in (1, channels):
         return None
-    if real_bias is not None:
-        if real_bias.shape and real_bias.shape[-1] != real_bias.size:
-            # A number for each row, not for each channel.
-            return None
-        real_bias = np.resize(real_bias, channels)
+    if real_bias.shape and real_bias.shape[-1] != real_bias.size:
+        # A number for each row, not for each channel.
+        return None
+    real_bias = np.resize(real_bias, channels)
     known = walk.form(weight)
     if not isinstance(weight, Constant) and not isinstance(known, Weights):
         return None
-    small = walk.allowed_small(data)
+    small = walk.small(data)
+    if small is None:
+        return None
     if isinstance(known, Weights):
         weights = known.turned(weight_axis)
     else:
@@ -115,12 +114,10 @@ def _operands(
     if weights is None or weights.reach * 128 > INT32.high:
         return None
     units = small.scale.step * weights.scales
-    bias = -small.scale.zero * weights.sums
-    if real_bias is not None:
-        exact = np.rint(real_bias.astype(np.float64) / units)
-        if not (np.abs(exact) <= INT32.high).all():
-            return None
-        bias = bias + exact.astype(np.int64)
+    exact = np.rint(real_bias / units)
+    if not (np.abs(exact) <= INT32.high).all():
+        return None
+    bias = exact.astype(np.int64) - small.scale.zero * weights.sums
     if np.abs(bias).max(initial=0) > INT32.high:
         return None
     return small, weights, bias

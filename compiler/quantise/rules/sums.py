@@ -15,11 +15,9 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.fold_affine import affine_of, by_channel
 from compiler.quantise.forms import Sums
 from compiler.quantise.walk import Rule, Walk, attributes_of
+from compiler.quantise.weights import LARGEST_BIAS
 
 __all__ = ["SUMS"]
-
-_LARGEST_BIAS = 1 << 24
-"""In units of sums: what is larger would leave them no digits."""
 
 
 def _add(walk: Walk, name: str, call: Call) -> bool:
@@ -38,9 +36,10 @@ def _add(walk: Walk, name: str, call: Call) -> bool:
             skip = walk.small(other)
             if skip is not None:
                 return walk.set_form(name, replace(form, skip=skip))
-    if not (walk.may_be_small(left) and walk.may_be_small(right)):
+    one = walk.small(left) if walk.may_be_small(right) else None
+    if one is None:
         return False
-    one, skip = walk.allowed_small(left), walk.small(right)
+    skip = walk.small(right)
     return walk.set_form(name, replace(walk.sums_of(one), skip=skip))
 
 
@@ -62,14 +61,16 @@ def _total(walk: Walk, name: str, call: Call) -> bool:
 def _batch_norm(walk: Walk, name: str, call: Call) -> bool:
     """Where no layer is before it whose weights could take it."""
     found = affine_of(call, walk.types)
-    if found is None or not walk.may_be_small(found.data) or not found.factor.all():
+    if found is None or not found.factor.all():
         return False
-    small = walk.allowed_small(found.data)
+    small = walk.small(found.data)
+    if small is None:
+        return False
     sums = walk.sums_of(small)
     scales = small.scale.step * np.abs(found.factor)
     signs = np.sign(found.factor).astype(np.int64)
     bias = np.rint(found.addend / scales) + signs * sums.bias
-    if not (np.abs(bias) <= _LARGEST_BIAS).all():
+    if not (np.abs(bias) <= LARGEST_BIAS).all():
         return False
     acc = sums.acc
     if (signs < 0).any():
@@ -95,9 +96,9 @@ def _clipped(walk: Walk, name: str, data: Atom, low: float | None, high: float |
     form = walk.form(data)
     if isinstance(form, Sums):
         return walk.set_form(name, form.within(low, high))
-    if not walk.may_be_small(data) or (form is None and not walk.is_small(data)):
+    small = walk.small(data) if form is not None or walk.is_small(data) else None
+    if small is None:
         return False
-    small = walk.allowed_small(data)
     limits = [
         None if each is None else min(max(small.scale.nearest(each), INT8.low), INT8.high)
         for each in (low, high)

@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from compiler.errors import TensorError
 from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, dtype_of
 from compiler.operators.activations import GeluForm, gelu, prelu, shrink
-from compiler.operators.arithmetic import absolute, add, cast, clip, divide, maximum, modulo, power
+from compiler.operators.arithmetic import cast, clip, divide, maximum, modulo, power
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.operators.logic import Direction, where
 from compiler.te import placeholder
 from tests.support.broadcasts import broadcasting_shapes
 from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+
+absolute, add = ELEMENTWISE["Abs"], ELEMENTWISE["Add"]
 
 FLOAT = ("float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")

@@ -22,7 +22,8 @@ def some(shape: tuple[int, ...]) -> NDArray[np.float32]:
 @pytest.mark.parametrize("shape", [(1, 9), (6, 40), (5, 3, 3, 3)])
 def test_nearest(mode: Mode, per_channel: bool, shape: tuple[int, ...]) -> None:
     weight = some(shape)
-    found = quantised_weights(weight, None, 0.1, QuantiseOptions(mode, Method.MAX, 99, per_channel))
+    options = QuantiseOptions(mode, Method.MAX, 99, per_channel)
+    found = quantised_weights(weight, np.zeros(shape[0]), 0.1, options)
     assert found.values.dtype == np.int8
     assert found.values.shape == shape
     assert found.scales.shape == ((shape[0],) if per_channel else (1,))
@@ -43,7 +44,7 @@ def test_a_finer_power_of_two_that_clips() -> None:
     """One weight of 2.05 among many small ones: half the scale is better for all the others."""
     weight = np.concatenate([np.linspace(-1, 1, 999), [2.05]]).astype(np.float32)[None]
     coarse, fine = (
-        quantised_weights(weight, None, 1.0, QuantiseOptions(Mode.POW2, each))
+        quantised_weights(weight, np.zeros(1), 1.0, QuantiseOptions(Mode.POW2, each))
         for each in (Method.MAX, Method.MSE)
     )
     assert coarse.scales == 1 / 32
@@ -58,7 +59,8 @@ def test_channels_without_weights() -> None:
     bias = np.array([0, 5.0, 5.0, 0])
     found = quantised_weights(weight, bias, 0.5, QuantiseOptions())
     assert np.abs(bias / (0.5 * found.scales)).max() <= 1 << 24
-    assert quantised_weights(weight * 0, None, 0.5, QuantiseOptions()).scales.tolist() == [1.0] * 4
+    nothing = quantised_weights(weight * 0, bias * 0, 0.5, QuantiseOptions())
+    assert nothing.scales.tolist() == [1.0] * 4
 
 
 def test_sums_and_turns() -> None:

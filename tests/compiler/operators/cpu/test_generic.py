@@ -14,13 +14,14 @@ from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
 from compiler.operators.activations import gelu, relu, sigmoid
 from compiler.operators.arg import arg_max
-from compiler.operators.arithmetic import add, cast, clip, multiply
+from compiler.operators.arithmetic import cast, clip
 from compiler.operators.concat import concat
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.inlining import inline_stages
 from compiler.operators.cpu.simd import Simd
 from compiler.operators.dense import dense
+from compiler.operators.elementwise import ELEMENTWISE
 from compiler.operators.gather import gather
 from compiler.operators.layout import flatten, reshape, transpose
 from compiler.operators.matmul import matmul
@@ -41,6 +42,8 @@ from compiler.te.schedule import Schedule
 from tests.support.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]
+
+add, multiply = ELEMENTWISE["Add"], ELEMENTWISE["Mul"]
 
 
 def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
