@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from compiler.codegen.lanes import (
+    I32,
     call_intrinsic,
     constant,
     in_lanes,
@@ -213,7 +214,7 @@ def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
     """
     signed = new.kind is Kind.INT
     # Processors convert to 32 bits at least.
-    wide = kind if new.bits >= 32 else in_lanes(ir.IntType(32), value)
+    wide = kind if new.bits >= 32 else in_lanes(I32, value)
     convert = builder.fptosi if signed or new.bits < 32 else builder.fptoui
     result = convert(value, wide)
     if wide != kind:

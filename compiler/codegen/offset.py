@@ -139,12 +139,9 @@ def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
                     into.constant += scale * binding.base
                     return
             into.terms[expr] = into.terms.get(expr, 0) + scale
-        case Binary(op=BinaryOp.ADD, left=left, right=right):
+        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=left, right=right):
             _collect(left, scale, into, frame)
-            _collect(right, scale, into, frame)
-        case Binary(op=BinaryOp.SUB, left=left, right=right):
-            _collect(left, scale, into, frame)
-            _collect(right, -scale, into, frame)
+            _collect(right, scale if op is BinaryOp.ADD else -scale, into, frame)
         case Unary(op=UnaryOp.NEG, operand=operand):
             _collect(operand, -scale, into, frame)
         case Binary(op=BinaryOp.MUL, left=left, right=right):
