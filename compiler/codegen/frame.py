@@ -12,6 +12,7 @@ from llvmlite import ir
 from compiler.codegen.lanes import I64, splat
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Var
 from compiler.ir.interval import Interval
 
 __all__ = ["Binding", "Frame", "LaneVar", "Place"]
@@ -110,6 +111,12 @@ class Frame:
         if buffer.name not in self.places:
             raise self.error(f"{buffer.name} is neither a parameter nor allocated here")
         return self.places[buffer.name]
+
+    def binding(self, variable: Var) -> Binding:
+        """What a loop variable stands for; refused if no loop around declares it."""
+        if variable.name not in self.bindings:
+            raise self.error(f"{variable.name} is no variable of a loop around here")
+        return self.bindings[variable.name]
 
     def error(self, message: str) -> CodegenError:
         """An error that says where it is."""

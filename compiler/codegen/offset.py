@@ -76,7 +76,7 @@ class Offset:
 
 def _atom(frame: Frame, atom: Expr, evaluate: Callable[[Expr], Any]) -> Any:
     if isinstance(atom, Var):
-        binding = frame.bindings[atom.name]
+        binding = frame.binding(atom)
         return frame.number(binding.base if isinstance(binding, LaneVar) else binding)
     return evaluate(atom)
 
@@ -129,10 +129,8 @@ def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
         into.constant += scale * number
         return
     match expr:
-        case Var(name=name):
-            binding = frame.bindings.get(name)
-            if binding is None:
-                raise frame.error(f"{name} is no variable of a loop around here")
+        case Var():
+            binding = frame.binding(expr)
             if isinstance(binding, LaneVar):
                 into.lane += scale
                 if isinstance(binding.base, int):

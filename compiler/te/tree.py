@@ -123,15 +123,11 @@ def replace_stmt(body: Stmt, old: Stmt, new: Stmt) -> Stmt:
 
 def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
     """`body` with the loop called so changed."""
-
-    def at(each: Stmt) -> Stmt:
-        if name not in facts(each).loops:
-            return each
-        if isinstance(each, For) and each.var.name == name:
-            return change(each)
-        return map_children(each, at)
-
-    return at(body)
+    if name not in facts(body).loops:
+        return body
+    if isinstance(body, For) and body.var.name == name:
+        return change(body)
+    return map_children(body, lambda each: replace_loop(each, name, change))
 
 
 def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:

@@ -11,7 +11,7 @@ from typing import ClassVar, NoReturn
 from compiler.errors import ScheduleError
 from compiler.ir.expr import Expr
 from compiler.ir.stmt import Block, For, Function, LoopKind, Stmt
-from compiler.ir.visit import blocks
+from compiler.ir.visit import blocks, buffers_in
 from compiler.te.build import loop_name
 from compiler.te.tree import allocated, axes_of, block_called, loop_called, written_by
 
@@ -109,14 +109,10 @@ class Primitive(ABC):
 
     def new_stage(self, program: Function, stage: str) -> str:
         """The name of a stage and buffer that is not there yet."""
-        taken = {each.name for each in (*program.inputs, *program.outputs)}
         if not stage.isidentifier():
             self.refuse(f"{stage!r} is no name for a stage: letters, digits and _")
-        if (
-            stage in taken
-            or stage in allocated(program.body)
-            or block_called(program.body, stage) is not None
-        ):
+        taken = {each.name for each in buffers_in(program)}
+        if stage in taken or block_called(program.body, stage) is not None:
             self.refuse(f"there is a {stage} already")
         return stage
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Load, Var
 from compiler.ir.stmt import Alloc, Function, Invoke, IterKind, Stmt, Store
-from compiler.ir.visit import blocks, writes
+from compiler.ir.visit import blocks, buffers_in, writes
 from compiler.te.build import stage_nest
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.compute_at import ComputeAt
@@ -100,8 +100,7 @@ class CacheRead(Primitive):
         return ComputeAt(name, stage, axis).apply(cached)
 
     def _source(self, program: Function) -> Buffer:
-        known = {each.name: each for each in (*program.inputs, *program.outputs)}
-        known |= allocated(program.body)
+        known = {each.name: each for each in buffers_in(program)}
         if self.buffer not in known:
             self.refuse(f"there is no buffer {self.buffer}")
         return known[self.buffer]
