@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from compiler.codegen.frame import Frame, Place
 from compiler.codegen.lanes import (
+    I32,
     I64,
     MASK,
     POINTER,
@@ -22,50 +23,71 @@ from compiler.codegen.lanes import (
     suffix,
 )
 from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import DType
 
 __all__ = [
-    "alignment",
     "gather",
-    "masked",
+    "read",
     "scatter",
     "scattered",
     "step",
     "store_vector",
     "strided",
     "vector",
+    "write",
 ]
+
+
+def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None) -> Any:
+    """A value of the type `kind`: neighbours, or an element of each of many pointers. Where `mask`
+    does not hold, zeros; None: it holds everywhere."""
+    align = _alignment(buffer)
+    if mask is None:
+        value = frame.builder.load(pointer, typ=kind, align=align)
+    else:
+        operation = "gather" if scattered(pointer) else "load"
+        name = f"llvm.masked.{operation}.{suffix(kind)}.{suffix(pointer.type)}"
+        arguments = [pointer, ir.Constant(I32, align), mask, constant(kind, 0)]
+        value = call_intrinsic(frame.builder, name, kind, arguments)
+    return frame.tag(value, buffer)
+
+
+def write(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any = None) -> None:
+    """Store a value where `mask` holds: the counterpart of `read`."""
+    align = _alignment(buffer)
+    if mask is None:
+        stored = frame.builder.store(value, pointer, align=align)
+    else:
+        operation = "scatter" if scattered(pointer) else "store"
+        name = f"llvm.masked.{operation}.{suffix(value.type)}.{suffix(pointer.type)}"
+        arguments = [value, pointer, ir.Constant(I32, align), mask]
+        stored = call_intrinsic(frame.builder, name, ir.VoidType(), arguments)
+    frame.tag(stored, buffer)
+
+
+def _alignment(buffer: Buffer) -> int:
+    """Bytes: an array may begin at any of its elements."""
+    return int(buffer.dtype.numpy.itemsize)
 
 
 def vector(frame: Frame, place: Place, element: Any, pointer: Any, mask: Any) -> Any:
     """Neighbours, where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
-    if mask is not None:
-        return masked(frame, place.buffer, ir.VectorType(element, lanes), pointer, mask)
-    if not place.stack and _odd(frame, element):
+    if mask is None and not place.stack and _odd(frame, element):
         wide, mask = _padded(lanes)
-        value = masked(frame, place.buffer, ir.VectorType(element, wide), pointer, mask)
+        value = read(frame, place.buffer, ir.VectorType(element, wide), pointer, mask)
         return frame.builder.shuffle_vector(value, value, _numbers(range(lanes)))
-    kind = ir.VectorType(element, lanes)
-    value = frame.builder.load(pointer, typ=kind, align=alignment(place.buffer.dtype))
-    return frame.tag(value, place.buffer)
+    return read(frame, place.buffer, ir.VectorType(element, lanes), pointer, mask)
 
 
 def store_vector(frame: Frame, place: Place, value: Any, pointer: Any, mask: Any) -> None:
     """Write neighbours, where `mask` holds (None: all)."""
-    buffer, lanes = place.buffer, value.type.count
+    lanes = value.type.count
     if mask is None and not place.stack and _odd(frame, value.type.element):
         wide, mask = _padded(lanes)
         # Whatever is in the lanes behind is not stored.
         spread = _numbers([min(lane, lanes - 1) for lane in range(wide)])
         value = frame.builder.shuffle_vector(value, value, spread)
-    if mask is None:
-        stored = frame.builder.store(value, pointer, align=alignment(buffer.dtype))
-    else:
-        name = f"llvm.masked.store.{suffix(value.type)}.p0"
-        arguments = [value, pointer, _alignment_constant(buffer.dtype), mask]
-        stored = call_intrinsic(frame.builder, name, ir.VoidType(), arguments)
-    frame.tag(stored, buffer)
+    write(frame, place.buffer, value, pointer, mask)
 
 
 def _odd(frame: Frame, element: Any) -> bool:
@@ -87,15 +109,7 @@ def _padded(lanes: int) -> tuple[int, Any]:
 
 def _numbers(lanes: Iterable[int]) -> Any:
     values = list(lanes)
-    return constant(ir.VectorType(ir.IntType(32), len(values)), values)
-
-
-def masked(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any) -> Any:
-    """Neighbours where `mask` holds, and zeros."""
-    name = f"llvm.masked.load.{suffix(kind)}.p0"
-    nothing = constant(kind, 0)
-    arguments = [pointer, _alignment_constant(buffer.dtype), mask, nothing]
-    return frame.tag(call_intrinsic(frame.builder, name, kind, arguments), buffer)
+    return constant(ir.VectorType(I32, len(values)), values)
 
 
 def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int) -> Any:
@@ -106,9 +120,7 @@ def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int
     value = ir.Constant(kind, ir.Undefined)
     for number in range(apart):
         start = min(number * lanes, last + 1 - lanes)
-        where = step(frame, pointer, constant(I64, start), element)
-        part = frame.builder.load(where, typ=kind, align=alignment(buffer.dtype))
-        frame.tag(part, buffer)
+        part = read(frame, buffer, kind, step(frame, pointer, constant(I64, start), element))
         inside = range(start, start + lanes)
         # Those that are in this vector come from it, others from what was picked so far.
         picked = (
@@ -123,29 +135,11 @@ def gather(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int,
     """Each lane's element where `mask` holds (None: all), wherever it is."""
     pointers = _each_pointer(frame, pointer, element, apart)
     kind = ir.VectorType(element, frame.lanes)
-    name = f"llvm.masked.gather.{suffix(kind)}.{suffix(pointers.type)}"
-    nothing = constant(kind, 0)
-    arguments = [
-        pointers,
-        _alignment_constant(buffer.dtype),
-        _mask_or_all(frame, mask),
-        nothing,
-    ]
-    return frame.tag(call_intrinsic(frame.builder, name, kind, arguments), buffer)
+    return read(frame, buffer, kind, pointers, _mask_or_all(frame, mask))
 
 
 def _mask_or_all(frame: Frame, mask: Any) -> Any:
     return mask if mask is not None else constant(ir.VectorType(MASK, frame.lanes), 1)
-
-
-def alignment(dtype: DType) -> int:
-    """Bytes: an array may begin at any of its elements."""
-    size: int = dtype.numpy.itemsize
-    return size
-
-
-def _alignment_constant(dtype: DType) -> Any:
-    return ir.Constant(ir.IntType(32), alignment(dtype))
 
 
 def _each_pointer(frame: Frame, pointer: Any, element: Any, apart: int) -> Any:
@@ -172,6 +166,4 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
 def scatter(frame: Frame, buffer: Buffer, value: Any, pointer: Any, apart: int, mask: Any) -> None:
     """Write each lane's element, wherever it is; of several to one place the last counts."""
     pointers = _each_pointer(frame, pointer, value.type.element, apart)
-    name = f"llvm.masked.scatter.{suffix(value.type)}.{suffix(pointers.type)}"
-    arguments = [value, pointers, _alignment_constant(buffer.dtype), _mask_or_all(frame, mask)]
-    frame.tag(call_intrinsic(frame.builder, name, ir.VoidType(), arguments), buffer)
+    write(frame, buffer, value, pointers, _mask_or_all(frame, mask))

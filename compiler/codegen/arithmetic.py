@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from compiler.codegen.lanes import (
+    I32,
     call_intrinsic,
     constant,
     in_lanes,
@@ -106,7 +107,7 @@ def _integer(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
     signed = dtype.kind is Kind.INT
     match op:
         case BinaryOp.FLOORDIV | BinaryOp.MOD:
-            return _divide(builder, op, signed, a, b)
+            return _divide(builder, op, dtype, a, b)
         case BinaryOp.MIN | BinaryOp.MAX:
             least = op is BinaryOp.MIN
             if dtype == BOOL:
@@ -119,17 +120,16 @@ def _integer(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
             return _OF_INTEGERS[op](builder, a, b)
 
 
-def _divide(builder: Any, op: BinaryOp, signed: bool, a: Any, b: Any) -> Any:
+def _divide(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
     kind = a.type
-    element = kind.element if isinstance(kind, ir.VectorType) else kind
     zero, one = constant(kind, 0), constant(kind, 1)
     by_zero = builder.icmp_unsigned("==", b, zero)
-    if not signed:
+    if dtype.kind is not Kind.INT:
         divisor = builder.select(by_zero, one, b)
         if op is BinaryOp.MOD:
             return builder.urem(a, divisor)  # modulo 1 is 0 already
         return builder.select(by_zero, zero, builder.udiv(a, divisor))
-    if element.width == 1:  # no 1 to divide by; 0 // x and x // 0 are 0, and -1 // -1 wraps to -1
+    if dtype.bits == 1:  # no 1 to divide by; 0 // x and x // 0 are 0, and -1 // -1 wraps to -1
         return builder.and_(a, b) if op is BinaryOp.FLOORDIV else zero
     # -1 is taken apart as well: the least number has no opposite to be the quotient.
     by_minus_one = builder.icmp_signed("==", b, constant(kind, -1))
@@ -213,7 +213,7 @@ def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
     """
     signed = new.kind is Kind.INT
     # Processors convert to 32 bits at least.
-    wide = kind if new.bits >= 32 else in_lanes(ir.IntType(32), value)
+    wide = kind if new.bits >= 32 else in_lanes(I32, value)
     convert = builder.fptosi if signed or new.bits < 32 else builder.fptoui
     result = convert(value, wide)
     if wide != kind:

@@ -15,14 +15,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.lanes import call_intrinsic, constant, splat
+from compiler.codegen.lanes import I32, call_intrinsic, constant, splat
 
 __all__ = ["EMITTERS", "Emitter"]
 
 Emitter = Callable[[Any, Any, Any, Any], Any]
 """(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""
 
-_I16, _I32 = ir.IntType(16), ir.IntType(32)
+_I16 = ir.IntType(16)
 _BYTE_BITS = 8
 _SIGNS = 0x80808080
 """The sign bit of each byte: as unsigned bytes, 128 each."""
@@ -38,7 +38,7 @@ def _vnni_unsigned(builder: Any, c: Any, a: Any, b: Any) -> Any:
 
 
 def _vnni_signed(builder: Any, c: Any, a: Any, b: Any) -> Any:
-    signs = constant(_I32, _SIGNS)
+    signs = constant(I32, _SIGNS)
     shifted = splat(builder, builder.xor(a, signs), c.type.count)
     excess = _vnni(builder, constant(c.type, 0), splat(builder, signs, c.type.count), b)
     return builder.sub(_vnni(builder, c, shifted, b), excess)

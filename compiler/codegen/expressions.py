@@ -64,9 +64,7 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
 
 
 def _variable(frame: Frame, expr: Var) -> Any:
-    binding = frame.bindings.get(expr.name)
-    if binding is None:
-        raise frame.error(f"{expr.name} is no variable of a loop around here")
+    binding = frame.binding(expr)
     if not isinstance(binding, LaneVar):
         return frame.number(binding)
     known = frame.recall(("lanes", expr.name))

@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.arithmetic import fused
-from compiler.codegen.lanes import call_intrinsic, constant, in_lanes, suffix
+from compiler.codegen.lanes import I32, call_intrinsic, constant, in_lanes, suffix
 from compiler.ir.dtypes import DType
 
 __all__ = ["Calculator"]
@@ -125,7 +125,7 @@ class Calculator:
 
     def whole(self, integer: Any) -> Any:
         """An integer of no more than 32 bits as a float."""
-        short = in_lanes(ir.IntType(32), self.like)
+        short = in_lanes(I32, self.like)
         if self.dtype.bits > 32:  # few processors convert 64 bits in vectors
             integer = self.builder.trunc(integer, short)
         return self.builder.sitofp(integer, self.like.type)

@@ -12,6 +12,7 @@ from llvmlite import ir
 from compiler.codegen.lanes import I64, splat
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Var
 from compiler.ir.interval import Interval
 
 __all__ = ["Binding", "Frame", "LaneVar", "Place"]
@@ -58,6 +59,8 @@ class Place:
 @dataclass
 class Frame:
     """The state of writing one LLVM function. Loops and conditions nest as `with` blocks.
+
+    An error ends the function: nothing is put back after one.
 
     Attributes
     ----------
@@ -109,6 +112,12 @@ class Frame:
             raise self.error(f"{buffer.name} is neither a parameter nor allocated here")
         return self.places[buffer.name]
 
+    def binding(self, variable: Var) -> Binding:
+        """What a loop variable stands for; refused if no loop around declares it."""
+        if variable.name not in self.bindings:
+            raise self.error(f"{variable.name} is no variable of a loop around here")
+        return self.bindings[variable.name]
+
     def error(self, message: str) -> CodegenError:
         """An error that says where it is."""
         return CodegenError(f"{' / '.join(self.where)}: {message}")
@@ -129,10 +138,8 @@ class Frame:
     def region(self) -> Iterator[None]:
         """Code that may not run, or runs again: what it computes is not known behind it."""
         self.known.append({})
-        try:
-            yield
-        finally:
-            self.known.pop()
+        yield
+        self.known.pop()
 
     @contextmanager
     def bound(self, name: str, binding: Binding, values: Interval) -> Iterator[None]:
@@ -140,38 +147,27 @@ class Frame:
         self.bindings[name] = binding
         self.ranges[name] = values
         self.where.append(name)
-        try:
-            with self.region():
-                yield
-        finally:
-            self.where.pop()
-            del self.bindings[name]
-            del self.ranges[name]
+        with self.region():
+            yield
+        self.where.pop()
+        del self.bindings[name]
+        del self.ranges[name]
 
     @contextmanager
     def vectorized(self, lanes: int) -> Iterator[None]:
         """Everything within happens in so many lanes."""
         self.lanes, self.mask = lanes, None
-        try:
-            yield
-        finally:
-            self.lanes, self.mask = None, None
+        yield
+        self.lanes, self.mask = None, None
 
     @contextmanager
     def masked(self, condition: Any) -> Iterator[None]:
         """Only lanes where a condition holds run within, of those that ran before."""
-        outer = self.mask
-        self.mask = self.with_mask(condition)
-        try:
-            with self.region():
-                yield
-        finally:
-            self.mask = outer
-
-    def with_mask(self, condition: Any) -> Any:
-        """The mask that also asks for `condition`."""
-        condition = splat(self.builder, condition, self.lanes)
-        return condition if self.mask is None else self.builder.and_(self.mask, condition)
+        outer, inner = self.mask, splat(self.builder, condition, self.lanes)
+        self.mask = inner if outer is None else self.builder.and_(outer, inner)
+        with self.region():
+            yield
+        self.mask = outer
 
     def tag(self, instruction: Any, buffer: Buffer) -> Any:
         """Tell LLVM that an access to `buffer` touches no other."""

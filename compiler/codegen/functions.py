@@ -10,7 +10,6 @@ from llvmlite import ir
 from compiler.codegen import elementary
 from compiler.codegen.formulas import Calculator
 from compiler.codegen.lanes import I64, call_intrinsic, constant, lanes_of, suffix
-from compiler.errors import CodegenError
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import UnaryOp
 
@@ -32,29 +31,18 @@ _FORMULAS: dict[UnaryOp, Callable[[Calculator, Any], Any]] = {
 }
 """What networks live on, in vectors."""
 
-_LIBRARY = (
-    UnaryOp.SIN,
-    UnaryOp.COS,
-    UnaryOp.TAN,
-    UnaryOp.ASIN,
-    UnaryOp.ACOS,
-    UnaryOp.ATAN,
-    UnaryOp.SINH,
-    UnaryOp.COSH,
-)
-"""What the C library computes, a lane at a time."""
-
 
 def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
-    """`op` of a float, or of each lane. `contract`: see `Calculator`."""
+    """`op` of a float, or of each lane. `contract`: see `Calculator`.
+
+    What is neither an instruction nor a formula the C library computes, under the same name.
+    """
     if op in _INSTRUCTIONS:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
         return call_intrinsic(builder, name, value.type, [value])
     if op in _FORMULAS:
         return _FORMULAS[op](Calculator(builder, dtype, value, contract), value)
-    if op in _LIBRARY:
-        return _library(builder, op.value, dtype, value)
-    raise CodegenError(f"{op.value} of {dtype} is no function of the CPU's")
+    return _library(builder, op.value, dtype, value)
 
 
 def power(builder: Any, dtype: DType, a: Any, b: Any) -> Any:
@@ -63,6 +51,7 @@ def power(builder: Any, dtype: DType, a: Any, b: Any) -> Any:
 
 
 def _library(builder: Any, name: str, dtype: DType, *values: Any) -> Any:
+    """A function of the C library, a lane at a time."""
     name = name if dtype.bits == 64 else f"{name}f"
     lanes = lanes_of(values[0])
     if lanes is None:

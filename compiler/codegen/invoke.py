@@ -7,18 +7,17 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen import memory
-from compiler.codegen.access import alignment
+from compiler.codegen.access import read, write
 from compiler.codegen.dot import EMITTERS
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import Frame
+from compiler.codegen.lanes import I32
 from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.buffer import Buffer
 from compiler.ir.operands import kept_axes, parameters
 from compiler.ir.stmt import Invoke, Region
 
 __all__ = ["emit_invoke"]
-
-_I32 = ir.IntType(32)
 
 
 def emit_invoke(frame: Frame, stmt: Invoke) -> None:
@@ -41,16 +40,13 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
         for each, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
     }
     (lanes,) = stmt.intrinsic.outputs[0].shape
-    vector = ir.VectorType(_I32, lanes)
+    vector = ir.VectorType(I32, lanes)
     values = []
-    for parameter in ("C", "A", "B"):
+    for parameter, kind in (("C", vector), ("A", I32), ("B", vector)):
         buffer, pointer = operands[parameter]
-        kind = _I32 if parameter == "A" else vector
-        value = frame.builder.load(pointer, typ=kind, align=alignment(buffer.dtype))
-        values.append(frame.tag(value, buffer))
-    sums, (buffer, pointer) = EMITTERS[name](frame.builder, *values), operands["C"]
-    stored = frame.builder.store(sums, pointer, align=alignment(buffer.dtype))
-    frame.tag(stored, buffer)
+        values.append(read(frame, buffer, kind, pointer))
+    buffer, pointer = operands["C"]
+    write(frame, buffer, EMITTERS[name](frame.builder, *values), pointer)
 
 
 def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:

@@ -15,6 +15,7 @@ from compiler.ir.dtypes import DType
 
 __all__ = [
     "BYTE",
+    "I32",
     "I64",
     "MASK",
     "POINTER",
@@ -30,9 +31,8 @@ __all__ = [
     "together",
 ]
 
-BYTE, I64, MASK = ir.IntType(8), ir.IntType(64), ir.IntType(1)
+BYTE, I32, I64, MASK = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.IntType(1)
 POINTER = ir.PointerType()
-_I32 = ir.IntType(32)
 _FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
 
 
@@ -79,8 +79,8 @@ def splat(builder: Any, value: Any, lanes: int | None) -> Any:
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * lanes)
     undefined = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, constant(ir.VectorType(_I32, lanes), 0))
+    first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
+    return builder.shuffle_vector(first, undefined, constant(ir.VectorType(I32, lanes), 0))
 
 
 def together(builder: Any, *values: Any) -> list[Any]:
@@ -93,11 +93,7 @@ def suffix(kind: Any) -> str:
     """How the name of an overloaded intrinsic spells a type: `v16f32`."""
     if isinstance(kind, ir.VectorType):
         return f"v{kind.count}{suffix(kind.element)}"
-    if isinstance(kind, ir.PointerType):
-        return "p0"
-    if isinstance(kind, ir.IntType):
-        return f"i{kind.width}"
-    return "f32" if isinstance(kind, ir.FloatType) else "f64"
+    return str(kind.intrinsic_name)
 
 
 def call_intrinsic(

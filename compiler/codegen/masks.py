@@ -12,15 +12,13 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.frame import Frame
-from compiler.codegen.lanes import I64, call_intrinsic, constant, lanes_of, splat
+from compiler.codegen.lanes import I32, I64, call_intrinsic, constant, lanes_of, splat
 from compiler.codegen.offset import linear
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Expr
 from compiler.ir.interval import speaks_of_data
 
 __all__ = ["lane_test"]
-
-_I32 = ir.IntType(32)
 
 
 def lane_test(frame: Frame, expr: Binary, evaluate: Callable[[Expr], Any]) -> Any:
@@ -49,6 +47,6 @@ def lane_test(frame: Frame, expr: Binary, evaluate: Callable[[Expr], Any]) -> An
     total = call_intrinsic(builder, "llvm.smin.i64", I64, [total, reach])
     lowest = builder.sub(constant(I64, 0), reach)
     total = call_intrinsic(builder, "llvm.smax.i64", I64, [total, lowest])
-    total = splat(builder, builder.trunc(total, _I32), frame.lanes)
+    total = splat(builder, builder.trunc(total, I32), frame.lanes)
     steps = [-factor * lane for lane in range(frame.lanes)]
-    return builder.icmp_signed("<", constant(ir.VectorType(_I32, frame.lanes), steps), total)
+    return builder.icmp_signed("<", constant(ir.VectorType(I32, frame.lanes), steps), total)

@@ -7,6 +7,7 @@ Where lanes are masked out, their elements are touched only if they surely exist
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from llvmlite import ir
@@ -27,7 +28,7 @@ from compiler.codegen.lanes import (
 )
 from compiler.codegen.offset import Offset, offset_of
 from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, DType
+from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Expr, Load
 
 __all__ = ["address", "any_lane", "is_uniform", "load", "safe", "store"]
@@ -54,14 +55,15 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     elif offset.lane == 1:
         value = access.vector(frame, place, element, elements, mask)
     elif mask is None:
-        value = frame.builder.load(elements, typ=element, align=access.alignment(expr.dtype))
-        frame.tag(value, expr.buffer)
+        value = access.read(frame, expr.buffer, element, elements)
     else:
         # One lane that runs is reason enough to read; none is not.
         one = splat(frame.builder, any_lane(frame, mask), 1)
-        value = access.masked(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
+        value = access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
-    return _to_register(frame, value, expr.dtype)
+    if expr.dtype == BOOL:
+        return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
+    return value
 
 
 def store(
@@ -74,8 +76,9 @@ def store(
     place = frame.place(buffer)
     offset = offset_of(place, indices, frame)
     elements = _pointers(frame, place, offset, evaluate)
-    value = _to_memory(frame, value, buffer.dtype)
     builder, mask = frame.builder, frame.mask
+    if buffer.dtype == BOOL:
+        value = builder.zext(value, shaped(BYTE, lanes_of(value)))
     if not access.scattered(elements) and offset.lane == 0:
         if frame.lanes is not None and lanes_of(value) is not None:
             if mask is not None:
@@ -84,11 +87,8 @@ def store(
                     "and which of them run is not known"
                 )
             value = builder.extract_element(value, constant(I64, frame.lanes - 1))
-        if mask is None:
-            frame.tag(builder.store(value, elements, align=access.alignment(buffer.dtype)), buffer)
-            return
-        with builder.if_then(any_lane(frame, mask)):
-            frame.tag(builder.store(value, elements, align=access.alignment(buffer.dtype)), buffer)
+        with nullcontext() if mask is None else builder.if_then(any_lane(frame, mask)):
+            access.write(frame, buffer, value, elements)
         return
     value = splat(builder, value, frame.lanes)
     if access.scattered(elements) or offset.lane != 1:
@@ -139,15 +139,3 @@ def _pointers(frame: Frame, place: Place, offset: Offset, evaluate: Evaluate) ->
     if offset.constant:
         pointer = access.step(frame, pointer, constant(I64, offset.constant), element)
     return pointer
-
-
-def _to_register(frame: Frame, value: Any, dtype: DType) -> Any:
-    if dtype != BOOL:
-        return value
-    return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
-
-
-def _to_memory(frame: Frame, value: Any, dtype: DType) -> Any:
-    if dtype != BOOL:
-        return value
-    return frame.builder.zext(value, shaped(BYTE, lanes_of(value)))

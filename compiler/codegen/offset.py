@@ -76,7 +76,7 @@ class Offset:
 
 def _atom(frame: Frame, atom: Expr, evaluate: Callable[[Expr], Any]) -> Any:
     if isinstance(atom, Var):
-        binding = frame.bindings[atom.name]
+        binding = frame.binding(atom)
         return frame.number(binding.base if isinstance(binding, LaneVar) else binding)
     return evaluate(atom)
 
@@ -129,22 +129,17 @@ def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
         into.constant += scale * number
         return
     match expr:
-        case Var(name=name):
-            binding = frame.bindings.get(name)
-            if binding is None:
-                raise frame.error(f"{name} is no variable of a loop around here")
+        case Var():
+            binding = frame.binding(expr)
             if isinstance(binding, LaneVar):
                 into.lane += scale
                 if isinstance(binding.base, int):
                     into.constant += scale * binding.base
                     return
             into.terms[expr] = into.terms.get(expr, 0) + scale
-        case Binary(op=BinaryOp.ADD, left=left, right=right):
+        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=left, right=right):
             _collect(left, scale, into, frame)
-            _collect(right, scale, into, frame)
-        case Binary(op=BinaryOp.SUB, left=left, right=right):
-            _collect(left, scale, into, frame)
-            _collect(right, -scale, into, frame)
+            _collect(right, scale if op is BinaryOp.ADD else -scale, into, frame)
         case Unary(op=UnaryOp.NEG, operand=operand):
             _collect(operand, -scale, into, frame)
         case Binary(op=BinaryOp.MUL, left=left, right=right):

@@ -6,7 +6,6 @@ has had to ask for that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.codegen import arithmetic
@@ -14,20 +13,10 @@ from compiler.codegen.lanes import call_intrinsic, constant, register_type, spla
 from compiler.ir.arithmetic import neutral
 from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.facts import expr_facts
 from compiler.ir.stmt import Store
-from compiler.ir.visit import subexpressions
 
-__all__ = ["Update", "across", "update_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """`X[i] = X[i] op term`."""
-
-    op: BinaryOp
-    old: Load
-    term: Expr
-
+__all__ = ["across", "update_of"]
 
 _OPS = (
     BinaryOp.ADD,
@@ -40,17 +29,15 @@ _OPS = (
 )
 
 
-def update_of(store: Store) -> Update | None:
-    """What a store adds to its element, if that is all it does."""
+def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
+    """`op` and `term` of a store that does nothing but `X[i] = X[i] op term`."""
     value = store.value
     if not isinstance(value, Binary) or value.op not in _OPS:
         return None
     old = Load(store.buffer, store.indices)
     for one, other in ((value.left, value.right), (value.right, value.left)):
-        if one == old and not any(
-            isinstance(each, Load) and each.buffer == store.buffer for each in subexpressions(other)
-        ):
-            return Update(value.op, old, other)
+        if one == old and store.buffer.name not in expr_facts(other).loads:
+            return value.op, other
     return None
 
 
@@ -69,18 +56,11 @@ def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, ma
 
 
 def _name(op: BinaryOp, dtype: DType) -> str:
-    if op in (BinaryOp.MIN, BinaryOp.MAX):
-        least = op is BinaryOp.MIN
-        if dtype == BOOL:
-            return "and" if least else "or"
-        if dtype.is_float:
-            return "fminimum" if least else "fmaximum"
-        return f"{'s' if dtype.kind is Kind.INT else 'u'}{'min' if least else 'max'}"
-    name = {
-        BinaryOp.ADD: "add",
-        BinaryOp.MUL: "mul",
-        BinaryOp.AND: "and",
-        BinaryOp.OR: "or",
-        BinaryOp.XOR: "xor",
-    }[op]
-    return f"f{name}" if dtype.is_float else name
+    name = op.name.lower()
+    if op not in (BinaryOp.MIN, BinaryOp.MAX):
+        return f"f{name}" if dtype.is_float else name
+    if dtype == BOOL:
+        return "and" if op is BinaryOp.MIN else "or"
+    if dtype.is_float:
+        return f"f{name}imum"
+    return f"{'s' if dtype.kind is Kind.INT else 'u'}{name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, assert_never
 
 from compiler.codegen import memory
@@ -14,7 +15,7 @@ from compiler.codegen.offset import known_number
 from compiler.codegen.reductions import across, update_of
 from compiler.codegen.tasks import Tasks
 from compiler.codegen.vectorize import constant_extent, cut
-from compiler.ir.expr import Expr
+from compiler.ir.expr import Load
 from compiler.ir.interval import Interval
 from compiler.ir.stmt import (
     Alloc,
@@ -59,15 +60,14 @@ def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
 
 
 def _store(frame: Frame, stmt: Store) -> None:
-    def value_of(expr: Expr) -> Any:
-        return evaluate(frame, expr)
-
+    value_of = partial(evaluate, frame)
     if frame.lanes is not None and memory.is_uniform(frame, stmt.buffer, stmt.indices, value_of):
         update = update_of(stmt)
         if update is not None:
-            term = splat(frame.builder, value_of(update.term), frame.lanes)
-            old = value_of(update.old)
-            value = across(frame.builder, update.op, stmt.buffer.dtype, old, term, frame.mask)
+            op, term = update
+            vector = splat(frame.builder, value_of(term), frame.lanes)
+            old = value_of(Load(stmt.buffer, stmt.indices))
+            value = across(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
             memory.store(frame, stmt.buffer, stmt.indices, value, value_of)
             return
     memory.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
@@ -85,13 +85,10 @@ def _if(frame: Frame, stmt: If, tasks: Tasks) -> None:
 
 def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
     match stmt.kind:
-        case LoopKind.UNROLLED:
-            _unrolled(frame, stmt, tasks)
-        case LoopKind.VECTORIZED:
-            if frame.lanes is None:
-                _vectorized(frame, stmt, tasks)
-            else:
-                _unrolled(frame, stmt, tasks)
+        case LoopKind.VECTORIZED if frame.lanes is None:
+            _vectorized(frame, stmt, tasks)
+        case LoopKind.UNROLLED | LoopKind.VECTORIZED:
+            _unrolled(frame, stmt, constant_extent(stmt), tasks)
         case LoopKind.PARALLEL if frame.launch is not None:
             if frame.lanes is not None:
                 raise frame.error(f"{stmt.var.name} is parallel within a vectorized loop")
@@ -113,8 +110,8 @@ def _extent(frame: Frame, stmt: For) -> Any:
     return value
 
 
-def _unrolled(frame: Frame, stmt: For, tasks: Tasks) -> None:
-    for turn in range(constant_extent(stmt)):
+def _unrolled(frame: Frame, stmt: For, extent: int, tasks: Tasks) -> None:
+    for turn in range(extent):
         with frame.bound(stmt.var.name, turn, Interval(turn, turn)):
             emit(frame, stmt.body, tasks)
 
@@ -145,13 +142,11 @@ def _vectorized(frame: Frame, stmt: For, tasks: Tasks) -> None:
 
 def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
     extent = _extent(frame, stmt)
-    if isinstance(extent, int) and extent <= 1:
-        if extent == 1:
-            with frame.bound(stmt.var.name, 0, Interval(0, 0)):
-                emit(frame, stmt.body, tasks)
+    known = isinstance(extent, int)
+    if known and extent <= 1:
+        _unrolled(frame, stmt, extent, tasks)
         return
     end = frame.number(extent)
-    known = isinstance(extent, int)
     with (
         counted(frame.builder, constant(I64, 0), end, surely=known) as index,
         frame.bound(stmt.var.name, index, loop_range(stmt, frame.ranges)),

@@ -9,13 +9,13 @@ The closure holds what the body needs from around it. A parallel loop inside a t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
 
 from compiler.codegen.frame import Frame
-from compiler.codegen.lanes import BYTE, I64, POINTER, constant
+from compiler.codegen.lanes import BYTE, I32, I64, POINTER, constant
 from compiler.codegen.loops import counted
 from compiler.codegen.storage import Slot, StoragePlan
 from compiler.ir.facts import facts
@@ -38,7 +38,7 @@ class Tasks:
     module: Any
     storage: StoragePlan
     register_bits: int
-    count: int = field(default=0)
+    count: int = 0
 
     def allocate(self, frame: Frame, slot: Slot) -> Any:
         """The pointer to a buffer that begins to exist."""
@@ -134,7 +134,7 @@ def stack(builder: Any, kind: Any) -> Any:
 
 
 def _field(builder: Any, closure: Any, kind: Any, number: int) -> Any:
-    where = [constant(ir.IntType(32), 0), constant(ir.IntType(32), number)]
+    where = [constant(I32, 0), constant(I32, number)]
     return builder.gep(closure, where, source_etype=kind)
 
 

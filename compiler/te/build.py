@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from compiler.errors import TensorError
-from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Expr, Load, Var, binary
 from compiler.ir.ops import index
 from compiler.ir.stmt import (
@@ -22,7 +21,7 @@ from compiler.ir.stmt import (
 from compiler.ir.visit import rewrite_expr, sequence, subexpressions
 from compiler.te.tensor import Compute, ReduceAxis, Tensor
 
-__all__ = ["loop_name", "nest", "program_of", "stages"]
+__all__ = ["loop_name", "nest", "program_of", "stage_nest", "stages"]
 
 
 def loop_name(stage: str, axis: str) -> str:
@@ -37,8 +36,11 @@ def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     def visit(tensor: Tensor) -> None:
         if found.get(tensor.name) is tensor:
             return
-        for read in _tensors_in(tensor):
-            visit(read)
+        if tensor.source is not None:
+            for expr in subexpressions(tensor.source.value):
+                if isinstance(expr, Load):
+                    assert isinstance(expr.buffer, Tensor), "te expressions only load from tensors"
+                    visit(expr.buffer)
         if found.setdefault(tensor.name, tensor) is not tensor:
             raise TensorError(f"two tensors are called {tensor.name}")
 
@@ -61,23 +63,21 @@ def program_of(
         raise TensorError("a program needs an output")
     order = stages(outputs)
     placeholders = [each for each in order if each.source is None]
-    named = dict.fromkeys(each.name for each in (*inputs, *placeholders))
-    known = {each.name: each for each in placeholders}
+    known = {each.name: each for each in (*inputs, *placeholders)}
     for given in outputs:
         if given.source is None:
             raise TensorError(f"output {given.name} is not computed")
     for given in inputs:
         if given.source is not None:
             raise TensorError(f"input {given.name} is computed")
-        known.setdefault(given.name, given)
     results = {each.name for each in outputs}
-    body = sequence(*(_stage(each) for each in order if each.source is not None))
+    body = sequence(*(_stage(each, each.source) for each in order if each.source is not None))
     for tensor in reversed(order):
         if tensor.source is not None and tensor.name not in results:
             body = Alloc(tensor.buffer(), body)
     return Function(
         name or outputs[-1].name,
-        tuple(known[each].buffer() for each in named),
+        tuple(each.buffer() for each in known.values()),
         tuple(each.buffer() for each in outputs),
         body,
     )
@@ -90,28 +90,30 @@ def nest(stage: str, axes: Sequence[tuple[str, int]], body: Stmt) -> Stmt:
     return body
 
 
-def _stage(tensor: Tensor) -> Stmt:
-    source = tensor.source
-    assert source is not None
-    spatial = list(zip((each.name for each in source.axes), tensor.shape, strict=True))
-    reduced = [(each.name, each.extent) for each in source.reduce_axes]
-    iters = [
-        BlockIter(Var(axis), extent, kind, Var(loop_name(tensor.name, axis)))
+def stage_nest(
+    store: Store, reduced: Sequence[tuple[str, int]] = (), init: Store | None = None
+) -> Stmt:
+    """A stage of the buffer's name: loops over all of the buffer, and along axes to reduce, around
+    a store whose indices are the stage's axes."""
+    stage = store.buffer.name
+    names = [each.name for each in store.indices if isinstance(each, Var)]
+    spatial = list(zip(names, store.buffer.shape, strict=True))
+    iters = tuple(
+        BlockIter(Var(axis), extent, kind, Var(loop_name(stage, axis)))
         for kind, axes in ((IterKind.SPATIAL, spatial), (IterKind.REDUCE, reduced))
         for axis, extent in axes
-    ]
-    init, body = _stores(tensor.buffer(), source)
-    block = Block(tensor.name, tuple(iters), (), init, body)
-    return nest(tensor.name, spatial + reduced, block)
+    )
+    return nest(stage, [*spatial, *reduced], Block(stage, iters, (), init, store))
 
 
-def _stores(buffer: Buffer, source: Compute) -> tuple[Store | None, Store]:
+def _stage(tensor: Tensor, source: Compute) -> Stmt:
+    buffer, value = tensor.buffer(), _plain(source.value)
     indices: tuple[Expr, ...] = tuple(Var(each.name) for each in source.axes)
-    value = _plain(source.value)
     if source.combiner is None or source.start is None:
-        return None, Store(buffer, indices, value)
+        return stage_nest(Store(buffer, indices, value))
     joined = binary(source.combiner.value, Load(buffer, indices), value)
-    return Store(buffer, indices, source.start), Store(buffer, indices, joined)
+    reduced = [(each.name, each.extent) for each in source.reduce_axes]
+    return stage_nest(Store(buffer, indices, joined), reduced, Store(buffer, indices, source.start))
 
 
 def _plain(expr: Expr) -> Expr:
@@ -127,12 +129,3 @@ def _plain(expr: Expr) -> Expr:
                 return each
 
     return rewrite_expr(expr, change)
-
-
-def _tensors_in(tensor: Tensor) -> Iterator[Tensor]:
-    if tensor.source is None:
-        return
-    for expr in subexpressions(tensor.source.value):
-        if isinstance(expr, Load):
-            assert isinstance(expr.buffer, Tensor), "te expressions only load from tensors"
-            yield expr.buffer

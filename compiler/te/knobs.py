@@ -106,10 +106,10 @@ def _bound(trace: Sequence[Primitive | When], choice: Choice) -> Iterator[Primit
         if isinstance(step, When):
             if choice[step.knob] in step.settings:
                 yield from _bound(step.steps, choice)
-            continue
-        changes: dict[str, Any] = {
-            field.name: value.value(choice)
-            for field in fields(step)
-            if isinstance(value := getattr(step, field.name), Knob)
-        }
-        yield replace(step, **changes) if changes else step
+        else:
+            changes: dict[str, Any] = {
+                field.name: value.value(choice)
+                for field in fields(step)
+                if isinstance(value := getattr(step, field.name), Knob)
+            }
+            yield replace(step, **changes) if changes else step

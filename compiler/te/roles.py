@@ -30,13 +30,13 @@ def any_order(block: Block) -> bool:
     for each in statements(block.body):
         match each:
             case Store(buffer=buffer, indices=indices, value=Binary(op=op, left=left)) if (
-                left == Load(buffer, indices)
+                buffer.dtype.is_float and op not in _ORDERLESS and left == Load(buffer, indices)
             ):
-                if buffer.dtype.is_float and op not in _ORDERLESS:
-                    return False
-            case Invoke(intrinsic=intrinsic):
-                if any(output.dtype.is_float for output in intrinsic.outputs):
-                    return False
+                return False
+            case Invoke(intrinsic=intrinsic) if any(
+                output.dtype.is_float for output in intrinsic.outputs
+            ):
+                return False
             case _:
                 pass
     return True

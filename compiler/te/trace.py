@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
 import msgspec
@@ -23,8 +23,7 @@ FORMAT = 2
 
 def trace_to_json(trace: Sequence[Primitive | When]) -> str:
     """Text that `trace_from_json` reads back, a step a line."""
-    steps = [json.dumps(_step_to_json(step)) for step in trace]
-    body = ",\n  ".join(steps)
+    body = ",\n  ".join(json.dumps(_step_to_json(step)) for step in trace)
     return f'{{"format": {FORMAT}, "steps": [\n  {body}\n]}}\n'
 
 
@@ -54,8 +53,8 @@ def _step_to_json(step: Primitive | When) -> dict[str, Any]:
     if isinstance(step, When):
         steps = [_step_to_json(each) for each in step.steps]
         return {"when": step.knob, "is": step.settings, "steps": steps}
-    values = {field.name: getattr(step, field.name) for field in fields(step)}
-    return {"primitive": step.name} | {name: _to_json(value) for name, value in values.items()}
+    values = {field.name: _to_json(getattr(step, field.name)) for field in fields(step)}
+    return {"primitive": step.name} | values
 
 
 def _to_json(value: Any) -> Any:
@@ -72,9 +71,9 @@ def _to_json(value: Any) -> Any:
             return value
 
 
+@dataclass(frozen=True, slots=True)
 class _Reader:
-    def __init__(self, intrinsics: Mapping[str, Function]) -> None:
-        self._intrinsics = intrinsics
+    intrinsics: Mapping[str, Function]
 
     def steps(self, where: str, found: Any) -> OpenTrace:
         if not isinstance(found, list):
@@ -110,12 +109,12 @@ class _Reader:
                 pairs = value.get("options", [])
                 options = tuple((key, self._value(where, kind, each)) for key, each in pairs)
                 return Knob(name, options)
-        if kind is Scope and isinstance(value, str):
-            return Scope(value)
-        if kind is Function and isinstance(value, str):
-            if value not in self._intrinsics:
-                raise ReplayError(f"{where}: there is no intrinsic {value}")
-            return self._intrinsics[value]
+            case str() if kind is Scope:
+                return Scope(value)
+            case str() if kind is Function:
+                if value not in self.intrinsics:
+                    raise ReplayError(f"{where}: there is no intrinsic {value}")
+                return self.intrinsics[value]
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:

@@ -22,6 +22,7 @@ from compiler.ir.visit import (
 )
 
 __all__ = [
+    "NOTHING",
     "allocated",
     "allocations",
     "axes_of",
@@ -42,6 +43,9 @@ __all__ = [
     "without_alloc",
     "written_by",
 ]
+
+NOTHING = Seq(())
+"""What stands for a statement that is taken out."""
 
 
 def stage_of(loop: str) -> str:
@@ -106,41 +110,24 @@ def ranges_of(loops: tuple[For, ...]) -> dict[str, Interval]:
     return {each.var.name: Interval(0, extent_of(each) - 1) for each in loops}
 
 
-def replace_stmt(body: Stmt, old: Stmt, new: Stmt | None) -> Stmt | None:
-    """`body` with that very statement replaced, or taken out."""
+def replace_stmt(body: Stmt, old: Stmt, new: Stmt) -> Stmt:
+    """`body` with that very statement replaced; or, by `NOTHING`, taken out, with all loops that
+    hold nothing else."""
     if body is old:
         return new
     if not _may_hold(body, old):
         return body
-    if isinstance(body, Seq):
-        parts = [replace_stmt(each, old, new) for each in body.body]
-        if all(a is b for a, b in zip(parts, body.body, strict=True)):
-            return body
-        left = [each for each in parts if each is not None]
-        return sequence(*left) if left else None
-    gone = False
-
-    def change(each: Stmt) -> Stmt:
-        nonlocal gone
-        changed = replace_stmt(each, old, new)
-        gone = gone or changed is None
-        return each if changed is None else changed
-
-    changed = map_children(body, change)
-    return None if gone else changed
+    changed = map_children(body, lambda each: replace_stmt(each, old, new))
+    return NOTHING if NOTHING in children(changed) else changed
 
 
 def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
     """`body` with the loop called so changed."""
-
-    def at(each: Stmt) -> Stmt:
-        if name not in facts(each).loops:
-            return each
-        if isinstance(each, For) and each.var.name == name:
-            return change(each)
-        return map_children(each, at)
-
-    return at(body)
+    if name not in facts(body).loops:
+        return body
+    if isinstance(body, For) and body.var.name == name:
+        return change(body)
+    return map_children(body, lambda each: replace_loop(each, name, change))
 
 
 def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
@@ -176,14 +163,14 @@ def rename_loops(body: Stmt, new_name: Callable[[str], str]) -> Stmt:
     return rewrite(substitute_in(body, new), change)
 
 
-def insert_before(body: Stmt, new: Stmt, first: Callable[[Stmt], bool]) -> Stmt:
-    """`new` in front of the first part of `body`, below its allocations, that `first` accepts."""
+def insert_before(body: Stmt, new: Stmt, buffer: str) -> Stmt:
+    """`new` in front of the first part of `body`, below its allocations, that reads a buffer."""
     if isinstance(body, Alloc):
-        return replace(body, body=insert_before(body.body, new, first))
+        return replace(body, body=insert_before(body.body, new, buffer))
     parts = body.body if isinstance(body, Seq) else (body,)
-    at = next(number for number, part in enumerate(parts) if first(part))
+    at = next(number for number, part in enumerate(parts) if buffer in read_by(part))
     if isinstance(parts[at], Alloc):
-        return sequence(*parts[:at], insert_before(parts[at], new, first))
+        return sequence(*parts[:at], insert_before(parts[at], new, buffer))
     return sequence(*parts[:at], new, *parts[at:])
 
 

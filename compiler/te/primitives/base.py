@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import ClassVar, NoReturn
@@ -10,7 +11,7 @@ from typing import ClassVar, NoReturn
 from compiler.errors import ScheduleError
 from compiler.ir.expr import Expr
 from compiler.ir.stmt import Block, For, Function, LoopKind, Stmt
-from compiler.ir.visit import blocks
+from compiler.ir.visit import blocks, buffers_in
 from compiler.te.build import loop_name
 from compiler.te.tree import allocated, axes_of, block_called, loop_called, written_by
 
@@ -40,6 +41,8 @@ class Primitive(ABC):
                     pass  # left as it is by default
                 case Enum():
                     shown.append(str(value.value))
+                case Function(name=name):
+                    shown.append(name)
                 case tuple():
                     shown.append(f"({', '.join(str(each) for each in value)})")
                 case _ if field.kw_only:
@@ -52,10 +55,10 @@ class Primitive(ABC):
         """Raise the error."""
         raise ScheduleError(str(self), reason)
 
-    def number(self, value: int, what: str, low: int = 1) -> int:
+    def positive(self, value: int, what: str) -> int:
         """A number that must not be too small."""
-        if value < low:
-            self.refuse(f"{what} is {value}: it must be {low} or more")
+        if value < 1:
+            self.refuse(f"{what} is {value}: it must be 1 or more")
         return value
 
     def block_of(self, body: Stmt, stage: str) -> Block:
@@ -94,25 +97,22 @@ class Primitive(ABC):
         if others:
             self.refuse(f"{block.name} computes {buffer} only in part, {', '.join(others)} as well")
 
-    def new_loop(self, body: Stmt, stage: str, axis: str) -> str:
-        """The name of a loop that is not there yet."""
+    def new_loop(self, body: Stmt, stage: str, axis: str, gone: Collection[str]) -> str:
+        """The name of a loop that is not there yet; names of the loops that `gone` lists are free
+        again."""
         name = loop_name(stage, axis)
         if not axis.isidentifier():
             self.refuse(f"{axis!r} is no name for an axis: letters, digits and _")
-        if loop_called(body, name) is not None:
+        if axis not in gone and loop_called(body, name) is not None:
             self.refuse(f"{stage} has a loop {axis} already")
         return name
 
     def new_stage(self, program: Function, stage: str) -> str:
         """The name of a stage and buffer that is not there yet."""
-        taken = {each.name for each in (*program.inputs, *program.outputs)}
         if not stage.isidentifier():
             self.refuse(f"{stage!r} is no name for a stage: letters, digits and _")
-        if (
-            stage in taken
-            or stage in allocated(program.body)
-            or block_called(program.body, stage) is not None
-        ):
+        taken = {each.name for each in buffers_in(program)}
+        if stage in taken or block_called(program.body, stage) is not None:
             self.refuse(f"there is a {stage} already")
         return stage
 

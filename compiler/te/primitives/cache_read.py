@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import Alloc, Block, Function, Invoke, IterKind, Stmt, Store
-from compiler.ir.visit import blocks, rewrite, statements
+from compiler.ir.expr import Load, Var
+from compiler.ir.stmt import Alloc, Function, Invoke, IterKind, Stmt, Store
+from compiler.ir.visit import blocks, buffers_in, writes
+from compiler.te.build import stage_nest
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.compute_at import ComputeAt
-from compiler.te.primitives.nests import copy_nest
 from compiler.te.tree import (
     allocated,
     allocations,
@@ -20,6 +21,7 @@ from compiler.te.tree import (
     map_buffers,
     path_to,
     read_by,
+    replace_stmt,
     written_by,
 )
 
@@ -68,25 +70,28 @@ class CacheRead(Primitive):
                 self.refuse(f"{reader} reads {self.buffer} to update it")
         for writer in blocks(program.body):
             axes = tuple(each.var for each in writer.iters if each.kind is IterKind.SPATIAL)
-            for each in statements(writer):
-                if isinstance(each, Store) and each.buffer == source and each.indices != axes:
+            for store in writes(writer):
+                if store.buffer == source and store.indices != axes:
                     self.refuse(f"{self.buffer} has another layout: cache_read comes before")
-        body = map_blocks(program.body, lambda each: self._redirect(each, copy))
-        names = [f"d{number}" for number in range(len(source.shape))]
-        new = copy_nest(name, source, copy, names)
+        body = map_blocks(
+            program.body,
+            lambda each: (
+                replace(each, body=map_buffers(each.body, {self.buffer: copy}))
+                if each.name in self.readers
+                else each
+            ),
+        )
+        indices = tuple(Var(f"d{number}") for number in range(len(source.shape)))
+        new = stage_nest(Store(copy, indices, Load(source, indices)))
 
         def place(inner: Stmt) -> Stmt:
-            return Alloc(copy, insert_before(inner, new, lambda part: name in read_by(part)))
-
-        def change(each: Stmt) -> Stmt:
-            if isinstance(each, Alloc) and each.buffer == source:
-                return replace(each, body=place(each.body))
-            return each
+            return Alloc(copy, insert_before(inner, new, name))
 
         if self.buffer not in allocated(body):
             return replace(program, body=place(body))
-        cached = replace(program, body=rewrite(body, change))
         allocation = next(each for each in allocations(body) if each.buffer == source)
+        placed = replace(allocation, body=place(allocation.body))
+        cached = replace(program, body=replace_stmt(body, allocation, placed))
         around = loops_among(path_to(body, allocation))
         if not around:
             return cached
@@ -95,13 +100,7 @@ class CacheRead(Primitive):
         return ComputeAt(name, stage, axis).apply(cached)
 
     def _source(self, program: Function) -> Buffer:
-        known = {each.name: each for each in (*program.inputs, *program.outputs)}
-        known |= allocated(program.body)
+        known = {each.name: each for each in buffers_in(program)}
         if self.buffer not in known:
             self.refuse(f"there is no buffer {self.buffer}")
         return known[self.buffer]
-
-    def _redirect(self, block: Block, copy: Buffer) -> Block:
-        if block.name not in self.readers:
-            return block
-        return replace(block, body=map_buffers(block.body, {self.buffer: copy}))

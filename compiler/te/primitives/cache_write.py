@@ -81,6 +81,4 @@ class CacheWrite(Primitive):
             Store(target, elements, Load(local, elements)),
         )
         new = Alloc(local, Seq((computing, copying)))
-        body = replace_stmt(program.body, old, new)
-        assert body is not None
-        return replace(program, body=body)
+        return replace(program, body=replace_stmt(program.body, old, new))

@@ -27,6 +27,7 @@ from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.cover import boxes_of, common_guard, loads_of, not_covered
 from compiler.te.primitives.nests import own_nest
 from compiler.te.tree import (
+    NOTHING,
     allocated,
     insert_before,
     loops_among,
@@ -87,13 +88,11 @@ class ComputeAt(Primitive):
         # In turns of the loops around that no reader has, there is nothing to compute.
         guard = common_guard([each for each in blocks(body) if buffer in read_by(each)], around)
         new = self._nest(block, needed, ranges_of(around), guard)
-        rest = replace_stmt(body, old, None)
-        assert rest is not None, "its readers are left"
+        rest = replace_stmt(body, old, NOTHING)
         alloc = allocated(body)[buffer]
 
         def change(each: For) -> Stmt:
-            inner = insert_before(each.body, new, lambda part: buffer in read_by(part))
-            return replace(each, body=Alloc(alloc, inner))
+            return replace(each, body=Alloc(alloc, insert_before(each.body, new, buffer)))
 
         moved = replace_loop(without_alloc(rest, buffer), loop.var.name, change)
         lacking = not_covered(moved, self.stage)
@@ -131,7 +130,8 @@ class ComputeAt(Primitive):
                 self.refuse(f"what is read of {buffer} is no box: {error}")
         if not boxes:
             self.refuse(f"nobody reads {buffer}")
-        return union(boxes, _shape(block, buffer), outer)
+        shape = [each.extent for each in block.iters if each.kind is IterKind.SPATIAL]
+        return union(boxes, shape, outer)
 
     def _nest(
         self, block: Block, needed: Box, outer: dict[str, Interval], around: tuple[Expr, ...]
@@ -160,7 +160,3 @@ class ComputeAt(Primitive):
             axes.append((each.var.name, extent))
             iters.append(replace(each, value=value))
         return nest(self.stage, axes, replace(block, iters=tuple(iters), guard=tuple(guard)))
-
-
-def _shape(block: Block, buffer: str) -> tuple[int, ...]:
-    return tuple(each.extent for each in block.iters if each.kind is IterKind.SPATIAL)

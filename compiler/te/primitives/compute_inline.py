@@ -10,7 +10,7 @@ from compiler.ir.stmt import Function, Invoke, Stmt, Store
 from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements, substitute
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.nests import own_nest
-from compiler.te.tree import read_by, replace_stmt, without_alloc
+from compiler.te.tree import NOTHING, read_by, replace_stmt, without_alloc
 
 __all__ = ["ComputeInline"]
 
@@ -49,10 +49,12 @@ class ComputeInline(Primitive):
         if store.indices != axes:
             self.refuse(f"{self.stage} does not write {name} at its axes: inline before set_layout")
         nest = own_nest(self, program.body, block)
-        body = replace_stmt(program.body, nest, None)
-        if body is None:
+        body = replace_stmt(program.body, nest, NOTHING)
+        if body == NOTHING:
             self.refuse(f"{self.stage} is the whole program")
-        self._check_readers(body, name)
+        for each in statements(body):
+            if isinstance(each, Invoke) and name in read_by(each):
+                self.refuse(f"{each.intrinsic.name} reads {name} from memory")
 
         def in_expr(expr: Expr) -> Expr:
             if isinstance(expr, Load) and expr.buffer.name == name:
@@ -64,8 +66,3 @@ class ComputeInline(Primitive):
             return map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
 
         return replace(program, body=without_alloc(rewrite(body, change), name))
-
-    def _check_readers(self, body: Stmt, name: str) -> None:
-        for each in statements(body):
-            if isinstance(each, Invoke) and name in read_by(each):
-                self.refuse(f"{each.intrinsic.name} reads {name} from memory")

@@ -10,14 +10,8 @@ from compiler.ir.interval import Interval, Ranges
 from compiler.ir.linear import linear
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
-from compiler.ir.stmt import Alloc, Block, For, Stmt, Store
-from compiler.ir.visit import (
-    blocks,
-    reads,
-    statements,
-    substitute,
-    variables,
-)
+from compiler.ir.stmt import Alloc, Block, For, Stmt
+from compiler.ir.visit import blocks, reads, substitute, variables, writes
 from compiler.te.tree import (
     allocations,
     block_called,
@@ -97,12 +91,10 @@ def _covers(
         for test in (index(0) <= each.value, each.value < each.extent)
     }
     for test in writer.guard:
-        own = variables(test) & inner.keys()
-        if own and _canonical(test) not in shape_tests:
+        shared = test in reader.guard and not variables(test) & inner.keys()
+        if not shared and _canonical(test) not in shape_tests:
             return False
-        if not own and test not in reader.guard and _canonical(test) not in shape_tests:
-            return False
-    stores = [each.indices for each in statements(writer) if isinstance(each, Store)]
+    stores = [each.indices for each in writes(writer)]
     if not stores:
         return False
     ranges = ranges_of(outer)
@@ -120,11 +112,10 @@ def _canonical(test: Expr) -> object:
 
 
 def _within(read: Box, written: Box, alloc: Alloc, ranges: dict[str, Interval]) -> bool:
-    for low, size, begin, length, extent in zip(
-        read.lower, read.shape, written.lower, written.shape, alloc.buffer.shape, strict=True
-    ):
-        if length >= extent:
-            continue
-        if not prove(begin <= low, ranges) or not prove(low + size <= begin + length, ranges):
-            return False
-    return True
+    return all(
+        length >= extent
+        or (prove(begin <= low, ranges) and prove(low + size <= begin + length, ranges))
+        for low, size, begin, length, extent in zip(
+            read.lower, read.shape, written.lower, written.shape, alloc.buffer.shape, strict=True
+        )
+    )

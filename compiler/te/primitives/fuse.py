@@ -9,7 +9,6 @@ from compiler.ir.expr import Var
 from compiler.ir.ops import index
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import blocks, substitute_in
-from compiler.te.build import loop_name
 from compiler.te.primitives.base import Primitive
 from compiler.te.roles import feeds
 from compiler.te.tree import extent_of, replace_loop
@@ -58,10 +57,8 @@ class Fuse(Primitive):
                     f"and the other joins terms"
                 )
         axis = self.fused or f"{self.outer}_{self.inner}"
-        name = loop_name(self.stage, axis)
-        if axis not in (self.outer, self.inner):
-            name = self.new_loop(program.body, self.stage, axis)
-        fused, turns = Var(name), extent_of(inner)
+        fused = Var(self.new_loop(program.body, self.stage, axis, (self.outer, self.inner)))
+        turns = extent_of(inner)
         values = {outer.var.name: fused // max(turns, 1), inner.var.name: fused % max(turns, 1)}
         body = substitute_in(inner.body, values)
         loop = For(fused, index(extent_of(outer) * turns), LoopKind.SERIAL, body)

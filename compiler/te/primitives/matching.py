@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from itertools import chain
+from dataclasses import dataclass, field
 
 from compiler.errors import IRError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, Var
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import For, Function, Region, Store
 from compiler.ir.visit import substitute, variables
 
@@ -77,12 +78,12 @@ def match_store(
     return matcher.regions
 
 
+@dataclass
 class _Matcher:
-    def __init__(self, intrinsic: Function, tile: set[str], renamed: dict[str, Expr]) -> None:
-        self.regions: dict[str, Region] = {}
-        self._parameters = {each.name: each for each in chain(intrinsic.inputs, intrinsic.outputs)}
-        self._tile = tile
-        self._renamed = renamed
+    intrinsic: Function
+    tile: set[str]
+    renamed: dict[str, Expr]
+    regions: dict[str, Region] = field(default_factory=dict)
 
     def value(self, found: Expr, wanted: Expr) -> None:
         """Match two expressions, node by node."""
@@ -128,7 +129,7 @@ class _Matcher:
     ) -> None:
         """Match two accesses; remember the box, or see that it is the same as before."""
         what = f"{buffer.name} for its {parameter.name}"
-        if parameter.name not in self._parameters:
+        if parameter not in parameters(self.intrinsic):
             raise Mismatch(f"{parameter.name} is no parameter of it")
         if buffer.dtype != parameter.dtype:
             raise Mismatch(f"{what}: {buffer.dtype}, not {parameter.dtype}")
@@ -147,12 +148,12 @@ class _Matcher:
         parameter: Buffer,
         wanted: tuple[Expr, ...],
     ) -> Region:
-        left = [linear(substitute(each, self._renamed)) for each in wanted]
+        left = [linear(substitute(each, self.renamed)) for each in wanted]
         extents = list(parameter.shape)
         lower, shape = [], []
         for each in indices:
-            inner, outer = parted(linear(each), self._tile)
-            if any(variables(atom) & self._tile for atom, _ in outer.terms) or any(
+            inner, outer = parted(linear(each), self.tile)
+            if any(variables(atom) & self.tile for atom, _ in outer.terms) or any(
                 not isinstance(atom, Var) for atom, _ in inner.terms
             ):
                 raise Mismatch(f"{what}: an index is no sum of loops")

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Const, Expr, Load, Var
+from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.ops import index
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Block, BlockIter, For, IterKind, Stmt, Store
+from compiler.ir.stmt import Block, For, IterKind, Stmt
 from compiler.ir.visit import blocks, substitute
-from compiler.te.build import loop_name, nest
+from compiler.te.build import loop_name
 from compiler.te.primitives.base import Primitive
 from compiler.te.roles import feeds
 from compiler.te.tree import loops_among, path_to, ranges_of, stage_of
 
-__all__ = ["copy_nest", "element_nest", "own_nest"]
+__all__ = ["element_nest", "own_nest"]
 
 
 def own_nest(primitive: Primitive, body: Stmt, block: Block) -> Stmt:
@@ -71,15 +70,3 @@ def element_nest(
     for each in reversed(kept):
         nested = replace(each, body=nested)
     return nested
-
-
-def copy_nest(stage: str, source: Buffer, target: Buffer, axes: Sequence[str]) -> Stmt:
-    """Loops that copy all of `source` to `target`."""
-    variables = tuple(Var(axis) for axis in axes)
-    extents = list(zip(axes, source.shape, strict=True))
-    iters = tuple(
-        BlockIter(Var(axis), extent, IterKind.SPATIAL, Var(loop_name(stage, axis)))
-        for axis, extent in extents
-    )
-    store = Store(target, variables, Load(source, variables))
-    return nest(stage, extents, Block(stage, iters, (), None, store))

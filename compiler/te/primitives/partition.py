@@ -54,7 +54,7 @@ class Partition(Primitive):
 
     def apply(self, program: Function) -> Function:
         """See the class."""
-        at = self.number(self.at, "at")
+        at = self.positive(self.at, "at")
         loop = self.serial(self.loop(program.body, self.stage, self.axis))
         extent = extent_of(loop)
         if at >= extent:

@@ -52,13 +52,7 @@ class SkipTerms(Primitive):
             case _:
                 self.refuse(f"{self.stage} does not join terms that are a select")
         values = {each.var.name: each.value for each in block.iters}
-        skipped = Block(
-            block.name,
-            block.iters,
-            block.guard,
-            None,
-            Store(buffer, indices, Binary(op, left, term.then)),
-        )
+        skipped = replace(block, body=Store(buffer, indices, Binary(op, left, term.then)))
         new = guarded(skipped, substitute(term.condition, values))
         body = map_blocks(program.body, lambda each: new if each.name == self.stage else each)
         return replace(program, body=body)

@@ -42,19 +42,13 @@ class Split(Primitive):
 
     def apply(self, program: Function) -> Function:
         """See the class."""
-        factor = self.number(self.factor, "factor")
+        factor = self.positive(self.factor, "factor")
         loop = self.serial(self.loop(program.body, self.stage, self.axis))
         axes = self.axes or (f"{self.axis}_o", f"{self.axis}_i")
         if len(axes) != 2 or axes[0] == axes[1]:
             self.refuse(f"two different names are needed, not {axes}")
-        # The split loop's own name is free again.
         outer, inner = (
-            Var(
-                loop.var.name
-                if axis == self.axis
-                else self.new_loop(program.body, self.stage, axis)
-            )
-            for axis in axes
+            Var(self.new_loop(program.body, self.stage, axis, (self.axis,))) for axis in axes
         )
         extent = extent_of(loop)
         value = outer * factor + inner

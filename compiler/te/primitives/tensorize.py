@@ -9,7 +9,7 @@ from compiler.ir.expr import Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.operands import parameters
 from compiler.ir.stmt import Block, BlockIter, For, Function, Invoke, LoopKind, Region, Store
-from compiler.ir.visit import blocks, variables
+from compiler.ir.visit import blocks, loops, variables
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.matching import Mismatch, match_store, parted
 from compiler.te.tree import extent_of, loops_among, path_to, replace_loop
@@ -35,9 +35,6 @@ class Tensorize(Primitive):
     intrinsic: Function
 
     name: ClassVar[str] = "tensorize"
-
-    def __str__(self) -> str:
-        return f"{self.name}({self.stage}, {self.axis}, {self.intrinsic.name})"
 
     def apply(self, program: Function) -> Function:
         """See the class."""
@@ -70,7 +67,7 @@ class Tensorize(Primitive):
         return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: new))
 
     def _check_loops(self, tile: tuple[For, ...]) -> None:
-        wanted = loops_of(self.intrinsic)
+        wanted = [extent_of(each) for each in loops(self.intrinsic.body)]
         found = [extent_of(each) for each in tile]
         if found != wanted:
             self.refuse(
@@ -112,13 +109,3 @@ class Tensorize(Primitive):
         if missing:
             self.refuse(f"{self.intrinsic.name} never uses {', '.join(missing)}")
         return tuple(regions[name] for name in names)
-
-
-def loops_of(intrinsic: Function) -> list[int]:
-    """Extents of the loops of an intrinsic's behaviour, outermost first."""
-    found = []
-    stmt = intrinsic.body
-    while isinstance(stmt, For):
-        found.append(extent_of(stmt))
-        stmt = stmt.body
-    return found
