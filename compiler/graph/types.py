@@ -39,6 +39,11 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     @property
+    def rank(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
     def size(self) -> Extent:
         """Elements."""
         return product(self.shape)
