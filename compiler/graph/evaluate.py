@@ -144,8 +144,6 @@ def _known(function: Function) -> Iterator[Computation]:
                 ]
                 if len(static) == len(types):
                     yield _computation(kernel, static)
-            case _:
-                pass
 
 
 def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:

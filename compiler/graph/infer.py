@@ -70,7 +70,7 @@ def _types(function: Function) -> Types:
         found = each.findings.types
         if found is None:
             calls = function.findings.calls
-            found = each.findings.types = _Inference(results, calls).function(each)
+            found = each.findings.types = _Inference(each, results, calls).types()
         results[each.digest] = found.result
     assert found is not None, "there is at least the function itself"
     return found
@@ -79,25 +79,25 @@ def _types(function: Function) -> Types:
 class _Inference:
     """The walk over one function."""
 
-    def __init__(self, results: Mapping[str, Type], calls: OperatorTypes) -> None:
+    def __init__(
+        self, function: Function, results: Mapping[str, Type], calls: OperatorTypes
+    ) -> None:
         """`results`: those of functions that it calls, by digest; `calls`: as in `Findings`."""
+        self._function = function
         self._results = results
         self._calls = calls
-        self._types: dict[str, Type] = {}
-        self._name = ""
+        self._types = {param.name: param.type for param in function.params}
 
-    def function(self, function: Function) -> Types:
+    def types(self) -> Types:
         """The types of its names, and of its result."""
-        self._name = function.name
-        scope = {param.name: param.type for param in function.params}
-        self._types = dict(scope)
-        result = self._body(function.body, scope, 1)
-        if function.result is not None and function.result != result:
-            self._fail(f"the result is {result}, and is said to be {function.result}")
+        said = self._function.result
+        result = self._body(self._function.body, self._types, 1)
+        if said is not None and said != result:
+            self._fail(f"the result is {result}, and is said to be {said}")
         return Types(MappingProxyType(self._types), result)
 
     def _fail(self, message: str) -> NoReturn:
-        raise GraphError(f"function {self._name}: {message}")
+        raise GraphError(f"function {self._function.name}: {message}")
 
     def _body(self, body: Body, around: Mapping[str, Type], depth: int) -> Type:
         if depth > MAX_DEPTH:

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from compiler.graph.constant import Constant
 from compiler.graph.evaluate import Given, Runner, run_call
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value, Var
+from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_atoms, map_bodies
+from compiler.graph.visit import map_bodies, rename, renamed
 
 __all__ = ["FoldConstants"]
 
@@ -52,24 +52,18 @@ class FoldConstants:
         self,
         body: Body,
         around: Mapping[str, Given],
-        renamed: Mapping[str, Atom],
+        aliases: Mapping[str, Atom],
         small: frozenset[str],
     ) -> Body:
-        known, names = dict(around), dict(renamed)
-
-        def change(atom: Atom) -> Atom:
-            return names.get(atom.name, atom) if isinstance(atom, Var) else atom
-
+        known, names = dict(around), dict(aliases)
         lets: list[Let] = []
         for let in body.lets:
-            value = map_atoms(let.value, change)
+            value = rename(let.value, names)
             if isinstance(value, If) and isinstance(value.condition, Constant):
                 chosen = value.then if value.condition.array else value.otherwise
                 inner = self._body(chosen, known, names, small)
                 lets += inner.lets
                 names[let.name] = inner.result
-                if isinstance(inner.result, Var) and inner.result.name in known:
-                    known[let.name] = known[inner.result.name]
                 continue
             value = map_bodies(value, lambda inner: self._body(inner, known, names, small))
             found = self._known(let.name, value, known) if let.name in small else None
@@ -80,7 +74,7 @@ class FoldConstants:
                 lets.append(replace(let, value=value))
             else:
                 names[let.name] = Constant(found)
-        return Body(tuple(lets), change(body.result))
+        return Body(tuple(lets), renamed(body.result, names))
 
     def _known(self, name: str, value: Value, known: Mapping[str, Given]) -> Given | None:
         """The value, if all that it depends on is known."""
