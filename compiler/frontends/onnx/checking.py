@@ -9,7 +9,7 @@ from typing import Final
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from onnx import ModelProto, ValueInfoProto, defs, inliner
+from onnx import ModelProto, defs, inliner
 
 from compiler.errors import FrontendError
 
@@ -58,7 +58,9 @@ def without_weights(model: ModelProto) -> ModelProto:
         if prod(tensor.dims) <= _SMALL:
             own.initializer.append(tensor)
         elif tensor.name not in declared:
-            own.input.append(_typed(tensor))
+            own.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
     if not model.functions:
         return small
     return _guarded(lambda: inliner.inline_local_functions(small))
@@ -109,10 +111,6 @@ def _texts(message: Message) -> Iterator[object]:
                 yield each
             else:
                 yield from _texts(each)
-
-
-def _typed(tensor: onnx.TensorProto) -> ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
 
 
 def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:

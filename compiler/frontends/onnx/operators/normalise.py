@@ -14,18 +14,16 @@ __all__ = ["CONVERTERS"]
 
 
 def _batch_norm(node: Node) -> Value:
-    node.only(1)
+    node.only_first()
     if node.integer("training_mode", 0):
         node.unsupported("training")
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
 
 
 def _layer_norm(node: Node) -> Value:
-    node.only(1)
+    node.only_first()
     to = LastAxes(node.integer("axis"), node.real("epsilon"))
-    bias = node.optional(2)
-    own = (node.input(0), node.input(1), *(() if bias is None else (bias,)))
-    return node.call("layer_norm", *own, to=to)
+    return node.call("layer_norm", node.input(0), node.input(1), node.optional(2), to=to)
 
 
 def _group_norm(node: Node) -> Value:
