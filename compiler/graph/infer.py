@@ -35,7 +35,7 @@ from compiler.graph.visit import functions
 from compiler.ir.dtypes import BOOL
 from compiler.ir.syntax import MAX_DEPTH
 
-__all__ = ["infer", "signature"]
+__all__ = ["infer", "result_of"]
 
 
 def infer(function: Function) -> Mapping[str, Type]:
@@ -51,13 +51,9 @@ def infer(function: Function) -> Mapping[str, Type]:
     return _types(function).names
 
 
-def signature(function: Function) -> FunctionType:
-    """What the function takes and gives. Raises as `infer`."""
-    return _signature(function, _types(function).result)
-
-
-def _signature(function: Function, result: Type) -> FunctionType:
-    return FunctionType(tuple(param.type for param in function.params), result)
+def result_of(function: Function) -> Type:
+    """The type of what the function gives. Raises as `infer`."""
+    return _types(function).result
 
 
 def _types(function: Function) -> Types:
@@ -164,7 +160,8 @@ class _Inference:
     def _called(
         self, name: str, callee: Function, types: Sequence[Type], attributes: Attributes
     ) -> Type:
-        declared = _signature(callee, self._results[callee.digest])
+        params = tuple(param.type for param in callee.params)
+        declared = FunctionType(params, self._results[callee.digest])
         given = f"({', '.join(map(str, types))})"
         if type(attributes) is not Attributes:
             self._fail(f"{name} calls function {callee.name}, which takes no attributes")

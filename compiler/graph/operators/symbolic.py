@@ -15,7 +15,7 @@ from compiler.graph.opspec import Ask
 from compiler.graph.types import TensorType
 from compiler.operators.broadcast import broadcast_extents
 
-__all__ = ["Free", "axis_of", "broadcast", "carried", "leading", "same_axes", "stood_in"]
+__all__ = ["axis_of", "broadcast", "carried", "leading", "same_axes", "stood_in"]
 
 Free = Mapping[tuple[int, int], int | None]
 """Operand and axis: the result's axis of the same extent, or None where it is gone."""

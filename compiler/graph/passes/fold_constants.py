@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -80,14 +80,11 @@ class FoldConstants:
         """The value, if all that it depends on is known."""
         match value:
             case Call(args=args):
-                operands = [_given(each, known) for each in args]
-                found = [each for each in operands if each is not None]
-                complete = len(found) == len(operands)
-                return run_call(name, value, found, self.run) if complete else None
+                operands = _all_known(args, known)
+                return None if operands is None else run_call(name, value, operands, self.run)
             case Tuple(items=items):
-                parts = [_given(each, known) for each in items]
-                whole = tuple(each for each in parts if each is not None)
-                return whole if len(whole) == len(parts) else None
+                parts = _all_known(items, known)
+                return None if parts is None else tuple(parts)
             case TupleGet(operand=operand, index=index):
                 given = known.get(operand.name)
                 return given[index] if isinstance(given, tuple) else None
@@ -97,5 +94,8 @@ class FoldConstants:
                 assert_never(value)
 
 
-def _given(atom: Atom, known: Mapping[str, Given]) -> Given | None:
-    return atom.array if isinstance(atom, Constant) else known.get(atom.name)
+def _all_known(atoms: Sequence[Atom], known: Mapping[str, Given]) -> list[Given] | None:
+    """What the atoms are; None where one of them is not known."""
+    found = [it.array if isinstance(it, Constant) else known.get(it.name) for it in atoms]
+    complete = [each for each in found if each is not None]
+    return complete if len(complete) == len(found) else None
