@@ -81,8 +81,7 @@ class Builder:
             known = self._known(operator, operands, attributes, types[0])
             if known is not None:
                 return (constant(known),)
-        args = tuple(map(_in_graph, operands))
-        whole = self._let(Call(spec, args, attributes), result)
+        whole = self._let(Call(spec, tuple(map(_in_graph, operands)), attributes), result)
         if not spec.several:
             return (Value(types[0], whole),)
         parts = []

@@ -13,7 +13,7 @@ from onnx import ModelProto, defs, inliner
 
 from compiler.errors import FrontendError
 
-__all__ = ["OLDEST", "expanded", "legal", "opsets", "without_weights"]
+__all__ = ["OLDEST", "expanded", "in_one_line", "legal", "opsets", "without_weights"]
 
 OLDEST: Final = 9
 """The oldest opset that is read."""
@@ -91,6 +91,12 @@ def legal(model: ModelProto) -> None:
     _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
 
 
+def in_one_line(error: Exception) -> str:
+    """What an error of the package says: of several lines the first says what is wrong, and the
+    others repeat the node."""
+    return " ".join(str(error).split())
+
+
 def _readable(model: ModelProto) -> None:
     """Refuse text that is none: bytes of a file are not looked at before they are asked for."""
     try:
@@ -126,6 +132,4 @@ def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
         IndexError,
         OverflowError,
     ) as error:
-        # The first line says what; others repeat the node.
-        reason = " ".join(str(error).split())
-        raise FrontendError(f"the model is not legal: {reason}") from error
+        raise FrontendError(f"the model is not legal: {in_one_line(error)}") from error

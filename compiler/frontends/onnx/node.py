@@ -147,8 +147,8 @@ class Node:
 
     def real(self, name: str) -> float:
         """A number."""
-        found = self._attribute(name, AttributeProto.FLOAT)
-        found = self.needed(found, f"attribute {name} is missing")
+        given = self._attribute(name, AttributeProto.FLOAT)
+        found = self.needed(given, f"attribute {name} is missing")
         if np.isnan(found.f):
             self.refuse(f"attribute {name} is NaN")
         return float(found.f)

@@ -43,8 +43,7 @@ def _lp_norm(node: Node) -> Value:
     data, axis, order = node.input(0), node.integer("axis"), node.integer("p")
     if order not in (1, 2):
         node.refuse(f"p is {order}")
-    name = "reduce_l1" if order == 1 else "reduce_l2"
-    length = node.call(name, data, to=Reduction((axis,), True))
+    length = node.call(f"reduce_l{order}", data, to=Reduction((axis,), True))
     zero = node.number(0, data)
     # A vector of zeros stays one.
     safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)
