@@ -16,7 +16,7 @@ from compiler.errors import GraphError
 from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
-from compiler.graph.infer import signature
+from compiler.graph.infer import result_of
 from compiler.graph.nodes import (
     Atom,
     Body,
@@ -41,9 +41,6 @@ Array: TypeAlias = NDArray[Any]
 Given: TypeAlias = Array | tuple["Given", ...]
 """An array, or a tuple of such."""
 
-_Expressions: TypeAlias = tuple[Sequence[Tensor], Sequence[Tensor]]
-"""Outputs and inputs."""
-
 
 @dataclass(frozen=True, slots=True)
 class Computation:
@@ -53,12 +50,23 @@ class Computation:
     ----------
     key
         Two of one key compute the same.
-    tensors
-        Makes the tensor expressions of its outputs and inputs.
+    operands
+        Names and types.
+    compute
+        The tensors of its outputs, from those of its operands.
     """
 
     key: Hashable
-    tensors: Callable[[], _Expressions]
+    operands: Sequence[tuple[str, TensorType]]
+    compute: Callable[[Sequence[Tensor]], Sequence[Tensor]]
+
+    def tensors(self) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """The tensor expressions of its outputs and inputs."""
+        inputs = [
+            placeholder(type_.static_shape(name), type_.dtype, name)
+            for name, type_ in self.operands
+        ]
+        return self.compute(inputs), inputs
 
 
 class Runner(ABC):
@@ -110,16 +118,13 @@ def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given
         return _function(callee, args, run)
     arrays = [each for each in args if not isinstance(each, tuple)]
     types = tuple(map(_tensor, arrays))
-
-    def expressions() -> _Expressions:
-        inputs = [
-            placeholder(each.static_shape("an operand"), each.dtype, f"operand_{number}")
-            for number, each in enumerate(types)
-        ]
-        return callee.compute("result", inputs, call.attributes), inputs
-
-    # Not the attributes themselves: 0.0 and -0.0 are equal, and give different results.
-    found = tuple(run(Computation((callee, repr(call.attributes), types), expressions), arrays))
+    computation = Computation(
+        # Not the attributes themselves: 0.0 and -0.0 are equal, and give different results.
+        (callee, repr(call.attributes), types),
+        [(f"operand_{number}", each) for number, each in enumerate(types)],
+        lambda inputs: callee.compute("result", inputs, call.attributes),
+    )
+    found = tuple(run(computation, arrays))
     return found if callee.several else found[0]
 
 
@@ -144,20 +149,15 @@ def _known(function: Function) -> Iterator[Computation]:
                 ]
                 if len(static) == len(types):
                     yield _computation(kernel, static)
-            case _:
-                pass
 
 
 def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
-    def expressions() -> _Expressions:
-        inputs = [
-            placeholder(type_.static_shape(param.name), type_.dtype, param.name)
-            for param, type_ in zip(kernel.params, types, strict=True)
-        ]
-        return tensors(kernel, inputs), inputs
-
-    # Kernels of different programs may have different names.
-    return Computation((replace(kernel, name="kernel").digest, tuple(types)), expressions)
+    return Computation(
+        # Kernels of different programs may have different names.
+        (replace(kernel, name="kernel").digest, tuple(types)),
+        [(param.name, type_) for param, type_ in zip(kernel.params, types, strict=True)],
+        lambda inputs: tensors(kernel, inputs),
+    )
 
 
 def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
@@ -166,7 +166,7 @@ def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
         return _body(function.body, known, run)
     arrays = [each for each in given if not isinstance(each, tuple)]
     found = run(_computation(function, tuple(map(_tensor, arrays))), arrays)
-    return _like(signature(function).result, iter(found))
+    return _like(result_of(function), iter(found))
 
 
 def _like(type_: Type, arrays: Iterator[Array]) -> Given:

@@ -35,7 +35,7 @@ from compiler.graph.visit import functions
 from compiler.ir.dtypes import BOOL
 from compiler.ir.syntax import MAX_DEPTH
 
-__all__ = ["infer", "signature"]
+__all__ = ["infer", "result_of"]
 
 
 def infer(function: Function) -> Mapping[str, Type]:
@@ -51,13 +51,9 @@ def infer(function: Function) -> Mapping[str, Type]:
     return _types(function).names
 
 
-def signature(function: Function) -> FunctionType:
-    """What the function takes and gives. Raises as `infer`."""
-    return _signature(function, _types(function).result)
-
-
-def _signature(function: Function, result: Type) -> FunctionType:
-    return FunctionType(tuple(param.type for param in function.params), result)
+def result_of(function: Function) -> Type:
+    """The type of what the function gives. Raises as `infer`."""
+    return _types(function).result
 
 
 def _types(function: Function) -> Types:
@@ -70,7 +66,7 @@ def _types(function: Function) -> Types:
         found = each.findings.types
         if found is None:
             calls = function.findings.calls
-            found = each.findings.types = _Inference(results, calls).function(each)
+            found = each.findings.types = _Inference(each, results, calls).types()
         results[each.digest] = found.result
     assert found is not None, "there is at least the function itself"
     return found
@@ -79,25 +75,25 @@ def _types(function: Function) -> Types:
 class _Inference:
     """The walk over one function."""
 
-    def __init__(self, results: Mapping[str, Type], calls: OperatorTypes) -> None:
+    def __init__(
+        self, function: Function, results: Mapping[str, Type], calls: OperatorTypes
+    ) -> None:
         """`results`: those of functions that it calls, by digest; `calls`: as in `Findings`."""
+        self._function = function
         self._results = results
         self._calls = calls
-        self._types: dict[str, Type] = {}
-        self._name = ""
+        self._types = {param.name: param.type for param in function.params}
 
-    def function(self, function: Function) -> Types:
+    def types(self) -> Types:
         """The types of its names, and of its result."""
-        self._name = function.name
-        scope = {param.name: param.type for param in function.params}
-        self._types = dict(scope)
-        result = self._body(function.body, scope, 1)
-        if function.result is not None and function.result != result:
-            self._fail(f"the result is {result}, and is said to be {function.result}")
+        said = self._function.result
+        result = self._body(self._function.body, self._types, 1)
+        if said is not None and said != result:
+            self._fail(f"the result is {result}, and is said to be {said}")
         return Types(MappingProxyType(self._types), result)
 
     def _fail(self, message: str) -> NoReturn:
-        raise GraphError(f"function {self._name}: {message}")
+        raise GraphError(f"function {self._function.name}: {message}")
 
     def _body(self, body: Body, around: Mapping[str, Type], depth: int) -> Type:
         if depth > MAX_DEPTH:
@@ -164,7 +160,8 @@ class _Inference:
     def _called(
         self, name: str, callee: Function, types: Sequence[Type], attributes: Attributes
     ) -> Type:
-        declared = _signature(callee, self._results[callee.digest])
+        params = tuple(param.type for param in callee.params)
+        declared = FunctionType(params, self._results[callee.digest])
         given = f"({', '.join(map(str, types))})"
         if type(attributes) is not Attributes:
             self._fail(f"{name} calls function {callee.name}, which takes no attributes")

@@ -9,25 +9,14 @@ from typing import TypeAlias, assert_never
 from compiler.graph.constant import Constant
 from compiler.graph.memory import Tenant
 from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
-from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
+from compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms
 
-__all__ = ["lifetimes", "size_of"]
+__all__ = ["lifetimes"]
 
 _Places: TypeAlias = Nested[str | None]
 """The tensors behind a value, by name; None are those of parameters and constants."""
-
-
-def size_of(name: str, type_: TensorType) -> int:
-    """Bytes of a tensor: whole ones for each element, one for a bool.
-
-    Raises
-    ------
-    GraphError
-        A symbolic extent.
-    """
-    return prod(type_.static_shape(name)) * -(-type_.dtype.bits // 8)
 
 
 def lifetimes(function: Function) -> tuple[Tenant, ...]:
@@ -103,5 +92,6 @@ class _Lifetimes:
         type_ = self._types[let.name]
         self._places[let.name] = names = part_names(let.name, type_)
         for name, tensor in zip(leaves(names), tensors_of(type_), strict=True):
-            self._sizes[name] = size_of(name, tensor)
+            # Whole bytes for each element: one for a bool.
+            self._sizes[name] = prod(tensor.static_shape(name)) * -(-tensor.dtype.bits // 8)
             self._first[name] = self._last[name] = self._line

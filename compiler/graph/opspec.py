@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
 
 __all__ = [
+    "DATA",
     "AnyOp",
     "Ask",
     "OpSpec",
@@ -90,6 +91,10 @@ class Operands:
         return self.names[position]
 
 
+DATA: Final = Operands(("data",))
+"""Of operators that work on one tensor."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """The question for the type of an operator's result.
@@ -109,6 +114,11 @@ class Ask:
     names: tuple[str, ...]
     types: tuple[TensorType, ...]
     compute: Callable[[Sequence[Tensor]], tuple[Tensor, ...]]
+
+    @property
+    def data(self) -> TensorType:
+        """The first operand."""
+        return self.types[0]
 
     def fail(self, reason: str) -> NoReturn:
         """Refuse: there is no such result."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from math import prod
-from types import NoneType
-from typing import Any, TypeVar, get_origin
+from types import MappingProxyType, NoneType
+from typing import Any, Final, TypeVar, get_origin
 
 import numpy as np
 
@@ -25,6 +25,8 @@ __all__ = ["attributes", "constant", "starts_type", "tuple_of", "type_"]
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
+
+_TRUTHS: Final[Mapping[str, bool]] = MappingProxyType({"True": True, "False": False})
 
 
 def starts_type(cursor: Cursor) -> bool:
@@ -101,7 +103,9 @@ def constant(cursor: Cursor, known: Mapping[str, Constant]) -> Constant:
 def _element(cursor: Cursor, dtype: DType) -> int | float | bool:
     token = cursor.token
     if dtype == BOOL:
-        return _truth(cursor)
+        if token.text not in _TRUTHS:
+            cursor.fail("True or False")
+        return _TRUTHS[cursor.advance().text]
     value = _number(cursor)
     if isinstance(value, float) and not dtype.is_float:
         raise token.error(f"found {token}, expected {dtype}")
@@ -111,22 +115,12 @@ def _element(cursor: Cursor, dtype: DType) -> int | float | bool:
         raise token.error(str(error)) from error
 
 
-def _truth(cursor: Cursor) -> bool:
-    if cursor.token.text not in ("True", "False"):
-        cursor.fail("True or False")
-    return cursor.advance().text == "True"
-
-
 def _number(cursor: Cursor) -> int | float:
     sign = -1 if cursor.accept("-") else 1
-    token = cursor.token
-    if token.kind is TokenKind.NAME and token.text == "inf":
-        cursor.advance()
-        return sign * float("inf")
-    if token.kind is not TokenKind.NUMBER:
+    if cursor.token.kind is not TokenKind.NUMBER and cursor.token.text != "inf":
         cursor.fail("a number")
-    cursor.advance()
-    return sign * (int(token.text) if token.text.isdecimal() else float(token.text))
+    text = cursor.advance().text
+    return sign * (int(text) if text.isdecimal() else float(text))
 
 
 def attributes(cursor: Cursor, kind: type[A]) -> A:
@@ -151,11 +145,12 @@ def attributes(cursor: Cursor, kind: type[A]) -> A:
 def _attribute(cursor: Cursor, hint: Any) -> Any:
     options = alternatives(hint)
     token = cursor.token
-    if token.kind is TokenKind.NAME:
-        for each in options:
-            if (found := _word(token.text, each)) is not None:
-                cursor.advance()
-                return found[0]
+    words = {word: value for each in options for word, value in _words(each).items()}
+    if DType in options and (dtype := dtype_named(token.text)) is not None:
+        words[token.text] = dtype
+    if token.text in words:
+        cursor.advance()
+        return words[token.text]
     if any(get_origin(each) is tuple for each in options) and cursor.at("["):
         return cursor.listed("[", "]", lambda: _integer(cursor))
     if (int in options or float in options) and (
@@ -167,18 +162,15 @@ def _attribute(cursor: Cursor, hint: Any) -> Any:
     raise token.error(f"found {token}, expected {name_of(hint)}")
 
 
-def _word(word: str, kind: Any) -> tuple[Any] | None:
-    """The value that a word is, if it is one of that type."""
+def _words(kind: Any) -> Mapping[str, Any]:
+    """The values of a type that are written as words; types themselves are not among them."""
     if kind is NoneType:
-        return (None,) if word == NONE else None
+        return {NONE: None}
     if kind is bool:
-        return (word == "True",) if word in ("True", "False") else None
-    if kind is DType:
-        found = dtype_named(word)
-        return None if found is None else (found,)
+        return _TRUTHS
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return next(((each,) for each in kind if each.value == word), None)
-    return None
+        return {each.value: each for each in kind}
+    return {}
 
 
 def _integer(cursor: Cursor) -> int:

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Final
 
 from compiler.errors import GraphError
-from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import (
     Atom,
@@ -27,7 +26,6 @@ from compiler.graph.nodes import (
 from compiler.graph.opspec import Registry
 from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
 from compiler.graph.syntax import is_name
-from compiler.graph.types import Type
 from compiler.ir.lexer import Cursor, TokenKind
 
 __all__ = ["parse", "parse_function"]
@@ -52,12 +50,12 @@ def parse(
     ParseError
         Says where, what is found there and what is expected.
     """
-    cursor = Cursor(text)
+    parser = _Parser(text, operators, constants)
     try:
-        return _Parser(cursor, operators, constants).module()
+        return parser.module()
     except RecursionError as error:
         # The caller is deep in the stack: that `Cursor.deeper` allows it does not help.
-        raise cursor.token.error("nested too deeply for what is left of the stack") from error
+        raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 
 def parse_function(
@@ -67,20 +65,19 @@ def parse_function(
     return parse(text, operators, constants).functions[-1]
 
 
-class _Parser:
-    def __init__(
-        self, cursor: Cursor, operators: Registry, constants: Mapping[str, Constant]
-    ) -> None:
-        self._cursor = cursor
+class _Parser(Cursor):
+    """A cursor that knows what the text may name."""
+
+    def __init__(self, text: str, operators: Registry, constants: Mapping[str, Constant]) -> None:
+        super().__init__(text)
         self._operators = operators
         self._constants = constants
         self._functions: dict[str, Function] = {}
 
     def module(self) -> Module:
         """The whole text."""
-        cursor = self._cursor
-        while not self._functions or cursor.token.kind is not TokenKind.END:
-            token = cursor.token
+        while not self._functions or self.token.kind is not TokenKind.END:
+            token = self.token
             function = self._function()
             if function.name in self._functions:
                 raise token.error(f"found another function @{function.name}, expected a new name")
@@ -88,20 +85,19 @@ class _Parser:
         return Module(tuple(self._functions.values()))
 
     def _function(self) -> Function:
-        cursor = self._cursor
-        token = cursor.token
+        token = self.token
         kinds = {each.value: each for each in FunctionKind}
         if token.kind is not TokenKind.NAME or token.text not in kinds:
-            cursor.fail(f"one of {', '.join(kinds)}")
-        cursor.advance()
+            self.fail(f"one of {', '.join(kinds)}")
+        self.advance()
         target = ""
-        if cursor.accept("["):
+        if self.accept("["):
             target = self._name("the target's name")
-            cursor.expect("]")
-        cursor.expect("@")
+            self.expect("]")
+        self.expect("@")
         name = self._name("the function's name")
-        params = cursor.listed("(", ")", self._param)
-        result = self._type() if cursor.accept("->") else None
+        params = self.listed("(", ")", self._param)
+        result = type_(self) if self.accept("->") else None
         body = self._body("return")
         try:
             return Function(name, params, body, result, kinds[token.text], target)
@@ -109,98 +105,86 @@ class _Parser:
             raise token.error(str(error)) from None
 
     def _name(self, what: str) -> str:
-        token = self._cursor.take(TokenKind.NAME, what)
+        token = self.take(TokenKind.NAME, what)
         if not is_name(token.text):
             raise token.error(f"found {token}, expected {what}")
         return token.text
 
-    def _type(self) -> Type:
-        return type_(self._cursor)
-
     def _param(self) -> Param:
         name = self._name("a parameter's name")
-        self._cursor.expect(":")
-        return Param(name, self._type())
+        self.expect(":")
+        return Param(name, type_(self))
 
     def _body(self, ending: str) -> Body:
         """What is indented under a line that ends with a colon."""
-        cursor = self._cursor
-        cursor.expect(":")
-        cursor.take(TokenKind.NEWLINE)
-        cursor.take(TokenKind.INDENT, "a line, indented")
+        self.expect(":")
+        self.take(TokenKind.NEWLINE)
+        self.take(TokenKind.INDENT, "a line, indented")
         lets: list[Let] = []
-        with cursor.deeper():
-            while not cursor.at_word(ending):
+        with self.deeper():
+            while not self.at_word(ending):
                 lets.append(self._let(ending))
-            cursor.advance()
+            self.advance()
             result = self._atom()
-            cursor.take(TokenKind.NEWLINE)
-        cursor.take(TokenKind.DEDENT)
+            self.take(TokenKind.NEWLINE)
+        self.take(TokenKind.DEDENT)
         return Body(tuple(lets), result)
 
     def _let(self, ending: str) -> Let:
-        cursor = self._cursor
         name = self._name(f"a value's name, or {ending!r}")
-        said = self._type() if cursor.accept(":") else None
-        cursor.expect("=")
-        if cursor.at_word("if"):
+        said = type_(self) if self.accept(":") else None
+        self.expect("=")
+        if self.at_word("if"):
             return Let(name, self._if(), said)
         value = self._value()
-        cursor.take(TokenKind.NEWLINE)
+        self.take(TokenKind.NEWLINE)
         return Let(name, value, said)
 
     def _if(self) -> If:
-        cursor = self._cursor
-        cursor.advance()
+        self.advance()
         condition = self._atom()
         then = self._body("yield")
-        cursor.expect("else")
+        self.expect("else")
         return If(condition, then, self._body("yield"))
 
     def _value(self) -> Value:
-        cursor = self._cursor
-        if cursor.at("("):
-            return Tuple(tuple_of(cursor, self._atom))
-        if cursor.accept("@"):
-            callee = self._functions.get(cursor.token.text)
+        if self.at("("):
+            return Tuple(tuple_of(self, self._atom))
+        if self.accept("@"):
+            callee = self._functions.get(self.token.text)
             if callee is None:
                 known = ", ".join(f"@{each}" for each in self._functions)
-                cursor.fail(f"a function that stands before: {known or 'there is none'}")
-            cursor.advance()
-            return Call(callee, cursor.listed("(", ")", self._atom))
-        if cursor.followed_by("["):
+                self.fail(f"a function that stands before: {known or 'there is none'}")
+            self.advance()
+            return Call(callee, self.listed("(", ")", self._atom))
+        if self.followed_by("["):
             operand = Var(self._name("a tuple's name"))
-            cursor.expect("[")
-            index = cursor.integer("the number of a value")
-            cursor.expect("]")
+            self.expect("[")
+            index = self.integer("the number of a value")
+            self.expect("]")
             return TupleGet(operand, index)
         return self._operator()
 
     def _operator(self) -> Call:
-        cursor = self._cursor
-        token = cursor.token
+        token = self.token
         spec = self._operators.get(token.text) if token.kind is TokenKind.NAME else None
         if spec is None:
-            cursor.fail(
-                "an operator that is known, a function as @name, a tuple, a part of one, if"
-            )
-        cursor.advance()
+            self.fail("an operator that is known, a function as @name, a tuple, a part of one, if")
+        self.advance()
         args: list[Atom] = []
-        said: Attributes | None = None
-        cursor.expect("(")
-        while not cursor.at(")") and said is None:
-            if cursor.token.kind is TokenKind.NAME and cursor.followed_by("="):
-                said = attributes(cursor, spec.attributes)
-            else:
-                args.append(self._atom())
-                if not cursor.at(")"):
-                    cursor.expect(",")
-        if said is None:
-            said = attributes(cursor, spec.attributes)
-        cursor.expect(")")
+        self.expect("(")
+        while not self.at(")") and not self._at_attribute():
+            args.append(self._atom())
+            if not self.at(")"):
+                self.expect(",")
+        said = attributes(self, spec.attributes)
+        self.expect(")")
         return Call(spec, tuple(args), said)
 
+    def _at_attribute(self) -> bool:
+        return self.token.kind is TokenKind.NAME and self.followed_by("=")
+
     def _atom(self) -> Atom:
-        if starts_type(self._cursor):
-            return constant(self._cursor, self._constants)
+        if starts_type(self):
+            return constant(self, self._constants)
         return Var(self._name("a name or a constant"))

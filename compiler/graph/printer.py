@@ -28,7 +28,6 @@ from compiler.graph.nodes import (
     Value,
 )
 from compiler.graph.syntax import NONE, REFERENCE, SMALL
-from compiler.graph.types import Type
 from compiler.graph.visit import functions
 from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const
@@ -60,8 +59,7 @@ def _body(body: Body, ending: str) -> Iterator[str]:
 
 
 def _let(let: Let) -> Iterator[str]:
-    type_: Type | None = let.type
-    start = let.name if type_ is None else f"{let.name}: {type_}"
+    start = let.name if let.type is None else f"{let.name}: {let.type}"
     first, *rest = _value(let.value)
     yield f"{start} = {first}"
     yield from rest
@@ -108,10 +106,8 @@ def _attribute(value: Any) -> str:
             return str(value.value)
         case tuple():
             return f"[{', '.join(map(str, value))}]"
-        case DType():
-            return str(value)
         case _:
-            return repr(value)
+            return str(value)
 
 
 def _atom(atom: Atom) -> str:

@@ -39,6 +39,11 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     @property
+    def rank(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
     def size(self) -> Extent:
         """Elements."""
         return product(self.shape)
@@ -115,8 +120,9 @@ def tensors_of(type_: Type) -> tuple[TensorType, ...]:
 
 def symbols_of(type_: Type) -> frozenset[str]:
     """The names of all symbols in a type."""
-    found = (symbols_in(extent) for tensor in tensors_of(type_) for extent in tensor.shape)
-    return frozenset().union(*found)
+    return frozenset().union(
+        *(symbols_in(extent) for tensor in tensors_of(type_) for extent in tensor.shape)
+    )
 
 
 def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:

@@ -100,13 +100,11 @@ def _kernel(kernel: Function) -> None:
                 f"kernel {kernel.name}: parameter {param.name} is {param.type}, and no tensor"
             )
     for let in kernel.body.lets:
-        value = let.value
-        if isinstance(value, If) or (
-            isinstance(value, Call) and isinstance(value.callee, Function)
-        ):
-            raise GraphError(
-                f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
-            )
+        match let.value:
+            case If() | Call(callee=Function()):
+                raise GraphError(
+                    f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
+                )
     for constant in constants(kernel).values():
         if constant.array.size != 1:
             raise GraphError(

@@ -31,6 +31,8 @@ __all__ = [
     "map_bodies",
     "names_in",
     "names_of",
+    "rename",
+    "renamed",
     "rewrite_lets",
     "substitute",
     "use_counts",
@@ -90,20 +92,26 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
             assert_never(value)
 
 
-def substitute(body: Body, atoms_by_name: Mapping[str, Atom]) -> Body:
+def renamed(atom: Atom, names: Mapping[str, Atom]) -> Atom:
+    """What a name stands for now; the atom itself where `names` does not have it."""
+    return names.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+
+def rename(value: Value, names: Mapping[str, Atom]) -> Value:
+    """The same value of renamed atoms, but for those of bodies in it."""
+    return map_atoms(value, lambda atom: renamed(atom, names))
+
+
+def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
     """Names replaced, in inner bodies too."""
-
-    def change(atom: Atom) -> Atom:
-        return atoms_by_name.get(atom.name, atom) if isinstance(atom, Var) else atom
-
-    def within(body: Body) -> Body:
-        lets = (
-            replace(let, value=map_bodies(map_atoms(let.value, change), within))
-            for let in body.lets
+    lets = (
+        replace(
+            let,
+            value=map_bodies(rename(let.value, names), lambda inner: substitute(inner, names)),
         )
-        return Body(tuple(lets), change(body.result))
-
-    return within(body)
+        for let in body.lets
+    )
+    return Body(tuple(lets), renamed(body.result, names))
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -14,13 +15,12 @@ from compiler.frontends.onnx.folding import fold, holds_symbols
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.extents import Extent
 from compiler.graph.names import fresh
-from compiler.graph.nodes import Atom, Call, Let, Tuple, TupleGet, Var
+from compiler.graph.nodes import Atom, Call, Let, TupleGet, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.syntax import is_name
-from compiler.graph.types import TensorType, TupleType, Type
-from compiler.graph.visit import map_atoms
+from compiler.graph.types import TensorType, Type, tensors_of
+from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64
 
 __all__ = ["Builder", "constant", "legal_name"]
@@ -74,51 +74,37 @@ class Builder:
         """
         spec = OPERATORS[operator]
         result = spec.result("it", [each.type for each in operands], attributes)
-        types = result.items if isinstance(result, TupleType) else (result,)
+        types = tensors_of(result)
         for each in types:
             _check_size(each)
         if not spec.several:
-            known = self._known(operator, operands, attributes, result)
+            known = self._known(operator, operands, attributes, types[0])
             if known is not None:
                 return (constant(known),)
-        args = tuple(map(_in_graph, operands))
-        whole = self._let(Call(spec, args, attributes), result)
+        whole = self._let(Call(spec, tuple(map(_in_graph, operands)), attributes), result)
         if not spec.several:
-            assert isinstance(result, TensorType)
-            return (Value(result, whole),)
+            return (Value(types[0], whole),)
         parts = []
         for index, each in enumerate(types):
-            assert isinstance(each, TensorType), "operators give tensors"
             parts.append(Value(each, self._let(TupleGet(whole, index), each)))
         return tuple(parts)
-
-    def together(self, items: Sequence[Atom], name: str, types: Sequence[Type]) -> Var:
-        """Several values as one."""
-        made = Var(fresh(name, self._taken))
-        self.lets.append(Let(made.name, Tuple(tuple(items)), TupleType(tuple(types))))
-        return made
 
     def end_node(self, operator: str, results: Mapping[str, Value]) -> dict[str, Value]:
         """The results of a node, by their names in ONNX; from now on their lines are called so."""
         own = {each.name for each in self._open}
-        renamed: dict[str, str] = {}
+        names: dict[str, Var] = {}
         for name, value in results.items():
-            if isinstance(value.atom, Var) and value.atom.name in own - renamed.keys():
-                renamed[value.atom.name] = fresh(legal_name(name), self._taken)
+            if isinstance(value.atom, Var) and value.atom.name in own - names.keys():
+                names[value.atom.name] = Var(fresh(legal_name(name), self._taken))
         stem = legal_name(next(iter(results), operator))
         for each in self._open:
-            if each.name not in renamed:
-                renamed[each.name] = fresh(f"{stem}_{operator.lower()}", self._taken)
-
-        def change(atom: Atom) -> Atom:
-            return Var(renamed.get(atom.name, atom.name)) if isinstance(atom, Var) else atom
-
-        for each in self._open:
-            moved = map_atoms(each.value, change)
-            self.lets.append(replace(each, name=renamed[each.name], value=moved))
+            if each.name not in names:
+                names[each.name] = Var(fresh(f"{stem}_{operator.lower()}", self._taken))
+            moved = rename(each.value, names)
+            self.lets.append(replace(each, name=names[each.name].name, value=moved))
         self._open = []
         return {
-            name: replace(value, atom=None if value.atom is None else change(value.atom))
+            name: replace(value, atom=None if value.atom is None else renamed(value.atom, names))
             for name, value in results.items()
         }
 
@@ -130,12 +116,11 @@ class Builder:
         return Var(name)
 
     def _known(
-        self, operator: str, operands: Sequence[Value], attributes: Attributes, result: Type
+        self, operator: str, operands: Sequence[Value], attributes: Attributes, result: TensorType
     ) -> Array | None:
         """The result, if it is known and worth being kept: nothing that grows is."""
         arrays = [each.known for each in operands]
         found = [each for each in arrays if each is not None]
-        assert isinstance(result, TensorType)
         if len(found) != len(arrays) or not all(isinstance(each, int) for each in result.shape):
             return None
         size = result.size
@@ -156,9 +141,6 @@ def _in_graph(value: Value) -> Atom:
     return value.atom
 
 
-def _check_size(type_: Type) -> None:
-    if isinstance(type_, TensorType):
-        extents: list[Extent] = [each for each in type_.shape if isinstance(each, int) and each]
-        size = TensorType(tuple(extents), type_.dtype).size
-        if isinstance(size, int) and size > MAX_ELEMENTS:
-            raise GraphError(f"a tensor {type_}: of more than {MAX_ELEMENTS} elements")
+def _check_size(type_: TensorType) -> None:
+    if prod(each for each in type_.shape if isinstance(each, int) and each) > MAX_ELEMENTS:
+        raise GraphError(f"a tensor {type_}: of more than {MAX_ELEMENTS} elements")

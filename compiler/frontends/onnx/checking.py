@@ -9,11 +9,11 @@ from typing import Final
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from onnx import ModelProto, ValueInfoProto, defs, inliner
+from onnx import ModelProto, defs, inliner
 
 from compiler.errors import FrontendError
 
-__all__ = ["OLDEST", "expanded", "legal", "opsets", "without_weights"]
+__all__ = ["OLDEST", "expanded", "in_one_line", "legal", "opsets", "without_weights"]
 
 OLDEST: Final = 9
 """The oldest opset that is read."""
@@ -58,7 +58,9 @@ def without_weights(model: ModelProto) -> ModelProto:
         if prod(tensor.dims) <= _SMALL:
             own.initializer.append(tensor)
         elif tensor.name not in declared:
-            own.input.append(_typed(tensor))
+            own.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
     if not model.functions:
         return small
     return _guarded(lambda: inliner.inline_local_functions(small))
@@ -89,6 +91,12 @@ def legal(model: ModelProto) -> None:
     _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
 
 
+def in_one_line(error: Exception) -> str:
+    """What an error of the package says: of several lines the first says what is wrong, and the
+    others repeat the node."""
+    return " ".join(str(error).split())
+
+
 def _readable(model: ModelProto) -> None:
     """Refuse text that is none: bytes of a file are not looked at before they are asked for."""
     try:
@@ -111,10 +119,6 @@ def _texts(message: Message) -> Iterator[object]:
                 yield from _texts(each)
 
 
-def _typed(tensor: onnx.TensorProto) -> ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-
-
 def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
     try:
         return check() or ModelProto()
@@ -128,6 +132,4 @@ def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
         IndexError,
         OverflowError,
     ) as error:
-        # The first line says what; others repeat the node.
-        reason = " ".join(str(error).split())
-        raise FrontendError(f"the model is not legal: {reason}") from error
+        raise FrontendError(f"the model is not legal: {in_one_line(error)}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
 
 from onnx import ModelProto, NodeProto, defs
 
@@ -19,14 +18,11 @@ from compiler.frontends.onnx.operators.expanded import EXPANDED
 from compiler.frontends.onnx.tensors import array_of
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.names import fresh
-from compiler.graph.nodes import Atom, Body, Function, Param, Var
-from compiler.graph.types import TensorType
+from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
+from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 
 __all__ = ["Imported", "import_model"]
-
-_NONE: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
-_NO_VALUES: Final[Mapping[str, Array]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +49,8 @@ class Imported:
 def import_model(
     model: ModelProto,
     *,
-    shapes: Mapping[str, Sequence[int]] = _NONE,
-    values: Mapping[str, Array] = _NO_VALUES,
+    shapes: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    values: Mapping[str, Array] = MappingProxyType({}),
 ) -> Imported:
     """A legal graph that computes what the model does.
 
@@ -73,8 +69,7 @@ def import_model(
         The model is not legal; shapes or values do not fit it.
     """
     versions = opsets(model)
-    small = without_weights(model)
-    small = expanded(small, EXPANDED)
+    small = expanded(without_weights(model), EXPANDED)
     _supported(small.graph.node, versions)
     if small.graph.sparse_initializer:
         raise UnsupportedError("sparse initialisers are not supported")
@@ -122,10 +117,11 @@ class _Import:
             raise FrontendError("the model has no outputs")
         atoms, types = zip(*(self._output(name) for name in outputs), strict=True)
         result: Atom = atoms[0]
+        lets = self._builder.lets
         if len(outputs) > 1:
-            result = self._builder.together(atoms, "results", types)
-        body = Body(tuple(self._builder.lets), result)
-        function = Function("main", self._params, body)
+            result = Var(fresh("results", self._taken))
+            lets.append(Let(result.name, Tuple(atoms), TupleType(types)))
+        function = Function("main", self._params, Body(tuple(lets), result))
         verify(function)
         names = {
             name: value.atom.name
@@ -158,14 +154,12 @@ class _Import:
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
     """Of the definition of a node's operator; None if there is none that is supported."""
-    domain = domain_of(node)
-    if domain or node.op_type not in CONVERTERS or not defs.has(node.op_type, domain):
+    if domain_of(node) or node.op_type not in CONVERTERS:
         return None
     try:
-        schema = defs.get_schema(node.op_type, versions[domain], domain)
+        version: int = defs.get_schema(node.op_type, versions[""], "").since_version
     except defs.SchemaError:
         return None
-    version = schema.since_version
     return version if version in CONVERTERS[node.op_type].versions else None
 
 

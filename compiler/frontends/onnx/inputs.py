@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnx import TypeProto, ValueInfoProto
+from onnx import ValueInfoProto
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
@@ -78,10 +78,9 @@ class _Symbols:
 
 
 def _declared(info: ValueInfoProto, asked: Sequence[int] | None, symbols: _Symbols) -> TensorType:
-    kind: TypeProto = info.type
-    if not kind.HasField("tensor_type"):
+    if not info.type.HasField("tensor_type"):
         raise UnsupportedError(f"input {info.name} is no tensor")
-    tensor = kind.tensor_type
+    tensor = info.type.tensor_type
     if tensor.elem_type not in DTYPES:
         raise UnsupportedError(f"input {info.name} is {type_refusal(tensor.elem_type)}")
     dtype = DTYPES[tensor.elem_type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any, NoReturn, TypeVar
 
@@ -127,15 +127,11 @@ class Node:
         element: int | float | bool = found.reshape(-1)[0].item()
         return element
 
-    def used(self, position: int) -> bool:
-        """Whether a result is wanted by anybody."""
-        return position < len(self.outputs) and self.outputs[position] in self._used
-
-    def only(self, count: int = 1) -> None:
-        """Refuse if results beyond the first `count` are used."""
-        for position in range(count, len(self.outputs)):
-            if self.used(position):
-                self.unsupported(f"its result {self.outputs[position]}, number {position + 1}")
+    def only_first(self) -> None:
+        """Refuse if results beyond the first one are used."""
+        for number, name in enumerate(self.outputs[1:], 2):
+            if name in self._used:
+                self.unsupported(f"its result {name}, number {number}")
 
     # Attributes -----------------------------------------------------------------------------------
 
@@ -151,8 +147,8 @@ class Node:
 
     def real(self, name: str) -> float:
         """A number."""
-        found = self._attribute(name, AttributeProto.FLOAT)
-        found = self.needed(found, f"attribute {name} is missing")
+        given = self._attribute(name, AttributeProto.FLOAT)
+        found = self.needed(given, f"attribute {name} is missing")
         if np.isnan(found.f):
             self.refuse(f"attribute {name} is NaN")
         return float(found.f)
@@ -162,6 +158,13 @@ class Node:
         found = self._attribute(name, AttributeProto.STRING)
         given = otherwise if found is None else bytes(found.s).decode(errors="replace")
         return self.needed(given, f"attribute {name} is missing")
+
+    def word(self, name: str, allowed: Collection[str], otherwise: str | None = None) -> str:
+        """As `text`, one of those that are allowed."""
+        found = self.text(name, otherwise)
+        if found not in allowed:
+            self.refuse(f"{name} is {found!r}")
+        return found
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Integers; None where there are none."""
@@ -213,15 +216,18 @@ class Node:
 
     # What it computes -----------------------------------------------------------------------------
 
-    def call(self, operator: str, *operands: Value, to: Attributes = NOTHING) -> Value:
-        """The result of an operator of the graph."""
+    def call(self, operator: str, *operands: Value | None, to: Attributes = NOTHING) -> Value:
+        """The result of an operator of the graph. None is an operand that is left out."""
         (found,) = self.calls(operator, *operands, to=to)
         return found
 
-    def calls(self, operator: str, *operands: Value, to: Attributes = NOTHING) -> tuple[Value, ...]:
-        """The results of an operator of the graph."""
+    def calls(
+        self, operator: str, *operands: Value | None, to: Attributes = NOTHING
+    ) -> tuple[Value, ...]:
+        """The results of an operator of the graph. None is an operand that is left out."""
+        given = [each for each in operands if each is not None]
         try:
-            return self._builder.call(operator, operands, to)
+            return self._builder.call(operator, given, to)
         except (GraphError, IRError) as error:
             self.refuse(str(error).removeprefix("it = "))
         except UnsupportedError as error:
@@ -262,6 +268,19 @@ class Node:
             into = ", ".join(map(str, wanted))
             self.unsupported(f"{value.type} into [{into}] is not known to be possible")
         return self.call("reshape", value, to=Reshape(tuple(asked), empty))
+
+    def axes(self, axes: Sequence[int], value: Value) -> tuple[int, ...]:
+        """Axes of a value as they are given; refused where it has none of that number."""
+        if any(not -value.rank <= each < value.rank for each in axes):
+            self.refuse(f"axes {list(axes)} of {value.type}")
+        return tuple(axes)
+
+    def extent(self, axis: int, value: Value) -> int:
+        """How long a value is along an axis, where that has to be a number."""
+        extent = value.shape[axis]
+        if not isinstance(extent, int):
+            self.unsupported(f"axis {axis} of {value.type}: give its shape")
+        return extent
 
     def element_type(self, number: int) -> DType:
         """A type by its number in ONNX."""

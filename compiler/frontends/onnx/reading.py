@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, external_data_helper
 
 from compiler.errors import FrontendError
+from compiler.frontends.onnx.checking import in_one_line
 
 __all__ = ["read_model"]
 
@@ -36,8 +37,9 @@ def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
     try:
         external_data_helper.load_external_data_for_model(model, str(path.parent))
     except (OSError, ValueError, TypeError, onnx.checker.ValidationError) as error:
-        reason = " ".join(str(error).split())
-        raise FrontendError(f"{path}: what lies in other files cannot be read: {reason}") from error
+        raise FrontendError(
+            f"{path}: what lies in other files cannot be read: {in_one_line(error)}"
+        ) from error
     return model
 
 

@@ -6,6 +6,7 @@ What is not known is None, for the caller to leave or to refuse.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import add, eq, mul, sub
 from types import MappingProxyType
 from typing import Any
 
@@ -27,19 +28,19 @@ def symbolic(operator: str, attributes: Attributes, operands: Sequence[Array]) -
         case "cast", Cast(to=to):
             return operands[0] if to == INT64 else None
         case "reduce_prod", Reduction(keepdims=keepdims) if operands[0].ndim == 1:
-            total = np.empty((1,) if keepdims else (), object)
-            total[...] = product(operands[0].tolist())
-            return total
+            total = np.array(product(operands[0].tolist()), object)
+            return total.reshape((1,) if keepdims else ())
         case "where", _:
             condition, a, b = operands
             return np.where(condition.astype(bool), a, b)
     if operator not in _EXTENTS:
         return None
-    function = _EXTENTS[operator]
     wide = np.broadcast_arrays(*operands)
     found = np.empty(wide[0].shape, object)
     for place in np.ndindex(found.shape):
-        element = function(*(_extent(each[place]) for each in wide))
+        left, right = (_extent(each[place]) for each in wide)
+        numbers = isinstance(left, int) and isinstance(right, int)
+        element = (_NUMBERS if numbers else _EXTENTS)[operator](left, right)
         if element is None:
             return None
         found[place] = element
@@ -50,37 +51,34 @@ def _extent(element: Any) -> Extent:
     return element if isinstance(element, Dim) else int(element)
 
 
+def _quotient(a: int, b: int) -> int | None:
+    """Towards 0, as ONNX divides."""
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 def _equal(a: Extent, b: Extent) -> bool | None:
     """Symbols stand for 1 or more."""
-    if a == b:
-        return True
-    if isinstance(a, int) and isinstance(b, int):
+    if any(isinstance(each, int) and each < 1 for each in (a, b)):
         return False
-    return False if any(isinstance(each, int) and each < 1 for each in (a, b)) else None
+    return True if a == b else None
 
 
 def _product(a: Extent, b: Extent) -> Extent | None:
-    if isinstance(a, int) and isinstance(b, int):
-        return a * b
     return None if any(isinstance(each, int) and each < 0 for each in (a, b)) else product((a, b))
 
 
-def _quotient(a: Extent, b: Extent) -> Extent | None:
-    if isinstance(a, int) and isinstance(b, int):
-        return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return quotient(a, b)
-
-
-def _difference(a: Extent, b: Extent) -> Extent | None:
-    return a - b if isinstance(a, int) and isinstance(b, int) else difference(a, b)
-
+_NUMBERS: Mapping[str, Callable[..., Extent | bool | None]] = MappingProxyType(
+    {"add": add, "divide": _quotient, "equal": eq, "multiply": mul, "subtract": sub}
+)
+"""Of two numbers."""
 
 _EXTENTS: Mapping[str, Callable[..., Extent | bool | None]] = MappingProxyType(
     {
         "add": lambda a, b: sum_of((a, b)),
-        "divide": _quotient,
+        "divide": quotient,
         "equal": _equal,
         "multiply": _product,
-        "subtract": _difference,
+        "subtract": difference,
     }
 )
+"""Where one of the two is no number."""

@@ -8,6 +8,7 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx.checking import in_one_line
 from compiler.frontends.onnx.values import DTYPES, Array, type_refusal
 
 __all__ = ["array_of"]
@@ -38,11 +39,9 @@ def array_of(tensor: TensorProto, what: str) -> Array:
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError, OverflowError) as error:
-        raise FrontendError(f"{what} is of the shape {list(shape)}: {_line(error)}") from error
+        raise FrontendError(
+            f"{what} is of the shape {list(shape)}: {in_one_line(error)}"
+        ) from error
     if array.shape != shape:
         raise FrontendError(f"{what} is of the shape {list(shape)}, not {list(array.shape)}")
     return np.asarray(array)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -91,4 +91,4 @@ class Value:
     @property
     def rank(self) -> int:
         """How many axes it has."""
-        return len(self.type.shape)
+        return self.type.rank

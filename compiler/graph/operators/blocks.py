@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Ask, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import blocks as layouts
 
@@ -42,14 +42,12 @@ class PackWindows(Attributes):
 
 def _numbers_only(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
     """Blocks are made when every extent is known."""
-    symbols = [each for each in ask.types[0].shape if isinstance(each, Dim)]
+    symbols = [each for each in ask.data.shape if isinstance(each, Dim)]
     ask.fail(f"{ask.show(0)} has the symbol {symbols[0]}: put numbers for symbols first")
 
 
-_DATA = Operands(("data",))
-
 SPECS: tuple[AnyOp, ...] = tuple(
-    computed_by(function, pattern, _DATA, attributes, _numbers_only)
+    computed_by(function, pattern, DATA, attributes, _numbers_only)
     for function, pattern, attributes in (
         (layouts.pack_data, Pattern.INJECTIVE, PackData),
         (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),

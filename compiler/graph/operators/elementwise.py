@@ -8,8 +8,8 @@ from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import get_type_hints
 
-from compiler.graph.attributes import NOTHING, Attributes
-from compiler.graph.operators.symbolic import broadcast, dtype_of_elements
+from compiler.graph.attributes import Attributes
+from compiler.graph.operators.symbolic import broadcast
 from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
@@ -69,7 +69,7 @@ def _attributes(onnx: str, operator: Elementwise) -> type[Attributes]:
         if each.kind is Parameter.KEYWORD_ONLY
     ]
     if onnx in _ATTRIBUTES or not keywords:
-        return _ATTRIBUTES.get(onnx, type(NOTHING))
+        return _ATTRIBUTES.get(onnx, Attributes)
     hints = get_type_hints(operator.scalar)
     described = [
         (each.name, hints[each.name], *([] if each.default is each.empty else [each.default]))
@@ -84,9 +84,10 @@ def _spec(onnx: str, operator: Elementwise) -> AnyOp:
 
     def symbolic(ask: Ask, attributes: Attributes) -> tuple[TensorType, ...]:
         shape = broadcast(ask, [each.shape for each in ask.types])
-        if operator.keeps_shape and shape != ask.types[0].shape:
+        if operator.keeps_shape and shape != ask.data.shape:
             ask.fail(f"{ask.show_all()} do not broadcast to {ask.show(0)}")
-        return (TensorType(shape, dtype_of_elements(ask).dtype),)
+        (of_scalars,) = ask.answer([()] * len(ask.types))
+        return (TensorType(shape, of_scalars.dtype),)
 
     attributes = _attributes(onnx, operator)
     return computed_by(operator, pattern, operands, attributes, symbolic, name=operator.name)

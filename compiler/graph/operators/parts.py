@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import sum_of
 from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 from compiler.operators.concat import concat
@@ -75,14 +75,13 @@ class OneHot(Attributes):
 
 
 def _concat_symbolic(ask: Ask, given: Concat) -> tuple[TensorType, ...]:
-    first = ask.types[0]
-    along = axis_of(ask, given.axis)
+    first, along = ask.data, axis_of(ask, given.axis)
     for position, each in enumerate(ask.types):
         if (
-            len(each.shape) != len(first.shape)
+            each.rank != first.rank
             or each.dtype != first.dtype
-            or any(a != b for a, b in list(zip(each.shape, first.shape, strict=True))[:along])
-            or any(a != b for a, b in list(zip(each.shape, first.shape, strict=True))[along + 1 :])
+            or each.shape[:along] != first.shape[:along]
+            or each.shape[along + 1 :] != first.shape[along + 1 :]
         ):
             ask.fail(f"{ask.show(position)} and {ask.show(0)} differ beside axis {along}")
     total = sum_of(each.shape[along] for each in ask.types)
@@ -104,13 +103,12 @@ def _slice_symbolic(ask: Ask, given: Slice) -> tuple[TensorType, ...]:
         for axis, start, end, step in zip(axes, given.starts, given.ends, steps, strict=False)
         if (start, step) != (0, 1) or end < _END
     }
-    return carried(ask, {(0, a): a for a in range(len(ask.types[0].shape)) if a not in cut})
+    return carried(ask, same_axes(ask, *cut))
 
 
 def _pad_symbolic(ask: Ask, given: Pad) -> tuple[TensorType, ...]:
-    rank = len(ask.types[0].shape)
-    padded = {at % rank for at, number in enumerate(given.pads) if number} if rank else set()
-    return carried(ask, {(0, a): a for a in range(rank) if a not in padded})
+    # Padding before each axis, then after each: as places, both mean the axis.
+    return carried(ask, same_axes(ask, *(at for at, number in enumerate(given.pads) if number)))
 
 
 def _gather_symbolic(ask: Ask, given: Gather) -> tuple[TensorType, ...]:
@@ -149,12 +147,11 @@ def _gather_nd_symbolic(ask: Ask, given: GatherNd) -> tuple[TensorType, ...]:
 
 
 def _one_hot_symbolic(ask: Ask, given: OneHot) -> tuple[TensorType, ...]:
-    rank = len(ask.types[0].shape)
     new = axis_of(ask, given.axis, extra=1)
-    return carried(ask, {(0, axis): axis + (axis >= new) for axis in range(rank)})
+    return carried(ask, {(0, axis): axis + (axis >= new) for axis in range(ask.data.rank)})
 
 
-_DATA, _PICKED = Operands(("data",)), Operands(("data", "indices"))
+_PICKED = Operands(("data", "indices"))
 
 SPECS: tuple[AnyOp, ...] = (
     computed_by(
@@ -173,9 +170,9 @@ SPECS: tuple[AnyOp, ...] = (
         _one_hot_symbolic,
         name="one_hot",
     ),
-    computed_by(slicing.split, Pattern.INJECTIVE, _DATA, Split, _split_symbolic, several=True),
-    computed_by(slicing.slice_of, Pattern.INJECTIVE, _DATA, Slice, _slice_symbolic, name="slice"),
-    computed_by(pad.pad, Pattern.INJECTIVE, _DATA, Pad, _pad_symbolic),
+    computed_by(slicing.split, Pattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
+    computed_by(slicing.slice_of, Pattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"),
+    computed_by(pad.pad, Pattern.INJECTIVE, DATA, Pad, _pad_symbolic),
     computed_by(gather.gather, Pattern.INJECTIVE, _PICKED, Gather, _gather_symbolic),
     computed_by(
         gather.gather_elements, Pattern.INJECTIVE, _PICKED, Gather, _gather_elements_symbolic

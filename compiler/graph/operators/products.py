@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Extent
-from compiler.graph.operators.symbolic import broadcast, carried
+from compiler.graph.operators.symbolic import broadcast, carried, leading
 from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.traits import Linear
 from compiler.graph.types import TensorType
@@ -51,20 +50,14 @@ class Gemm(Attributes):
     trans_b: bool = False
 
 
-def _rows(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    return carried(ask, {(0, 0): 0})
-
-
 def _gemm_symbolic(ask: Ask, given: Gemm) -> tuple[TensorType, ...]:
     rows, columns = (0, 1)[given.trans_a], (1, 0)[given.trans_b]
     free: dict[tuple[int, int], int | None] = {(0, rows): 0, (1, columns): 1}
-    if len(ask.types) < 3:
-        return carried(ask, free)
+    addends = ask.types[2:]
     # c has a symbol where the product has the same one.
-    rank = len(ask.types[2].shape)
-    free |= {(2, axis): None for axis in range(rank)}
+    free |= {(2, axis): None for c in addends for axis in range(c.rank)}
     (found,) = carried(ask, free)
-    if broadcast(ask, [found.shape, ask.types[2].shape]) != found.shape:
+    if any(broadcast(ask, [found.shape, c.shape]) != found.shape for c in addends):
         ask.fail(f"{ask.show(2)} does not broadcast to {found}")
     return (found,)
 
@@ -78,9 +71,7 @@ def _matmul_symbolic(ask: Ask, _: Product) -> tuple[TensorType, ...]:
         ask.fail(f"{ask.show_all()} meet with {depth} and {other} elements")
     if depth == 0:
         ask.fail(f"{ask.show_all()} meet with none: nothing to sum")
-    stack: tuple[Extent, ...] = ()
-    if len(a) > 2 or len(b) > 2:
-        stack = broadcast(ask, [a[:-2], b[:-2]])
+    stack = broadcast(ask, [a[:-2], b[:-2]])
     (found,) = ask.answer([(1,), (1,)])
     return (TensorType((*stack, *a[-2:-1], *b[1:][-1:]), found.dtype),)
 
@@ -107,8 +98,8 @@ _LAYER = Operands(("data", "weight", "bias"), optional=1)
 _MATRICES = Operands(("a", "b", "c"), optional=1)
 
 SPECS: tuple[AnyOp, ...] = (
-    computed_by(conv2d, Pattern.OUT_FUSABLE, _LAYER, Conv2d, _rows, linear=_linear),
-    computed_by(dense, Pattern.OUT_FUSABLE, _LAYER, Product, _rows, linear=_linear),
+    computed_by(conv2d, Pattern.OUT_FUSABLE, _LAYER, Conv2d, leading(1), linear=_linear),
+    computed_by(dense, Pattern.OUT_FUSABLE, _LAYER, Product, leading(1), linear=_linear),
     computed_by(gemm, Pattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear),
     computed_by(matmul, Pattern.OUT_FUSABLE, Operands(("a", "b")), Product, _matmul_symbolic),
 )

@@ -51,7 +51,7 @@ def _along(ask: Ask, given: Quantise | Along | Requantise) -> tuple[TensorType, 
 
 
 def _added(ask: Ask, given: Requantise) -> tuple[TensorType, ...]:
-    if ask.types[0].shape != ask.types[3].shape:
+    if ask.data.shape != ask.types[3].shape:
         ask.fail(f"{ask.show(3)} is not known to have the shape of {ask.show(0)}")
     free = _free(ask, given.axis)
     return carried(ask, free | {(3, axis): None for _, axis in free})

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.operators.symbolic import axis_of, carried, leading, same_axes
+from compiler.graph.opspec import DATA, AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.traits import ChannelAffine
 from compiler.graph.types import TensorType
 from compiler.operators import arg, norm, pool, softmax
@@ -91,14 +91,14 @@ def _reduced(ask: Ask, axes: Sequence[int], keepdims: bool) -> tuple[TensorType,
     gone = {axis_of(ask, each) for each in axes}
     free: dict[tuple[int, int], int | None] = {}
     place = 0
-    for axis in range(len(ask.types[0].shape)):
+    for axis in range(ask.data.rank):
         free[0, axis] = None if axis in gone else place
         place += keepdims or axis not in gone
     return carried(ask, free)
 
 
 def _reduction(ask: Ask, given: Reduction) -> tuple[TensorType, ...]:
-    axes = range(len(ask.types[0].shape)) if given.axes is None else given.axes
+    axes = range(ask.data.rank) if given.axes is None else given.axes
     return _reduced(ask, axes, given.keepdims)
 
 
@@ -107,11 +107,7 @@ def _arg(ask: Ask, given: Arg) -> tuple[TensorType, ...]:
 
 
 def _global_pool(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    return _reduced(ask, range(2, len(ask.types[0].shape)), True)
-
-
-def _pool(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    return carried(ask, {(0, axis): axis for axis in range(len(ask.types[0].shape[:2]))})
+    return _reduced(ask, range(2, ask.data.rank), True)
 
 
 def _softmax(ask: Ask, given: Softmax) -> tuple[TensorType, ...]:
@@ -121,8 +117,7 @@ def _softmax(ask: Ask, given: Softmax) -> tuple[TensorType, ...]:
 
 
 def _batch_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
-    rank = len(ask.types[0].shape)
-    return carried(ask, {(0, axis): axis for axis in range(rank) if axis != 1})
+    return carried(ask, same_axes(ask, 1))
 
 
 def _normalised(statistics: Sequence[NDArray[Any]], given: Epsilon) -> ChannelAffine:
@@ -130,15 +125,10 @@ def _normalised(statistics: Sequence[NDArray[Any]], given: Epsilon) -> ChannelAf
     return ChannelAffine(mean, scale / np.sqrt(variance + given.epsilon), bias)
 
 
-def _instance_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
-    return carried(ask, {(0, axis): axis for axis in range(len(ask.types[0].shape[:1]))})
-
-
 def _last_axes(ask: Ask, given: LastAxes) -> tuple[TensorType, ...]:
     return carried(ask, {(0, axis): axis for axis in range(axis_of(ask, given.axis))})
 
 
-_DATA = Operands(("data",))
 _NORMS = ("data", "scale", "bias")
 
 SPECS: tuple[AnyOp, ...] = (
@@ -147,20 +137,20 @@ SPECS: tuple[AnyOp, ...] = (
             function,
             # What reads its operand twice would compute twice whatever is fused into it.
             Pattern.OUT_FUSABLE if onnx == "ReduceLogSumExp" else Pattern.REDUCTION,
-            _DATA,
+            DATA,
             Reduction,
             _reduction,
         )
         for onnx, function in REDUCE.items()
     ),
-    computed_by(arg.arg_max, Pattern.OUT_FUSABLE, _DATA, Arg, _arg),
-    computed_by(arg.arg_min, Pattern.OUT_FUSABLE, _DATA, Arg, _arg),
-    computed_by(pool.max_pool, Pattern.OUT_FUSABLE, _DATA, MaxPool, _pool),
-    computed_by(pool.average_pool, Pattern.OUT_FUSABLE, _DATA, AveragePool, _pool),
-    computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, _DATA, Attributes, _global_pool),
-    computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, _DATA, Attributes, _global_pool),
-    computed_by(softmax.softmax, Pattern.OPAQUE, _DATA, Softmax, _softmax),
-    computed_by(softmax.log_softmax, Pattern.OPAQUE, _DATA, Softmax, _softmax),
+    computed_by(arg.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(arg.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
+    computed_by(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
+    computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
+    computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
+    computed_by(softmax.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    computed_by(softmax.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
     computed_by(
         norm.batch_norm,
         Pattern.BROADCAST,
@@ -169,7 +159,7 @@ SPECS: tuple[AnyOp, ...] = (
         _batch_norm,
         channel_affine=_normalised,
     ),
-    computed_by(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, _instance_norm),
+    computed_by(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, leading(1)),
     computed_by(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LastAxes, _last_axes),
     computed_by(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LastAxes, _last_axes),
 )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim, Extent, product, quotient
-from compiler.graph.operators.symbolic import axis_of, carried, same_axes, stood_in
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.operators.symbolic import axis_of, carried, leading, same_axes, stood_in
+from compiler.graph.opspec import DATA, AnyOp, Ask, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import layout
 
@@ -90,81 +90,71 @@ class DepthToSpace(SpaceToDepth):
 
 
 def _transpose(ask: Ask, given: Transpose) -> tuple[TensorType, ...]:
-    rank = len(ask.types[0].shape)
+    rank = ask.data.rank
     order = tuple(reversed(range(rank))) if given.perm is None else given.perm
     return carried(ask, {(0, old): new for new, old in enumerate(order) if 0 <= old < rank})
 
 
 def _reshape(ask: Ask, given: Reshape) -> tuple[TensorType, ...]:
-    data = ask.types[0]
     asked = f"{ask.show(0)} into {list(given.shape)}"
     found: list[Extent] = list(given.shape)
     for axis, extent in enumerate(given.shape):
-        if extent < -1 or (extent == 0 and not given.allow_zero and axis >= len(data.shape)):
+        if extent < -1 or (extent == 0 and not given.allow_zero and axis >= ask.data.rank):
             ask.fail(f"{asked}: there is no extent {extent} for axis {axis}")
         if extent == 0 and not given.allow_zero:
-            found[axis] = data.shape[axis]
+            found[axis] = ask.data.shape[axis]
     if found.count(-1) > 1:
         ask.fail(f"{asked}: only one extent can be -1")
     if -1 in found:
-        left = quotient(data.size, product(each for each in found if each != -1))
+        left = quotient(ask.data.size, product(each for each in found if each != -1))
         if left is None:
-            ask.fail(f"{asked}: {data.size} elements leave no extent for -1 that is known")
+            ask.fail(f"{asked}: {ask.data.size} elements leave no extent for -1 that is known")
         found[found.index(-1)] = left
-    if product(found) != data.size:
-        ask.fail(f"{asked}: {data.size} elements are not known to be {product(found)}")
-    return (TensorType(tuple(found), data.dtype),)
+    if product(found) != ask.data.size:
+        ask.fail(f"{asked}: {ask.data.size} elements are not known to be {product(found)}")
+    return (TensorType(tuple(found), ask.data.dtype),)
 
 
 def _flatten(ask: Ask, given: Axis) -> tuple[TensorType, ...]:
-    data = ask.types[0]
-    at = given.axis if given.axis == len(data.shape) else axis_of(ask, given.axis)
-    return (TensorType((product(data.shape[:at]), product(data.shape[at:])), data.dtype),)
+    shape = ask.data.shape
+    at = given.axis if given.axis == len(shape) else axis_of(ask, given.axis)
+    return (TensorType((product(shape[:at]), product(shape[at:])), ask.data.dtype),)
 
 
 def _squeeze(ask: Ask, given: SomeAxes) -> tuple[TensorType, ...]:
-    data = ask.types[0]
     if given.axes is None:
         ask.fail(f"{ask.show(0)}: whether a symbol is 1 is not known, axes have to be given")
     gone = {axis_of(ask, each) for each in given.axes}
-    kept = [each for each in range(len(data.shape)) if each not in gone]
+    kept = [each for each in range(ask.data.rank) if each not in gone]
     for each in gone:
-        if data.shape[each] != 1:
+        if ask.data.shape[each] != 1:
             ask.fail(f"axis {each} of {ask.show(0)} has not extent 1")
     return carried(ask, {(0, old): new for new, old in enumerate(kept)})
 
 
 def _unsqueeze(ask: Ask, given: Unsqueeze) -> tuple[TensorType, ...]:
-    rank = len(ask.types[0].shape)
+    rank = ask.data.rank
     new = {axis_of(ask, each, extra=len(given.axes)) for each in given.axes}
     kept = [each for each in range(rank + len(given.axes)) if each not in new]
     return carried(ask, {(0, old): kept[old] for old in range(rank)})
 
 
 def _expand(ask: Ask, given: Expand) -> tuple[TensorType, ...]:
-    data = ask.types[0]
-    for mine, asked in zip(reversed(data.shape), reversed(given.shape), strict=False):
+    for mine, asked in zip(reversed(ask.data.shape), reversed(given.shape), strict=False):
         if isinstance(mine, Dim) and asked != 1:
             ask.fail(f"{ask.show(0)} is not known to broadcast with {list(given.shape)}")
-    added = max(len(given.shape) - len(data.shape), 0)
-    return carried(ask, {(0, axis): added + axis for axis in range(len(data.shape))})
+    added = max(len(given.shape) - ask.data.rank, 0)
+    return carried(ask, {(0, axis): added + axis for axis in range(ask.data.rank)})
 
 
 def _tile(ask: Ask, given: Tile) -> tuple[TensorType, ...]:
-    data = ask.types[0]
     ask.answer(stood_in(ask, same_axes(ask)))
-    shape = tuple(product(pair) for pair in zip(data.shape, given.repeats, strict=True))
-    return (TensorType(shape, data.dtype),)
+    shape = tuple(product(pair) for pair in zip(ask.data.shape, given.repeats, strict=True))
+    return (TensorType(shape, ask.data.dtype),)
 
-
-def _batch(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    return carried(ask, {(0, 0): 0})
-
-
-_DATA = Operands(("data",))
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    computed_by(function, Pattern.INJECTIVE, _DATA, attributes, symbolic)
+    computed_by(function, Pattern.INJECTIVE, DATA, attributes, symbolic)
     for function, attributes, symbolic in (
         (layout.transpose, Transpose, _transpose),
         (layout.reshape, Reshape, _reshape),
@@ -173,7 +163,7 @@ SPECS: tuple[AnyOp, ...] = tuple(
         (layout.unsqueeze, Unsqueeze, _unsqueeze),
         (layout.expand, Expand, _expand),
         (layout.tile, Tile, _tile),
-        (layout.depth_to_space, DepthToSpace, _batch),
-        (layout.space_to_depth, SpaceToDepth, _batch),
+        (layout.depth_to_space, DepthToSpace, leading(1)),
+        (layout.space_to_depth, SpaceToDepth, leading(1)),
     )
 )

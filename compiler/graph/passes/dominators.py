@@ -61,11 +61,8 @@ def post_dominators(
         place: int | None = first.user
         pattern = first.pattern
         for each in others:
-            pattern = max(pattern, each.pattern)
             place, between = _meet(found, place, each.user)
-            pattern = max(pattern, between)
-            if place is None:
-                break
+            pattern = max(pattern, each.pattern, between)
         if place is not None:
             after = found[place]
             found[node] = PostDominator(place, pattern, 1 if after is None else after.depth + 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Value, Var
-from compiler.graph.visit import bodies, map_atoms, map_bodies
+from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
+from compiler.graph.visit import bodies, map_bodies, rename, renamed
 
 __all__ = ["EliminateCommon"]
 
@@ -38,30 +38,22 @@ def _body(
     body: Body,
     seen: Mapping[str, Var],
     tuples: Mapping[str, Tuple],
-    renamed: Mapping[str, Atom],
+    aliases: Mapping[str, Atom],
 ) -> Body:
-    known, made, names = dict(seen), dict(tuples), dict(renamed)
-
-    def change(atom: Atom) -> Atom:
-        return names.get(atom.name, atom) if isinstance(atom, Var) else atom
-
+    known, made, names = dict(seen), dict(tuples), dict(aliases)
     lets: list[Let] = []
     for let in body.lets:
-        value: Value = map_atoms(let.value, change)
-        if bodies(value):
-            value = map_bodies(value, lambda inner: _body(inner, known, made, names))
-            lets.append(replace(let, value=value))
-            continue
-        if isinstance(value, TupleGet) and value.operand.name in made:
-            names[let.name] = made[value.operand.name].items[value.index]
-            continue
+        value = rename(let.value, names)
+        value = map_bodies(value, lambda inner: _body(inner, known, made, names))
         # Not the value itself: 0.0 and -0.0 are equal, as attributes, and give different results.
         key = repr(value)
-        if key in known:
+        if isinstance(value, TupleGet) and value.operand.name in made:
+            names[let.name] = made[value.operand.name].items[value.index]
+        elif key in known and not bodies(value):
             names[let.name] = known[key]
-            continue
-        known[key] = Var(let.name)
-        if isinstance(value, Tuple):
-            made[let.name] = value
-        lets.append(replace(let, value=value))
-    return Body(tuple(lets), change(body.result))
+        else:
+            known[key] = Var(let.name)
+            if isinstance(value, Tuple):
+                made[let.name] = value
+            lets.append(replace(let, value=value))
+    return Body(tuple(lets), renamed(body.result, names))

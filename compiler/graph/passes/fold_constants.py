@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from compiler.graph.constant import Constant
 from compiler.graph.evaluate import Given, Runner, run_call
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value, Var
+from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_atoms, map_bodies
+from compiler.graph.visit import map_bodies, rename, renamed
 
 __all__ = ["FoldConstants"]
 
@@ -52,24 +52,18 @@ class FoldConstants:
         self,
         body: Body,
         around: Mapping[str, Given],
-        renamed: Mapping[str, Atom],
+        aliases: Mapping[str, Atom],
         small: frozenset[str],
     ) -> Body:
-        known, names = dict(around), dict(renamed)
-
-        def change(atom: Atom) -> Atom:
-            return names.get(atom.name, atom) if isinstance(atom, Var) else atom
-
+        known, names = dict(around), dict(aliases)
         lets: list[Let] = []
         for let in body.lets:
-            value = map_atoms(let.value, change)
+            value = rename(let.value, names)
             if isinstance(value, If) and isinstance(value.condition, Constant):
                 chosen = value.then if value.condition.array else value.otherwise
                 inner = self._body(chosen, known, names, small)
                 lets += inner.lets
                 names[let.name] = inner.result
-                if isinstance(inner.result, Var) and inner.result.name in known:
-                    known[let.name] = known[inner.result.name]
                 continue
             value = map_bodies(value, lambda inner: self._body(inner, known, names, small))
             found = self._known(let.name, value, known) if let.name in small else None
@@ -80,20 +74,17 @@ class FoldConstants:
                 lets.append(replace(let, value=value))
             else:
                 names[let.name] = Constant(found)
-        return Body(tuple(lets), change(body.result))
+        return Body(tuple(lets), renamed(body.result, names))
 
     def _known(self, name: str, value: Value, known: Mapping[str, Given]) -> Given | None:
         """The value, if all that it depends on is known."""
         match value:
             case Call(args=args):
-                operands = [_given(each, known) for each in args]
-                found = [each for each in operands if each is not None]
-                complete = len(found) == len(operands)
-                return run_call(name, value, found, self.run) if complete else None
+                operands = _all_known(args, known)
+                return None if operands is None else run_call(name, value, operands, self.run)
             case Tuple(items=items):
-                parts = [_given(each, known) for each in items]
-                whole = tuple(each for each in parts if each is not None)
-                return whole if len(whole) == len(parts) else None
+                parts = _all_known(items, known)
+                return None if parts is None else tuple(parts)
             case TupleGet(operand=operand, index=index):
                 given = known.get(operand.name)
                 return given[index] if isinstance(given, tuple) else None
@@ -103,5 +94,8 @@ class FoldConstants:
                 assert_never(value)
 
 
-def _given(atom: Atom, known: Mapping[str, Given]) -> Given | None:
-    return atom.array if isinstance(atom, Constant) else known.get(atom.name)
+def _all_known(atoms: Sequence[Atom], known: Mapping[str, Given]) -> list[Given] | None:
+    """What the atoms are; None where one of them is not known."""
+    found = [it.array if isinstance(it, Constant) else known.get(it.name) for it in atoms]
+    complete = [each for each in found if each is not None]
+    return complete if len(complete) == len(found) else None

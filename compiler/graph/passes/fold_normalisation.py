@@ -56,9 +56,7 @@ def _body(
         value: Value = map_bodies(let.value, lambda inner: _body(inner, calls, types, counts))
         if isinstance(value, Call):
             folded = _folded(value, calls, types, counts)
-            if folded is not None:
-                value = folded
-            calls[let.name] = value
+            value = calls[let.name] = value if folded is None else folded
         lets.append(replace(let, value=value))
     return Body(tuple(lets), body.result)
 

@@ -54,7 +54,8 @@ class Fuse:
             replace(let, value=map_bodies(let.value, lambda inner: self._body(inner, types, pool)))
             for let in body.lets
         ]
-        patterns = [_pattern(let.value) for let in lets]
+        specs = [_operator(let.value) for let in lets]
+        patterns = [Pattern.OPAQUE if spec is None else spec.pattern for spec in specs]
         escapes = [body.result == Var(let.name) for let in lets]
         groups = groups_of(patterns, _users(lets, patterns, types), escapes, self.limit)
         members: dict[int, list[Let]] = {}
@@ -63,7 +64,7 @@ class Fuse:
         fused = []
         for number, let in enumerate(lets):
             if groups[number] == number:
-                fused.append(pool.fused(members[number]) if _operator(let.value) else let)
+                fused.append(let if specs[number] is None else pool.fused(members[number]))
         return Body(tuple(fused), body.result)
 
 
@@ -71,11 +72,6 @@ def _operator(value: Value) -> AnyOp | None:
     if isinstance(value, Call) and isinstance(value.callee, OpSpec):
         return value.callee
     return None
-
-
-def _pattern(value: Value) -> Pattern:
-    spec = _operator(value)
-    return Pattern.OPAQUE if spec is None else spec.pattern
 
 
 def _users(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.graph.infer import infer, signature
+from compiler.graph.infer import infer, result_of
 from compiler.graph.nodes import Body, Call, Function, Let
 from compiler.graph.visit import functions, rewrite_lets
 
@@ -40,4 +40,4 @@ def _typed(function: Function, callees: dict[str, Function]) -> Function:
         return (replace(let, value=value, type=types[let.name]),)
 
     body: Body = rewrite_lets(function.body, change)
-    return replace(function, body=body, result=signature(function).result)
+    return replace(function, body=body, result=result_of(function))

@@ -45,14 +45,13 @@ class KernelPool:
 
     def fused(self, lets: Sequence[Let]) -> Let:
         """The last value, as a call of a kernel of all these."""
-        *_, last = lets
         nameless, args = self._nameless(lets)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
             kernel = replace(nameless, name=fresh(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
         reasons = dict.fromkeys(let.reason for let in lets if let.reason)
-        return replace(last, value=Call(kernel, args), reason="; ".join(reasons) or None)
+        return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
 
     def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
         """Values called by their operators, everything from outside a parameter."""

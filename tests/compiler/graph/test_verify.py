@@ -21,7 +21,7 @@ from compiler.graph import (
     Var,
 )
 from compiler.graph.attributes import Attributes
-from compiler.graph.infer import infer, signature
+from compiler.graph.infer import infer, result_of
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.reductions import Softmax
 from compiler.graph.parser import parse_function
@@ -176,13 +176,13 @@ def test_symbols_of_a_callee_stand_for_the_callers() -> None:
         + "  z = (a, b)\n  return z"
     )
     function = graph(program)
-    assert str(signature(function).result) == "(float32[2*N, 3], float32[4, 3])"
+    assert str(result_of(function)) == "(float32[2*N, 3], float32[4, 3])"
     assert str(infer(function)["a"]) == "float32[2*N, 3]"
 
 
 def test_constants_have_their_types() -> None:
     function = Function("f", (), Body((), Constant(np.zeros((2, 3)))), kind=FunctionKind.FUNC)
-    assert str(signature(function)) == "() -> float64[2, 3]"
+    assert str(result_of(function)) == "float64[2, 3]"
 
 
 def test_a_legal_function_is_looked_at_once() -> None:
@@ -202,7 +202,7 @@ def test_a_legal_function_is_looked_at_once() -> None:
     assert asked == ["a"]
     # Another function, though it calls the same one.
     again = replace(outer, name="h", body=both(Call(inner, x), Call(counted, x)))
-    assert verify(again)["y"] == signature(inner).result == X
+    assert verify(again)["y"] == result_of(inner) == X
     assert asked == ["a", "y"]
 
 

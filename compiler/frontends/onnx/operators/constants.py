@@ -12,7 +12,7 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.extents import Dim, Extent, product
+from compiler.graph.extents import product
 from compiler.graph.operators.shapes import Expand
 
 __all__ = ["CONVERTERS"]
@@ -55,26 +55,12 @@ def _constant_of_shape(node: Node) -> Value:
 def _shape(node: Node) -> Value:
     shape = node.input(0).shape
     start, end = node.integer("start", 0), node.integer("end", len(shape))
-    extents: list[Extent] = list(shape[_place(start, len(shape)) : _place(end, len(shape))])
-    return node.constant(_array(extents))
-
-
-def _place(number: int, rank: int) -> int:
-    """Counted from the end where it is negative, and within the axes."""
-    return min(max(number + rank if number < 0 else number, 0), rank)
+    # Python counts from the end, and stops at the last axis, as ONNX does.
+    return node.constant(np.array(shape[start:end], object))
 
 
 def _size(node: Node) -> Value:
-    whole = _array([product(node.input(0).shape)])
-    return node.constant(whole.reshape(()))
-
-
-def _array(extents: list[Extent]) -> Array:
-    if not any(isinstance(each, Dim) for each in extents):
-        return np.array(extents, np.int64)
-    found = np.empty(len(extents), object)
-    found[:] = extents
-    return found
+    return node.constant(np.array(product(node.input(0).shape), object))
 
 
 def _range(node: Node) -> Value:
@@ -86,13 +72,10 @@ def _range(node: Node) -> Value:
     first, last, step = (each.reshape(-1)[0] for each in (start, limit, delta))
     if step == 0:
         node.refuse("delta is 0")
-    with np.errstate(all="ignore"):
-        count = (float(last) - float(first)) / float(step)
-    if not -1 <= count <= _LARGEST:
-        count = 0 if count < 0 else count
-        if not count <= _LARGEST:
-            node.unsupported(f"more than {_LARGEST} elements")
-    whole = max(int(np.ceil(count)), 0)
+    count = (float(last) - float(first)) / float(step)
+    if not count <= _LARGEST:
+        node.unsupported(f"more than {_LARGEST} elements")
+    whole = int(np.ceil(max(count, 0)))
     return node.constant((first + np.arange(whole).astype(start.dtype) * step).astype(start.dtype))
 
 

@@ -120,7 +120,7 @@ def _same(node: Node) -> Value:
 
 
 def _dropout(node: Node) -> Value:
-    node.only(1)
+    node.only_first()
     if node.optional(2) is not None and node.scalar(2):
         node.unsupported("training")
     return node.input(0)

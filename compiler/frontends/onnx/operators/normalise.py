@@ -14,18 +14,16 @@ __all__ = ["CONVERTERS"]
 
 
 def _batch_norm(node: Node) -> Value:
-    node.only(1)
+    node.only_first()
     if node.integer("training_mode", 0):
         node.unsupported("training")
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
 
 
 def _layer_norm(node: Node) -> Value:
-    node.only(1)
+    node.only_first()
     to = LastAxes(node.integer("axis"), node.real("epsilon"))
-    bias = node.optional(2)
-    own = (node.input(0), node.input(1), *(() if bias is None else (bias,)))
-    return node.call("layer_norm", *own, to=to)
+    return node.call("layer_norm", node.input(0), node.input(1), node.optional(2), to=to)
 
 
 def _group_norm(node: Node) -> Value:
@@ -45,8 +43,7 @@ def _lp_norm(node: Node) -> Value:
     data, axis, order = node.input(0), node.integer("axis"), node.integer("p")
     if order not in (1, 2):
         node.refuse(f"p is {order}")
-    name = "reduce_l1" if order == 1 else "reduce_l2"
-    length = node.call(name, data, to=Reduction((axis,), True))
+    length = node.call(f"reduce_l{order}", data, to=Reduction((axis,), True))
     zero = node.number(0, data)
     # A vector of zeros stays one.
     safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)

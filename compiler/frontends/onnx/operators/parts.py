@@ -20,9 +20,7 @@ def _split(node: Node) -> tuple[Value, ...]:
     sizes = node.integers("split") if node.has("split") else node.numbers(1)
     count = len(node.outputs)
     if sizes is None:
-        extent = data.shape[axis]
-        if not isinstance(extent, int):
-            node.unsupported(f"axis {axis} of {data.type}: give its shape")
+        extent = node.extent(axis, data)
         # All but the last are as large as each other: to be told apart only from opset 18 on.
         size = -(-extent // count)
         sizes = tuple(max(min(size, extent - size * each), 0) for each in range(count))
@@ -45,16 +43,12 @@ def _slice(node: Node) -> Value:
     steps = (1,) * count if steps is None else steps
     if not len(ends) == len(axes) == len(steps) == count:
         node.refuse(f"{count} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
-    if any(not -data.rank <= each < data.rank for each in axes):
-        node.refuse(f"axes {list(axes)} of {data.type}")
-    return node.call("slice", data, to=Slice(starts, ends, axes, steps))
+    return node.call("slice", data, to=Slice(starts, ends, node.axes(axes, data), steps))
 
 
 def _pad(node: Node) -> Value:
     data = node.input(0)
-    mode = node.text("mode")
-    if mode not in {each.value for each in PadMode}:
-        node.refuse(f"mode is {mode!r}")
+    mode = PadMode(node.word("mode", {each.value for each in PadMode}))
     value: int | float | bool | None
     if node.has("pads"):
         pads, value, axes = node.integers("pads"), node.real("value"), None
@@ -65,7 +59,7 @@ def _pad(node: Node) -> Value:
         value = False if data.dtype.numpy.kind == "b" else 0.0 if data.dtype.is_float else 0
     if axes is not None:
         pads = _spread(node, data, pads, axes)
-    return node.call("pad", data, to=Pad(pads, PadMode(mode), value))
+    return node.call("pad", data, to=Pad(pads, mode, value))
 
 
 def _spread(

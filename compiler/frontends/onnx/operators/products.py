@@ -35,9 +35,9 @@ def _gemm(node: Node) -> Value:
     ):
         # A layer: weights have a row for each output, which is how everybody stores them.
         weight = b if to.trans_b else node.call("transpose", b, to=_TRANSPOSED)
-        bias = () if c is None else (node.reshape(c, columns),)
-        return node.call("dense", a, weight, *bias, to=Product())
-    return node.call("gemm", a, b, *(() if c is None else (c,)), to=to)
+        bias = None if c is None else node.reshape(c, columns)
+        return node.call("dense", a, weight, bias, to=Product())
+    return node.call("gemm", a, b, c, to=to)
 
 
 def _matmul(node: Node) -> Value:

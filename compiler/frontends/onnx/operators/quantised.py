@@ -22,31 +22,26 @@ __all__ = ["CONVERTERS"]
 
 
 def _quantize(node: Node) -> Value:
-    data, scale, zero = node.input(0), node.input(1), node.optional(2)
-    _no_blocks(node)
+    data, scale, zero, axis = _scaled(node)
     to = UINT8
     if node.integer("output_dtype", 0):
         to = node.element_type(node.integer("output_dtype"))
     to = to if zero is None else zero.dtype
-    return _quantised(node, data, scale, zero, _axis(node, data, scale), to)
+    return _quantised(node, data, scale, zero, axis, to)
 
 
 def _dequantize(node: Node) -> Value:
+    return _real(node, *_scaled(node))
+
+
+def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
+    """Data, scales, zero points, and the axis along which scales differ."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
-    _no_blocks(node)
-    return _real(node, data, scale, zero, _axis(node, data, scale))
-
-
-def _no_blocks(node: Node) -> None:
     if node.integer("block_size", 0):
         node.unsupported("blocks")
-
-
-def _axis(node: Node, data: Value, scale: Value) -> int:
-    """The axis along which scales differ. Of a single scale any one will do."""
-    if scale.type.size == 1:
-        return min(1, data.rank - 1)
-    return node.integer("axis", 1)
+    # Of a single scale any axis will do.
+    single = scale.type.size == 1
+    return data, scale, zero, min(1, data.rank - 1) if single else node.integer("axis", 1)
 
 
 def _quantised(

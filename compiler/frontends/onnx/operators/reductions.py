@@ -58,14 +58,13 @@ def _softmax(node: Node) -> Value:
 
 
 def _hardmax(node: Node) -> Value:
-    values = np.array([0, 1], node.input(0).dtype.numpy)
-
     def one(x: Value, axis: int) -> Value:
         extent = x.shape[axis]
         if not isinstance(extent, int):
             node.unsupported(f"{x.type}: give its shape")
         place = node.call("arg_max", x, to=Arg(axis, False))
-        return node.call("one_hot", place, node.constant(values), to=OneHot(extent, axis))
+        values = node.constant(np.array([0, 1], x.dtype.numpy))
+        return node.call("one_hot", place, values, to=OneHot(extent, axis))
 
     return _along(node, one)
 

@@ -34,11 +34,9 @@ def _resize(node: Node) -> Value:
         node.unsupported("antialias")
     if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
         node.unsupported("keep_aspect_ratio_policy")
-    axes = node.integers("axes") or tuple(range(data.rank))
-    if any(not -data.rank <= each < data.rank for each in axes):
-        node.refuse(f"axes {list(axes)} of {data.type}")
-    axes = tuple(each % data.rank for each in axes)
-    wanted = node.numbers(3) if node.optional(3) is not None else None
+    given = node.axes(node.integers("axes") or range(data.rank), data)
+    axes = tuple(each % data.rank for each in given)
+    wanted = node.numbers(3)
     sizes: list[int | None]
     if wanted:
         scales = [_ratio(node, data, *each) for each in zip(axes, wanted, strict=False)]
@@ -66,17 +64,12 @@ def _scaled(node: Node, data: Value, axis: int, scale: float) -> int | None:
     """The extent of the result; None if it is the same, whatever that is."""
     if axis >= data.rank:
         node.refuse(f"more scales than axes of {data.type}")
-    extent = data.shape[axis]
-    if scale == 1.0:
-        return None
-    if not isinstance(extent, int):
-        node.unsupported(f"axis {axis} of {data.type}: give its shape")
-    return floor(extent * scale)
+    return None if scale == 1.0 else floor(node.extent(axis, data) * scale)
 
 
 def _ratio(node: Node, data: Value, axis: int, size: int) -> float:
-    extent = data.shape[axis]
-    if not isinstance(extent, int) or extent < 1:
+    extent = node.extent(axis, data)
+    if extent < 1:
         node.unsupported(f"axis {axis} of {data.type}: give its shape")
     return size / extent
 

@@ -18,6 +18,9 @@ from compiler.graph.operators.shapes import (
 
 __all__ = ["CONVERTERS"]
 
+_MODES = ("DCR", "CRD")
+"""The order of what a channel is made of: depth, column, row, or column, row, depth."""
+
 _SHAPE = "the shape has to be known at import"
 
 
@@ -76,19 +79,15 @@ def _tile(node: Node) -> Value:
 
 
 def _depth_to_space(node: Node) -> Value:
-    mode = node.text("mode", "DCR")
-    if mode not in ("DCR", "CRD"):
-        node.refuse(f"mode is {mode!r}")
+    mode = node.word("mode", _MODES, "DCR")
     to = DepthToSpace(node.integer("blocksize"), mode == "CRD")
     return node.call("depth_to_space", node.input(0), to=to)
 
 
 def _space_to_depth(node: Node) -> Value:
-    data, block, mode = node.input(0), node.integer("blocksize"), node.text("mode", "DCR")
-    if mode == "DCR":
+    data, block = node.input(0), node.integer("blocksize")
+    if node.word("mode", _MODES, "DCR") == "DCR":
         return node.call("space_to_depth", data, to=SpaceToDepth(block))
-    if mode != "CRD":
-        node.refuse(f"mode is {mode!r}")
     batch, channels, *image = data.shape if data.rank == 4 else (1, 1, None, None)
     if block < 1:
         node.refuse(f"blocks of {block}")

@@ -28,13 +28,13 @@ def conv2d_attributes(node: Node, data: Value, kernel: Sequence[int]) -> Conv2d:
 
 
 def _conv(node: Node) -> Value:
-    data, weight, bias = node.input(0), node.input(1), node.optional(2)
+    data, weight = node.input(0), node.input(1)
     kernel = spatial_kernel(node, data, weight)
     to = conv2d_attributes(node, data, kernel)
     row = len(kernel) == 1
     if row:
         data, weight = (node.call("unsqueeze", x, to=Unsqueeze((2,))) for x in (data, weight))
-    result = node.call("conv2d", data, weight, *(() if bias is None else (bias,)), to=to)
+    result = node.call("conv2d", data, weight, node.optional(2), to=to)
     return node.call("squeeze", result, to=SomeAxes((2,))) if row else result
 
 
@@ -55,7 +55,7 @@ def _pool(node: Node) -> Value:
     window = _window(node, data)
     ceil_mode = bool(node.integer("ceil_mode", 0))
     if node.operator == "MaxPool":
-        node.only(1)
+        node.only_first()
         return node.call("max_pool", data, to=MaxPool(*window, ceil_mode))
     counted = bool(node.integer("count_include_pad"))
     return node.call("average_pool", data, to=AveragePool(*window, ceil_mode, counted))
