@@ -151,11 +151,6 @@ class Compute:
         """Whether weights are read."""
         return self.op is None and not self.reset
 
-    @property
-    def micro_ops(self) -> int:
-        """Cycles that it takes."""
-        return self.outer.extent * self.inner.extent * len(self.kernel)
-
     def indices(self, which: str) -> Ints:
         """Every index it uses: `which` is dst, src or wgt."""
         kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
