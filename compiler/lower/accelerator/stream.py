@@ -12,7 +12,7 @@ import numpy.typing as npt
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
-from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Origin, Site
+from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Site
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
 from compiler.lower.accelerator.places import (
@@ -93,15 +93,6 @@ class Stream:
         return tuple(
             lists[operator][at] if at >= 0 else _NO_SITES[operator >= 0]
             for operator, at in zip(self.operator_of.tolist(), sources, strict=True)
-        )
-
-    @property
-    def origins(self) -> tuple[Origin | None, ...]:
-        """For each instruction, where it comes from; None for FINISH and for empty ones."""
-        names = [operator.title for operator, _ in self.elaborated]
-        return tuple(
-            None if operator < 0 else Origin(names[operator], *site)
-            for operator, site in zip(self.operator_of.tolist(), self.sites, strict=True)
         )
 
     def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:

@@ -10,7 +10,6 @@ from compiler.lower.accelerator.commands import (
     Copy,
     Kernel,
     Loop,
-    Origin,
     module_of,
 )
 from hw.encoding import AluOp
@@ -99,8 +98,6 @@ def test_indices_in_the_machines_order() -> None:
 
 
 def test_as_text() -> None:
-    assert str(Origin("conv", "out", (("y", 3), ("x", 0)))) == "conv: out (y = 3, x = 0)"
-    assert str(Origin("conv", "out")) == "conv: out"
     assert str(copy(MemoryId.INP, pads=(1, 0, 2, 0))) == (
         "inp[4 :+ 21] <- dram[100 :+ 5 x 2 by 9] pads (1, 0, 2, 0)"
     )
