@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Site
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
@@ -66,11 +65,6 @@ class Stream:
     slots: Slots
     joined: JoinedCommands
     elaborated: tuple[tuple[Operator, ElaboratedProgram], ...]
-
-    @property
-    def programs(self) -> tuple[tuple[Operator, Function], ...]:
-        """Each operator, and what its program is lowered to."""
-        return tuple((operator, program.lowered) for operator, program in self.elaborated)
 
     @property
     def commands(self) -> tuple[Command | None, ...]:
@@ -130,11 +124,11 @@ class Stream:
     def dump(self) -> dict[str, str]:
         """Each stage as text, by name."""
         found: dict[str, str] = {}
-        for number, (operator, lowered) in enumerate(self.programs):
+        for number, (operator, program) in enumerate(self.elaborated):
             name = operator.title
             name = f"{name} ({number})" if f"{name}: schedule" in found else name
             found[f"{name}: schedule"] = text(operator.program)
-            found[f"{name}: lowered"] = text(lowered)
+            found[f"{name}: lowered"] = text(program.lowered)
         found["commands"] = "\n".join(map(self._slot_text, range(len(self.slots))))
         found["instructions"] = disassemble(self.program)
         return found

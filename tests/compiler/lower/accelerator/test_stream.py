@@ -157,9 +157,9 @@ def test_dump_has_every_stage() -> None:
         "commands",
         "instructions",
     ]
-    for name, (operator, lowered) in zip(("clip", "clip (1)"), stream.programs, strict=True):
+    for name, (operator, program) in zip(("clip", "clip (1)"), stream.elaborated, strict=True):
         assert found[f"{name}: schedule"] == text(operator.program)
-        assert found[f"{name}: lowered"] == text(lowered)
+        assert found[f"{name}: lowered"] == text(program.lowered)
     assert found["instructions"] == disassemble(stream.program)
 
 
