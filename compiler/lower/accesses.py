@@ -5,37 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.ir.expr import Expr
+from compiler.ir.facts import facts
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import For, Invoke, Stmt
 from compiler.ir.visit import loops, reads, statements, variables, writes
 
-__all__ = ["apart", "independent", "read_names", "written_names"]
-
-
-def read_names(stmt: Stmt) -> set[str]:
-    """Buffers that a statement reads, or an intrinsic in it touches."""
-    return {each.buffer.name for each in reads(stmt)} | _invoked(stmt)
-
-
-def written_names(stmt: Stmt) -> set[str]:
-    """Buffers that a statement writes, or an intrinsic in it touches."""
-    return {each.buffer.name for each in writes(stmt)} | _invoked(stmt)
-
-
-def _invoked(stmt: Stmt) -> set[str]:
-    return {
-        operand.buffer.name
-        for each in statements(stmt)
-        if isinstance(each, Invoke)
-        for operand in each.operands
-    }
+__all__ = ["apart", "independent"]
 
 
 def independent(first: Stmt, second: Stmt) -> bool:
     """Whether two statements do the same in either order: neither writes what the other touches."""
-    written, also = written_names(first), written_names(second)
-    return not (written & (also | read_names(second)) or also & read_names(first))
+    return not _meeting(first, second)
 
 
 def apart(loop: For, first: Stmt, second: Stmt, ranges: Ranges) -> bool:
@@ -44,13 +25,34 @@ def apart(loop: For, first: Stmt, second: Stmt, ranges: Ranges) -> bool:
     Each buffer that both touch, and one writes, must have a dimension along which the turns touch
     parts that do not overlap.
     """
-    written, also = written_names(first), written_names(second)
-    shared = (written & (also | read_names(second))) | (also & read_names(first))
     inner = {each.var.name for stmt in (first, second) for each in loops(stmt)}
     return all(
         name not in _invoked(first) | _invoked(second)
         and _in_parts(loop, [*_indices(first, name), *_indices(second, name)], inner, ranges)
-        for name in shared
+        for name in _meeting(first, second)
+    )
+
+
+def _meeting(first: Stmt, second: Stmt) -> frozenset[str]:
+    """Buffers that both statements touch, and one writes; intrinsics may read and write all of
+    their operands."""
+    touched, written = _uses(first)
+    also_touched, also_written = _uses(second)
+    return written & also_touched | touched & also_written
+
+
+def _uses(stmt: Stmt) -> tuple[frozenset[str], frozenset[str]]:
+    """Buffers that a statement touches, and those of them that it may write."""
+    written = facts(stmt).writes | _invoked(stmt)
+    return facts(stmt).reads | written, written
+
+
+def _invoked(stmt: Stmt) -> frozenset[str]:
+    return frozenset(
+        operand.buffer.name
+        for each in statements(stmt)
+        if isinstance(each, Invoke)
+        for operand in each.operands
     )
 
 
@@ -69,8 +71,8 @@ def _in_parts(loop: For, accesses: list[tuple[Expr, ...]], inner: set[str], rang
 def _steps(loop: For, indices: list[Linear], inner: set[str], ranges: Ranges) -> bool:
     """Whether each turn's indices lie in an interval of their own."""
     step = indices[0].factor(loop.var)
-    starts, low, high = set(), 0, 0
-    for number, index in enumerate(indices):
+    starts, lows, highs = set(), [], []
+    for index in indices:
         if index.factor(loop.var) != step:
             return False
         rest = index - Linear(((loop.var, step),) if step else ())
@@ -82,6 +84,6 @@ def _steps(loop: For, indices: list[Linear], inner: set[str], ranges: Ranges) ->
         span = interval(own.shifted(outside.constant).expr(), ranges)
         if span.low is None or span.high is None:
             return False
-        low = span.low if not number else min(low, span.low)
-        high = span.high if not number else max(high, span.high)
-    return abs(step) > high - low
+        lows.append(span.low)
+        highs.append(span.high)
+    return abs(step) > max(highs) - min(lows)

@@ -37,8 +37,7 @@ class HoistConditions:
 
     def apply(self, function: Function) -> Function:
         """The program with conditions as far out as they go."""
-        conditions, body = _split(function.body)
-        return replace(function, body=guarded(conditions, body))
+        return replace(function, body=_whole(function.body))
 
 
 def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:

@@ -20,7 +20,7 @@ from compiler.ir.visit import (
     with_body,
     with_parts,
 )
-from compiler.lower.accesses import apart, independent, read_names, written_names
+from compiler.lower.accesses import apart, independent
 from compiler.lower.conditions import guarded, parts, reads_memory, zeros
 from compiler.lower.ranges import all_ranges
 
@@ -95,13 +95,13 @@ class _Lifter:
                 return self._seq(stmt)
             case Alloc(buffer=buffer, body=body):
                 starts, rest = self.split(body)
-                free: list[_Start] = []
-                stuck: list[_Start] = []
-                for each in starts:
-                    touched = written_names(each.stmt) | read_names(each.stmt)
-                    (stuck if stuck or buffer.name in touched else free).append(each)
-                left = [*(each.stmt for each in stuck), *([] if rest is None else [rest])]
-                return free, with_body(stmt, sequence(*left)) if left else None
+                # The first start that uses the buffer holds back those behind it.
+                using = (
+                    at for at, each in enumerate(starts) if facts(each.stmt).uses([buffer.name])
+                )
+                free = next(using, len(starts))
+                left = [*(each.stmt for each in starts[free:]), *([] if rest is None else [rest])]
+                return starts[:free], with_body(stmt, sequence(*left)) if left else None
             case For():
                 return self._for(stmt)
             case _:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Const, Expr
-from compiler.ir.ops import all_of, equal
-from compiler.ir.stmt import Block, Function, If, IterKind, Stmt
+from compiler.ir.expr import Const
+from compiler.ir.ops import equal
+from compiler.ir.stmt import Block, Function, IterKind, Stmt
 from compiler.ir.visit import rewrite, sequence, substitute_in
+from compiler.lower.conditions import guarded
 
 __all__ = ["LowerBlocks"]
 
@@ -51,10 +52,5 @@ def _lower(stmt: Stmt) -> Stmt:
             for axis in stmt.iters
             if axis.kind is IterKind.REDUCE and axis.value != Const(0)
         ]
-        body = sequence(_guarded(first, substitute_in(stmt.init, values)), body)
-    return _guarded(list(stmt.guard), body)
-
-
-def _guarded(conditions: list[Expr], body: Stmt) -> Stmt:
-    conditions = [each for each in conditions if each != Const(True, BOOL)]
-    return If(all_of(*conditions), body) if conditions else body
+        body = sequence(guarded(first, substitute_in(stmt.init, values)), body)
+    return guarded((each for each in stmt.guard if each != Const(True, BOOL)), body)

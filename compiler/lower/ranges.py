@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr import Const
 from compiler.ir.interval import Interval, Ranges, interval
 from compiler.ir.stmt import For, Stmt
-from compiler.ir.visit import children
+from compiler.ir.visit import loops
 
 __all__ = ["all_ranges", "loop_range"]
 
@@ -21,12 +21,6 @@ def loop_range(loop: For, ranges: Ranges) -> Interval:
 def all_ranges(stmt: Stmt) -> dict[str, Interval]:
     """The values of every loop's variable (their names are unique)."""
     found: dict[str, Interval] = {}
-
-    def walk(each: Stmt) -> None:
-        if isinstance(each, For):
-            found[each.var.name] = loop_range(each, found)
-        for child in children(each):
-            walk(child)
-
-    walk(stmt)
+    for loop in loops(stmt):
+        found[loop.var.name] = loop_range(loop, found)
     return found

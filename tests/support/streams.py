@@ -83,7 +83,7 @@ def run_stream(
         machine.close()
     names = [
         operator.tensors.get(output.name, output.name)
-        for operator, _ in stream.programs
+        for operator, _ in stream.elaborated
         for output in operator.program.outputs
     ]
     untouched = np.ones(len(image), dtype=np.bool_)

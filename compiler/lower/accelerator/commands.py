@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -22,7 +22,6 @@ __all__ = [
     "Ints",
     "Kernel",
     "Loop",
-    "Origin",
     "Site",
     "module_of",
 ]
@@ -34,29 +33,6 @@ Site: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 
 ZEROS = "0"
 """The page of zeros, among the names of tensors: no buffer is called so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a command comes from.
-
-    Attributes
-    ----------
-    operator
-        The operator's name.
-    stage
-        The stage of its schedule.
-    turns
-        Loops around the instruction, with their turn.
-    """
-
-    operator: str
-    stage: str
-    turns: tuple[tuple[str, int], ...] = ()
-
-    def __str__(self) -> str:
-        turns = ", ".join(f"{name} = {value}" for name, value in self.turns)
-        return f"{self.operator}: {self.stage}" + (f" ({turns})" if turns else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +81,11 @@ class Loop:
     src: int = 0
     wgt: int = 0
 
+    def follows(self, inner: Loop) -> bool:
+        """Whether both are one longer loop."""
+        n = inner.extent
+        return (self.dst, self.src, self.wgt) == (inner.dst * n, inner.src * n, inner.wgt * n)
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -150,11 +131,6 @@ class Compute:
     def reads_wgt(self) -> bool:
         """Whether weights are read."""
         return self.op is None and not self.reset
-
-    @property
-    def micro_ops(self) -> int:
-        """Cycles that it takes."""
-        return self.outer.extent * self.inner.extent * len(self.kernel)
 
     def indices(self, which: str) -> Ints:
         """Every index it uses: `which` is dst, src or wgt."""
@@ -225,14 +201,16 @@ class Commands:
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
+_MOVERS: Mapping[MemoryId, Module] = {
+    MemoryId.INP: Module.LOAD,
+    MemoryId.WGT: Module.LOAD,
+    MemoryId.OUT: Module.STORE,
+}
+"""The modules beside compute that copy from or to a memory."""
+
+
 def module_of(command: Command) -> Module:
     """The module that executes it."""
-    if isinstance(command, Copy):
-        match command.memory:
-            case MemoryId.INP | MemoryId.WGT:
-                return Module.LOAD
-            case MemoryId.OUT:
-                return Module.STORE
-            case _:
-                return Module.COMPUTE
-    return Module.COMPUTE
+    if isinstance(command, Compute):
+        return Module.COMPUTE
+    return _MOVERS.get(command.memory, Module.COMPUTE)

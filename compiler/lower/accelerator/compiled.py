@@ -91,8 +91,6 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
 @compiled
 def _after(clocks: Ints, modules: Ints, position: int, other: int) -> None:
     """A command knows besides what is known when the command `other` is complete."""
-    if other == NOBODY:
-        return
     for module in range(3):
         clocks[position, module] = max(clocks[position, module], clocks[other, module])
     clocks[position, modules[other]] = max(clocks[position, modules[other]], other)

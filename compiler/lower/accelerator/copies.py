@@ -67,37 +67,23 @@ class CopyPlan:
         store = nest.leaf
         assert isinstance(store, Store)
         value, inside = _unpadded(store)
-        if value == Const(0, store.buffer.dtype) and store.buffer.scope != Scope.GLOBAL:
-            return CopyPlan._all_zeros(nest, store, config)
-        load = value.operand if isinstance(value, Cast) else value
-        if not isinstance(load, Load):
-            raise LoweringError(f"{_what(store)} is no copy: tensorize what computes")
-        if load.buffer.scope == Scope.GLOBAL and store.buffer.scope != Scope.GLOBAL:
+        only_zeros = value == Const(0, store.buffer.dtype) and store.buffer.scope != Scope.GLOBAL
+        if only_zeros:
+            chip = dram = store.buffer
+            places = store.indices, store.indices
+            memory = _memory_of_zeros(store)
+        else:
+            load = value.operand if isinstance(value, Cast) else value
+            if not isinstance(load, Load):
+                raise LoweringError(f"{_what(store)} is no copy: tensorize what computes")
+            memory = _memory(store, value.dtype, load, padded=bool(inside))
             chip, dram = store.buffer, load.buffer
             places = store.indices, load.indices
-            memory = _MEMORIES.get((chip.scope, dram.dtype))
-            fits = value.dtype == chip.dtype and chip.dtype == (
-                INT32 if chip.scope == OnChip.ACC else INT8
-            )
-        elif load.buffer.scope == OnChip.ACC and store.buffer.scope == Scope.GLOBAL:
-            chip, dram = load.buffer, store.buffer
-            places = load.indices, store.indices
-            memory = MemoryId.OUT
-            fits = dram.dtype == INT8 and chip.dtype == INT32 and not inside
-        else:
-            raise LoweringError(
-                f"{_what(store)} goes from {load.buffer.scope.value} to "
-                f"{store.buffer.scope.value}: loads go from global to inp, wgt or acc, stores from "
-                f"acc to global"
-            )
-        if memory is None or not fits:
-            raise LoweringError(
-                f"{_what(store)} goes from {load.buffer.dtype} to {store.buffer.dtype}: inp and "
-                f"wgt take int8, acc takes int32, and int8 as int32, and stores give int8"
-            )
+            if memory is MemoryId.OUT:
+                chip, dram, places = dram, chip, places[::-1]
         chip_at = Form.of(flat_address(chip, places[0]))
         dram_at = Form.of(flat_address(dram, places[1]))
-        tests = Tests.of(inside)
+        tests = NEVER if only_zeros else Tests.of(inside)
         names = nest.names
         unrolled = chip_at.needs(names) | dram_at.needs(names)
         for each in tests.sums:
@@ -105,31 +91,12 @@ class CopyPlan:
             several = [name for name, _ in each.linear_terms if name in names - unrolled]
             # Where zeros begin would depend on the turn of another loop.
             unrolled |= frozenset(several[:-1])
-        lanes = lanes_of(memory, config)
         start, rest = dram_at.parted(names)
         forms = (chip_at, rest, *tests.sums)
         around = tuple(nest.around.union(*(each.names for each in forms)) - names)
+        lanes = lanes_of(memory, config)
         return CopyPlan(
             nest, chip, dram, memory, chip_at, start, rest, tests, unrolled, around, lanes
-        )
-
-    @staticmethod
-    def _all_zeros(nest: Nest, store: Store, config: HardwareConfig) -> CopyPlan:
-        """Padding and nothing else: no turn has an element in DRAM."""
-        buffer = store.buffer
-        memory = _MEMORIES.get((buffer.scope, buffer.dtype))
-        if memory is None:
-            raise LoweringError(
-                f"{_what(store)} is zeros of {buffer.dtype} in {buffer.scope.value}: inp and wgt "
-                f"take int8, acc takes int32"
-            )
-        at = Form.of(flat_address(buffer, store.indices))
-        lanes = lanes_of(memory, config)
-        unrolled = at.needs(nest.names)
-        around = tuple(nest.around.union(at.names) - nest.names)
-        nowhere = Form((), (), 0)
-        return CopyPlan(
-            nest, buffer, buffer, memory, at, nowhere, at, NEVER, unrolled, around, lanes
         )
 
     def offset(self, env: Env) -> tuple[int, int]:
@@ -230,6 +197,39 @@ def _unpadded(store: Store) -> tuple[Expr, tuple[Expr, ...]]:
     if not isinstance(value.otherwise, Const) or value.otherwise.value != 0:
         raise LoweringError(f"{_what(store)} is padded with something else than 0")
     return value.then, parts(value.condition)
+
+
+def _memory(store: Store, dtype: DType, load: Load, *, padded: bool) -> MemoryId:
+    """As LOAD and STORE name it; `dtype` is that of what is stored."""
+    source, result = load.buffer, store.buffer
+    if source.scope == Scope.GLOBAL and result.scope != Scope.GLOBAL:
+        memory = _MEMORIES.get((result.scope, source.dtype))
+        fits = dtype == result.dtype == (INT32 if result.scope == OnChip.ACC else INT8)
+    elif source.scope == OnChip.ACC and result.scope == Scope.GLOBAL:
+        memory = MemoryId.OUT
+        fits = result.dtype == INT8 and source.dtype == INT32 and not padded
+    else:
+        raise LoweringError(
+            f"{_what(store)} goes from {source.scope.value} to {result.scope.value}: loads go from "
+            f"global to inp, wgt or acc, stores from acc to global"
+        )
+    if memory is None or not fits:
+        raise LoweringError(
+            f"{_what(store)} goes from {source.dtype} to {result.dtype}: inp and wgt take int8, "
+            f"acc takes int32, and int8 as int32, and stores give int8"
+        )
+    return memory
+
+
+def _memory_of_zeros(store: Store) -> MemoryId:
+    buffer = store.buffer
+    memory = _MEMORIES.get((buffer.scope, buffer.dtype))
+    if memory is None:
+        raise LoweringError(
+            f"{_what(store)} is zeros of {buffer.dtype} in {buffer.scope.value}: inp and wgt take "
+            f"int8, acc takes int32"
+        )
+    return memory
 
 
 def _what(store: Store) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -15,12 +16,13 @@ from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt,
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
 from compiler.lower.accelerator.copies import CopyPlan
 from compiler.lower.accelerator.forms import number, values_of
-from compiler.lower.accelerator.instruction_nests import is_instruction, leaf, written_whole
+from compiler.lower.accelerator.instruction_nests import is_instruction, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
-from compiler.lower.accelerator.rectangles import Piece, Zeros
+from compiler.lower.accelerator.rectangles import Piece
 from compiler.target import AcceleratorTarget
+from hw.memories import MemoryId
 
 __all__ = ["elaborate"]
 
@@ -138,73 +140,75 @@ class _Elaborator:
 
     def _instruction(self, stmt: Stmt) -> _Part:
         nest = Nest.of(stmt)
-        if isinstance(leaf(stmt), Invoke):
-            return self._invocation(InvocationPlan.of(nest, self._target))
-        return self._copy(CopyPlan.of(nest, self._target.config))
+        if isinstance(nest.leaf, Invoke):
+            plan = InvocationPlan.of(nest, self._target)
+            invoked = partial(plan.at, bases=self._bases)
+            return self._repeated(plan.output.name, plan.around, lambda env: (0, 0), invoked)
+        stage, copy = nest.leaf.buffer.name, CopyPlan.of(nest, self._target.config)
+        copied = partial(self._copies, copy, stage in self._loose)
+        return self._repeated(stage, copy.around, copy.offset, copied)
 
-    def _invocation(self, plan: InvocationPlan) -> _Part:
-        rows, stage, key_of = self.rows, plan.output.name, values_of(plan.around)
-        known = dict[Hashable, tuple[list[int], list[int]]]()
+    def _repeated(
+        self,
+        stage: str,
+        names: Sequence[str],
+        offset: Callable[[_Env], tuple[int, int]],
+        commands: Callable[[_Env], Iterable[Command]],
+    ) -> _Part:
+        """Appends commands that are computed once for all iterations in which they are the same.
 
-        def run(env: _Env, around: _Iterations) -> None:
-            key = key_of(env)
-            found = known.get(key)
-            if found is None:
-                numbers = [rows.number(each) for each in plan.at(env, self._bases)]
-                found = known[key] = numbers, [0] * len(numbers)
-            rows.which += found[0]
-            rows.dram += found[1]
-            rows.sites += ((stage, around),) * len(found[0])
-
-        return run
-
-    def _copy(self, plan: CopyPlan) -> _Part:
-        assert isinstance(plan.nest.leaf, Store)
-        rows, stage, key_of = self.rows, plan.nest.leaf.buffer.name, values_of(plan.around)
+        Parameters
+        ----------
+        names
+            Variables of the loops around that the commands depend on.
+        offset
+            How many elements copies begin behind those computed, and what else these depend on.
+        """
+        rows, key_of = self.rows, values_of(names)
         known = dict[Hashable, list[tuple[int, int]]]()
 
         def run(env: _Env, around: _Iterations) -> None:
-            elements, rest = plan.offset(env)
+            elements, rest = offset(env)
             key = key_of(env), rest
             found = known.get(key)
             if found is None:
-                pieces = plan.at(env, loose=stage in self._loose)
-                copies = (copy for piece in pieces for copy in self._copies(plan, piece))
-                found = [(rows.number(each), int(each.tensor != ZEROS)) for each in copies]
-                known[key] = found
+                found = known[key] = [(rows.number(each), _moves(each)) for each in commands(env)]
+            site = stage, around
             for prototype, moves in found:
                 rows.which.append(prototype)
                 rows.dram.append(elements * moves)
-                rows.sites.append((stage, around))
+                rows.sites.append(site)
 
         return run
 
-    def _copies(self, plan: CopyPlan, piece: Piece | Zeros) -> Iterator[Copy]:
+    def _copies(self, plan: CopyPlan, loose: bool, env: _Env) -> Iterator[Copy]:
         base = self._bases[plan.chip.name]
-        if isinstance(piece, Piece):
-            yield Copy(
-                memory=plan.memory,
-                sram=base + piece.sram,
-                dram=piece.dram,
-                rows=piece.rows,
-                columns=piece.columns,
-                stride=piece.stride,
-                pads=piece.pads,
-                tensor=plan.dram.name,
-            )
-            return
-        most = self._zero_bytes // self._target.config.element_bytes(plan.memory)
-        at, left = base + piece.sram, piece.count
+        for piece in plan.at(env, loose=loose):
+            if isinstance(piece, Piece):
+                yield Copy(
+                    memory=plan.memory,
+                    sram=base + piece.sram,
+                    dram=piece.dram,
+                    rows=piece.rows,
+                    columns=piece.columns,
+                    stride=piece.stride,
+                    pads=piece.pads,
+                    tensor=plan.dram.name,
+                )
+            else:
+                yield from self._zeros(plan.memory, base + piece.sram, piece.count)
+
+    def _zeros(self, memory: MemoryId, at: int, left: int) -> Iterator[Copy]:
+        most = self._zero_bytes // self._target.config.element_bytes(memory)
         while left:
             columns = min(left, most)
             rows = left // columns
             yield Copy(
-                memory=plan.memory,
-                sram=at,
-                dram=0,
-                rows=rows,
-                columns=columns,
-                stride=0,
-                tensor=ZEROS,
+                memory=memory, sram=at, dram=0, rows=rows, columns=columns, stride=0, tensor=ZEROS
             )
             at, left = at + rows * columns, left - rows * columns
+
+
+def _moves(command: Command) -> bool:
+    """Whether it begins elsewhere in DRAM where its tensor's elements do."""
+    return isinstance(command, Copy) and command.tensor != ZEROS

@@ -11,7 +11,7 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["element", "flat_address", "lanes_of"]
+__all__ = ["check_element", "flat_address", "lanes_of"]
 
 
 def flat_address(buffer: Buffer, indices: tuple[Expr, ...]) -> Linear:
@@ -29,10 +29,11 @@ def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
     return config.batch * (config.block_in if memory is MemoryId.INP else config.block_out)
 
 
-def element(
+def check_element(
     instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
-) -> Region:
-    """A region, if it is an element of its memory: values that lie together; refused otherwise."""
+) -> None:
+    """Raises `LoweringError` for a region that is no element of its memory: values that lie
+    together."""
     memory = target.memory(parameter.scope)
     lanes = parameter.size if memory is None else lanes_of(memory, target.config)
     if parameter.size != lanes:
@@ -54,4 +55,3 @@ def element(
                 f"together"
             )
         size *= extent
-    return region

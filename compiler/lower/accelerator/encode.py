@@ -62,24 +62,29 @@ def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
 
 def _fields(command: Command) -> Sequence[int]:
     """In the order of `_NAMES`; a kernel begins at 0, and an immediate that is given later is 0."""
-    values: dict[str, int] = {}
+    values: dict[str, int]
     if isinstance(command, Copy):
-        values["opcode"] = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD
-        values |= {"memory_type": command.memory, "sram_base": command.sram}
-        values |= {"dram_base": command.dram, "y_size": command.rows, "x_size": command.columns}
-        values["x_stride"] = command.stride
-        values |= zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)
+        values = {
+            "opcode": Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD,
+            "memory_type": command.memory,
+            "sram_base": command.sram,
+            "dram_base": command.dram,
+            "y_size": command.rows,
+            "x_size": command.columns,
+            "x_stride": command.stride,
+            **dict(zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)),
+        }
     else:
-        values["opcode"] = Opcode.GEMM if command.op is None else Opcode.ALU
-        values["uop_end"] = len(command.kernel)
+        values = {"uop_end": len(command.kernel)}
         for way, loop in (("out", command.outer), ("in", command.inner)):
             values[f"iter_{way}"] = loop.extent
             values |= {f"dst_factor_{way}": loop.dst, f"src_factor_{way}": loop.src}
             if command.op is None:
                 values[f"wgt_factor_{way}"] = loop.wgt
         if command.op is None:
-            values["reset_reg"] = int(command.reset)
+            values |= {"opcode": Opcode.GEMM, "reset_reg": int(command.reset)}
         else:
-            values |= {"alu_opcode": command.op, "use_imm": int(command.imm is not None)}
-            values["imm"] = command.imm if isinstance(command.imm, int) else 0
+            imm = command.imm if isinstance(command.imm, int) else 0
+            values |= {"opcode": Opcode.ALU, "alu_opcode": command.op, "imm": imm}
+            values["use_imm"] = int(command.imm is not None)
     return [values.get(name, 0) for name in _NAMES]

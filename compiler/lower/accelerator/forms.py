@@ -14,7 +14,7 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 
-__all__ = ["Env", "Form", "number", "number_of", "values_of"]
+__all__ = ["Env", "Form", "number", "values_of"]
 
 Env: TypeAlias = Mapping[str, int]
 """Values of variables."""
@@ -66,11 +66,6 @@ def number(expr: Expr) -> _Number:
             return lambda env: yes(env) if test(env) else no(env)
         case Load() | Cast() | Unary() | Binary():
             raise LoweringError(f"an index or condition cannot be {text(expr)}: it needs data")
-
-
-def number_of(expr: Expr, env: Env) -> int:
-    """The value of an index or a condition."""
-    return number(expr)(env)
 
 
 def values_of(names: Sequence[str]) -> Callable[[Env], Hashable]:

@@ -67,7 +67,7 @@ def written_whole(buffer: Buffer, body: Stmt) -> bool:
     No loop lies between its allocation and that instruction, but for virtual threads, which have a
     slice each: what the instruction leaves out, nobody has written.
     """
-    writers = [each for each in _instructions(body, ()) if _writes(each[0], buffer)]
+    writers = [each for each in _instructions(body, ()) if buffer.name in written_by(each[0])]
     if len(writers) != 1:
         return False
     stmt, around = writers[0]
@@ -87,7 +87,3 @@ def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, t
         inside = (*around, stmt) if isinstance(stmt, For) else around
         for each in children(stmt):
             yield from _instructions(each, inside)
-
-
-def _writes(stmt: Stmt, buffer: Buffer) -> bool:
-    return buffer.name in written_by(stmt)

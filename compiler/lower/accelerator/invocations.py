@@ -12,10 +12,10 @@ from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, 
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke
-from compiler.lower.accelerator.commands import Compute, Ints
-from compiler.lower.accelerator.elements import element, flat_address
+from compiler.lower.accelerator.commands import Compute, Ints, Loop
+from compiler.lower.accelerator.elements import check_element, flat_address
 from compiler.lower.accelerator.forms import Env, Form
-from compiler.lower.accelerator.kernels import Axis, Shape, Work, commands_of
+from compiler.lower.accelerator.kernels import Shape, Work, commands_of
 from compiler.lower.accelerator.nests import Box, Nest
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
@@ -76,7 +76,7 @@ class InvocationPlan:
                     )
                 immediates[parameter.name] = buffer.name
                 continue
-            region = element(function.name, parameter, region, target)
+            check_element(function.name, parameter, region, target)
             at = Form.of(flat_address(buffer, region.lower))
             operands[parameter.name] = buffer, at, parameter.size
         forms = [form for _, form, _ in operands.values()]
@@ -104,14 +104,15 @@ class InvocationPlan:
         if any(len(each.steps) > 1 for each in placed) and _changed_twice(placed):
             # All steps of a turn come before those of the next.
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
-        apart = _Apart()
-        commands = [
-            command
-            for each in placed
-            for step in each.steps
-            for command in self._step(step, each, apart)
-        ]
-        apart.check(self.instruction.name)
+        commands: list[Compute] = []
+        reading: list[Compute] = []
+        for each in placed:
+            for step in each.steps:
+                done = list(self._step(step, each))
+                commands += done
+                if self._reads_others(step, each):
+                    reading += done
+        self._check_apart(commands, reading)
         return commands
 
     def _placed(
@@ -156,7 +157,7 @@ class InvocationPlan:
             return steps
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
-    def _step(self, step: Step, placed: _PlacedBox, apart: _Apart) -> Iterator[Compute]:
+    def _step(self, step: Step, placed: _PlacedBox) -> Iterator[Compute]:
         nowhere: _Address = (0, {})
         src = wgt = nowhere
         match step:
@@ -174,20 +175,35 @@ class InvocationPlan:
                 raise AssertionError(step)
         dst = placed.places[step.dst]
         axes = [
-            Axis(high - low, *(place[1].get(name, 0) for place in (dst, src, wgt)))
+            Loop(high - low, *(place[1].get(name, 0) for place in (dst, src, wgt)))
             for name, (low, high) in placed.box.items()
         ]
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
         if work.reset:
             axes = [each for each in axes if each.dst]
-        overlap = isinstance(step, AluStep) and step.src in self.operands and self._same(step)
-        for command in commands_of(axes, start, work, self.shape):
-            apart.add(command, reads=overlap and dst != src)
-            yield command
+        return commands_of(axes, start, work, self.shape)
 
-    def _same(self, step: AluStep) -> bool:
-        """Whether both operands lie in one buffer."""
-        return self.operands[step.dst][0].name == self.operands[str(step.src)][0].name
+    def _reads_others(self, step: Step, placed: _PlacedBox) -> bool:
+        """Whether it reads elements of the buffer that it changes: others than those that it
+        changes in the same turn."""
+        if not isinstance(step, AluStep) or step.src not in self.operands:
+            return False
+        dst, src = step.dst, str(step.src)
+        same_buffer = self.operands[dst][0].name == self.operands[src][0].name
+        return same_buffer and placed.places[dst] != placed.places[src]
+
+    def _check_apart(self, changing: list[Compute], reading: list[Compute]) -> None:
+        """Loops become those of instructions in another order, so that no turn may read what
+        another one changes."""
+        if not reading:
+            return
+        changed = np.concatenate([each.indices("dst") for each in changing])
+        shared = np.intersect1d(changed, np.concatenate([each.indices("src") for each in reading]))
+        if len(shared):
+            raise LoweringError(
+                f"{self.instruction.name}: {len(shared)} accumulators, from {shared[0]}, are "
+                f"changed in one turn and read in another"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,31 +229,3 @@ def _changed_twice(placed: list[_PlacedBox]) -> bool:
     """Whether several turns write the same element."""
     every = np.concatenate([each.written() for each in placed])
     return len(np.unique(every)) < len(every)
-
-
-class _Apart:
-    """Elements of one buffer that commands read, and others that they change: loops become those of
-    instructions in another order, so that no turn may read what another one changes."""
-
-    def __init__(self) -> None:
-        self._changing: list[Compute] = []
-        self._reading: list[Compute] = []
-
-    def add(self, command: Compute, *, reads: bool) -> None:
-        """`reads`: others than those that it changes in the same turn."""
-        self._changing.append(command)
-        if reads:
-            self._reading.append(command)
-
-    def check(self, instruction: str) -> None:
-        if not self._reading:
-            return
-        changed = np.concatenate([each.indices("dst") for each in self._changing])
-        shared = np.intersect1d(
-            changed, np.concatenate([each.indices("src") for each in self._reading])
-        )
-        if len(shared):
-            raise LoweringError(
-                f"{instruction}: {len(shared)} accumulators, from {shared[0]}, are changed in one "
-                f"turn and read in another"
-            )

@@ -144,12 +144,6 @@ def _with_micro_ops(
     def inserted(column: Ints, values: Ints | int) -> Ints:
         return np.insert(column, at, values)
 
-    nothing = np.zeros(len(loads), np.int64)
-    footprints = Footprints(
-        np.append(joined.footprints.first, nothing + joined.footprints.first[-1]),
-        joined.footprints.runs,
-        np.append(joined.footprints.keeps, nothing),
-    )
     return JoinedCommands(
         Commands(
             (*commands.prototypes, *loads),
@@ -157,7 +151,7 @@ def _with_micro_ops(
             inserted(commands.dram, 0),
             (),
         ),
-        footprints,
+        Footprints.joined([joined.footprints, Footprints.of(loads, config)]),
         inserted(joined.operator, joined.operator[at]),
         inserted(joined.source, -1),
         inserted(joined.imm, 0),

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
+from math import prod
 
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
 from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout
 from hw.memories import MemoryId
 
-__all__ = ["Axis", "Shape", "Work", "commands_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One dimension of an instruction: its turns, and by how much each index grows."""
-
-    extent: int
-    dst: int
-    src: int
-    wgt: int
-
-    def follows(self, inner: Axis) -> bool:
-        """Whether both are one longer dimension."""
-        n = inner.extent
-        return (self.dst, self.src, self.wgt) == (inner.dst * n, inner.src * n, inner.wgt * n)
+__all__ = ["Shape", "Work", "commands_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,7 @@ class Shape:
         """Of a configuration."""
         return Shape(gemm_layout(config), alu_layout(config), config.depth(MemoryId.UOP))
 
-    def fits(self, axis: Axis, which: str, work: Work) -> bool:
+    def fits(self, axis: Loop, which: str, work: Work) -> bool:
         """Whether a dimension can be the loop `which`, "out" or "in"."""
         layout = self.gemm if work.op is None else self.alu
         factors = {"dst": axis.dst, "src": axis.src}
@@ -64,7 +50,7 @@ class Shape:
 
 
 def commands_of(
-    axes: Sequence[Axis], start: Mapping[str, int], work: Work, shape: Shape
+    axes: Sequence[Loop], start: Mapping[str, int], work: Work, shape: Shape
 ) -> Iterator[Compute]:
     """The commands that do `work` along all axes, outermost first.
 
@@ -83,15 +69,12 @@ def commands_of(
     )
     loops = [joined[at] for at in best]
     rest = [axis for at, axis in enumerate(joined) if at not in best]
-    outside: list[Axis] = []
-    size = 1
-    for axis in rest:
-        size *= axis.extent
+    outside: list[Loop] = []
+    size = prod(axis.extent for axis in rest)
     while size > shape.micro_ops:
         size //= rest[0].extent
         outside.append(rest.pop(0))
-    padded = [*(Axis(1, 0, 0, 0) for _ in range(2 - len(loops))), *loops]
-    outer, inner = (Loop(each.extent, each.dst, each.src, each.wgt) for each in padded)
+    outer, inner = [*(Loop(1) for _ in range(2 - len(loops))), *loops]
     for turn in product(*(range(each.extent) for each in outside)):
         first = {
             name: value
@@ -108,30 +91,26 @@ def commands_of(
         )
 
 
-def _joined(axes: Sequence[Axis]) -> list[Axis]:
+def _joined(axes: Sequence[Loop]) -> list[Loop]:
     """Axes of one turn left out, those that continue each other joined; outermost first."""
-    result: list[Axis] = []
+    result: list[Loop] = []
     for axis in reversed([each for each in axes if each.extent > 1]):
         if result and axis.follows(result[-1]):
-            inner = result[-1]
-            result[-1] = Axis(axis.extent * inner.extent, inner.dst, inner.src, inner.wgt)
+            result[-1] = replace(result[-1], extent=axis.extent * result[-1].extent)
         else:
             result.append(axis)
     return result[::-1]
 
 
-def _saved(axes: list[Axis], pair: tuple[int, ...], shape: Shape, work: Work) -> int:
+def _saved(axes: list[Loop], pair: tuple[int, ...], shape: Shape, work: Work) -> int:
     """By how much shorter a kernel is with these axes as loops; 0 where they do not fit."""
     names = ("out", "in")[2 - len(pair) :]
     if not all(shape.fits(axes[at], name, work) for at, name in zip(pair, names, strict=True)):
         return 0
-    saved = 1
-    for at in pair:
-        saved *= axes[at].extent
-    return saved
+    return prod(axes[at].extent for at in pair)
 
 
-def _kernel(axes: Sequence[Axis], start: Mapping[str, int]) -> Kernel:
+def _kernel(axes: Sequence[Loop], start: Mapping[str, int]) -> Kernel:
     dst, src, wgt = [start["dst"]], [start["src"]], [start["wgt"]]
     for axis in axes:
         turns = range(axis.extent)

@@ -37,20 +37,16 @@ NEVER = Tests((Form((), (), -1),))
 """What does not hold in any turn."""
 
 
-def _sums(test: Expr) -> Iterator[Form]:
+def _sums(test: Expr) -> tuple[Form, ...]:
     if isinstance(test, Binary) and test.left.dtype == INDEX:
         room = linear(test.right) - linear(test.left)
         match test.op:
             case BinaryOp.LT:
-                yield Form.of(room.shifted(-1))
-                return
+                return (Form.of(room.shifted(-1)),)
             case BinaryOp.LE:
-                yield Form.of(room)
-                return
+                return (Form.of(room),)
             case BinaryOp.EQ:
-                yield Form.of(room)
-                yield Form.of(room.times(-1))
-                return
+                return Form.of(room), Form.of(room.times(-1))
             case _:
                 pass
     raise LoweringError(f"the condition {text(test)} is no comparison of sums of loops")

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import Alloc, Function
-from compiler.ir.visit import statements
+from compiler.ir.stmt import Function
+from compiler.ir.visit import buffers_in
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -28,7 +27,7 @@ class Operator:
     tensors
         By the names of the program's buffers; those that it does not name keep theirs.
     name
-        As origins call it; the program's name where it is empty. Operators may share a program.
+        As messages call it; the program's name where it is empty. Operators may share a program.
     immediates
         The numbers of the program's inputs in IMM, by their names.
     """
@@ -69,10 +68,7 @@ def rounded_up(address: int, grain: int) -> int:
 
 def _global_buffers(function: Function) -> list[Buffer]:
     """Inputs, outputs, and what is allocated in DRAM."""
-    allocated = (each.buffer for each in statements(function.body) if isinstance(each, Alloc))
-    inside = [each for each in allocated if each.scope == Scope.GLOBAL]
-    outside = (each for each in function.inputs if each.scope != OnChip.IMM)
-    return list(dict.fromkeys((*outside, *function.outputs, *inside)))
+    return [each for each in buffers_in(function) if each.scope == Scope.GLOBAL]
 
 
 def _name(operator: Operator, buffer: Buffer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
+from operator import attrgetter
 
 __all__ = ["Axis", "Piece", "Zeros", "may_overlap", "pieces"]
 
@@ -119,7 +120,9 @@ def _stretched(x: Axis, outer: list[Axis], loose: range) -> Axis:
 def _joined(axes: list[Axis]) -> list[Axis]:
     """Innermost first; what lies in one piece on both sides is one axis."""
     result: list[Axis] = []
-    for axis in sorted((each for each in axes if each.extent > 1 or each.padded), key=_order):
+    for axis in sorted(
+        (each for each in axes if each.extent > 1 or each.padded), key=attrgetter("sram")
+    ):
         last = result[-1] if result else None
         if (
             last is not None
@@ -134,47 +137,33 @@ def _joined(axes: list[Axis]) -> list[Axis]:
     return result
 
 
-def _order(axis: Axis) -> int:
-    return axis.sram
-
-
 def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros]:
-    width = x.extent
-    if y.low >= y.high or x.low >= x.high:
+    width, rows, columns = x.extent, y.high - y.low, x.high - x.low
+    if rows <= 0 or columns <= 0:
         yield Zeros(sram, y.extent * width)
         return
     above, below = y.low, y.extent - y.high
-    left, right = x.low, width - x.high
-    if above > LONGEST_PAD:
-        yield Zeros(sram, above * width)
-        sram, dram, above = sram + above * width, dram + above * y.dram, 0
-        y = replace(y, low=0, high=y.high - y.low)
+    left, right = x.low, width - columns - x.low
     first = dram + y.low * y.dram + x.low * x.dram
-    rows, columns = y.high - y.low, x.high - x.low
-    low = 0 if below > LONGEST_PAD else below
-    if max(left, right) <= LONGEST_PAD:
-        yield Piece(sram, first, rows, columns, y.dram, (above, low, left, right))
+    one_by_one = max(left, right) > LONGEST_PAD
+    longest = 0 if one_by_one else LONGEST_PAD
+    if above > longest:
+        yield Zeros(sram, above * width)
+        sram, above = sram + above * width, 0
+    if one_by_one:
+        for row in range(rows):
+            yield from _row(sram + row * width, first + row * y.dram, columns, left, right)
     else:
-        yield from _wide(sram, first, rows, columns, y.dram, (above, low, left, right))
-    if below > LONGEST_PAD:
+        pads = above, below if below <= longest else 0, left, right
+        yield Piece(sram, first, rows, columns, y.dram, pads)
+    if below > longest:
         yield Zeros(sram + (above + rows) * width, below * width)
 
 
-def _wide(
-    sram: int, dram: int, rows: int, columns: int, stride: int, pads: tuple[int, int, int, int]
-) -> Iterator[Piece | Zeros]:
-    """Row by row: padding at its ends is longer than an instruction has room for."""
-    above, below, left, right = pads
-    width = left + columns + right
-    if above:
-        yield Zeros(sram, above * width)
-        sram += above * width
-    for row in range(rows):
-        if left:
-            yield Zeros(sram, left)
-        yield Piece(sram + left, dram + row * stride, 1, columns, 0, (0, 0, 0, 0))
-        if right:
-            yield Zeros(sram + left + columns, right)
-        sram += width
-    if below:
-        yield Zeros(sram, below * width)
+def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Piece | Zeros]:
+    """One row by itself: padding at its ends is longer than an instruction has room for."""
+    if left:
+        yield Zeros(sram, left)
+    yield Piece(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))
+    if right:
+        yield Zeros(sram + left + columns, right)

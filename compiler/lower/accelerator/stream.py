@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
-from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Origin, Site
+from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Site
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
 from compiler.lower.accelerator.places import (
@@ -68,11 +67,6 @@ class Stream:
     elaborated: tuple[tuple[Operator, ElaboratedProgram], ...]
 
     @property
-    def programs(self) -> tuple[tuple[Operator, Function], ...]:
-        """Each operator, and what its program is lowered to."""
-        return tuple((operator, program.lowered) for operator, program in self.elaborated)
-
-    @property
     def commands(self) -> tuple[Command | None, ...]:
         """For each instruction but FINISH its command; None for empty ones."""
         return tuple(None if at < 0 else self._command(at) for at in self.slots.command.tolist())
@@ -93,15 +87,6 @@ class Stream:
         return tuple(
             lists[operator][at] if at >= 0 else _NO_SITES[operator >= 0]
             for operator, at in zip(self.operator_of.tolist(), sources, strict=True)
-        )
-
-    @property
-    def origins(self) -> tuple[Origin | None, ...]:
-        """For each instruction, where it comes from; None for FINISH and for empty ones."""
-        names = [operator.title for operator, _ in self.elaborated]
-        return tuple(
-            None if operator < 0 else Origin(names[operator], *site)
-            for operator, site in zip(self.operator_of.tolist(), self.sites, strict=True)
         )
 
     def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:
@@ -139,11 +124,11 @@ class Stream:
     def dump(self) -> dict[str, str]:
         """Each stage as text, by name."""
         found: dict[str, str] = {}
-        for number, (operator, lowered) in enumerate(self.programs):
+        for number, (operator, program) in enumerate(self.elaborated):
             name = operator.title
             name = f"{name} ({number})" if f"{name}: schedule" in found else name
             found[f"{name}: schedule"] = text(operator.program)
-            found[f"{name}: lowered"] = text(lowered)
+            found[f"{name}: lowered"] = text(program.lowered)
         found["commands"] = "\n".join(map(self._slot_text, range(len(self.slots))))
         found["instructions"] = disassemble(self.program)
         return found

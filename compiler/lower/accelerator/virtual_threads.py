@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 
@@ -34,6 +35,7 @@ from compiler.ir.visit import (
 from compiler.lower.accelerator.instruction_nests import flat, is_instruction, is_load
 from compiler.lower.conditions import guarded, parts
 from compiler.lower.ranges import loop_range
+from compiler.te.tree import extent_of
 
 __all__ = ["InterleaveThreads"]
 
@@ -69,31 +71,22 @@ class InterleaveThreads:
 
     def apply(self, function: Function) -> Function:
         """The program without virtual threads. It must have no blocks."""
-        names = _Names({each.var.name for each in loops(function.body)})
+        names = {each.var.name for each in loops(function.body)}
         return replace(function, body=_interleaved(function.body, {}, names))
 
 
-class _Names:
-    """New names for copies of a loop."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
-        self._used: set[str] = set()
-
-    def copy(self, var: Var) -> Var:
-        """The loop's own name first, then others."""
-        if var.name not in self._used:
-            self._used.add(var.name)
-            return var
-        name = next(
-            name for number in count(1) if (name := f"{var.name}_{number}") not in self._taken
-        )
-        self._taken.add(name)
-        return Var(name)
+def _copies(var: Var, taken: set[str]) -> Iterator[Var]:
+    """A loop's own variable, then others with names that are not `taken`, and are from then on."""
+    yield var
+    for number in count(1):
+        name = f"{var.name}_{number}"
+        if name not in taken:
+            taken.add(name)
+            yield Var(name)
 
 
-def _interleaved(stmt: Stmt, ranges: Ranges, names: _Names) -> Stmt:
-    """Innermost threads first."""
+def _interleaved(stmt: Stmt, ranges: Ranges, names: set[str]) -> Stmt:
+    """Innermost threads first. `names`: those of all loops, to which copies add theirs."""
     if not isinstance(stmt, For):
         return map_children(stmt, lambda each: _interleaved(each, ranges, names))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
@@ -110,8 +103,8 @@ def _interleaved(stmt: Stmt, ranges: Ranges, names: _Names) -> Stmt:
 class _Pusher:
     """Moves one loop inwards."""
 
-    def __init__(self, loop: For, names: _Names, ranges: Ranges) -> None:
-        self._loop, self._names = loop, names
+    def __init__(self, loop: For, names: set[str], ranges: Ranges) -> None:
+        self._loop, self._vars = loop, _copies(loop.var, names)
         self._ranges = dict(ranges)
 
     def push(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
@@ -139,9 +132,7 @@ class _Pusher:
                     f"{buffer.name}, allocated inside the virtual threads {self._loop.var.name}, "
                     f"lies in DRAM: allocate it outside"
                 )
-        assert isinstance(self._loop.extent, Const)
-        threads = int(self._loop.extent.value)
-        slices = [replace(each, shape=(threads, *each.shape)) for each in buffers]
+        slices = [replace(each, shape=(extent_of(self._loop), *each.shape)) for each in buffers]
         for each in slices:
             parts_of_it = [self._sliced(part, each) for part in parts_of_it]
         done = []
@@ -170,9 +161,9 @@ class _Pusher:
         return replace(stmt, extent=extent, body=self.push(stmt.body, tests))
 
     def _around(self, run: list[Stmt]) -> Stmt:
-        var = self._names.copy(self._loop.var)
+        var = next(self._vars)
         body = sequence(*run)
-        if var != self._loop.var:
+        if var is not self._loop.var:
             body = substitute_in(body, {self._loop.var.name: var})
         return For(var, self._loop.extent, LoopKind.UNROLLED, body)
 

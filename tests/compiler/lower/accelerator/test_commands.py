@@ -10,7 +10,6 @@ from compiler.lower.accelerator.commands import (
     Copy,
     Kernel,
     Loop,
-    Origin,
     module_of,
 )
 from hw.encoding import AluOp
@@ -94,14 +93,11 @@ def test_which_operands_are_read() -> None:
 
 def test_indices_in_the_machines_order() -> None:
     command = compute()
-    assert command.micro_ops == 12
     every = zip(*(command.indices(name).tolist() for name in ("dst", "src", "wgt")), strict=True)
     assert list(every) == list(turns(command))
 
 
 def test_as_text() -> None:
-    assert str(Origin("conv", "out", (("y", 3), ("x", 0)))) == "conv: out (y = 3, x = 0)"
-    assert str(Origin("conv", "out")) == "conv: out"
     assert str(copy(MemoryId.INP, pads=(1, 0, 2, 0))) == (
         "inp[4 :+ 21] <- dram[100 :+ 5 x 2 by 9] pads (1, 0, 2, 0)"
     )

@@ -8,7 +8,7 @@ import pytest
 from compiler.errors import CapacityError, LoweringError
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
-from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Origin
+from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy
 from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.onchip import ChipMemory
 from tests.support.command_machine import CommandMachine
@@ -71,24 +71,28 @@ def test_commands_do_what_the_program_does(turns: str, guard: str, from_top: boo
     np.testing.assert_array_equal(computer.dram, memory)
 
 
+def _place(stage: str, iterations: tuple[tuple[str, int], ...]) -> str:
+    around = ", ".join(f"{name} = {value}" for name, value in iterations)
+    return f"{stage} ({around})" if around else stage
+
+
 def test_each_command_says_what_it_does_and_where_it_comes_from() -> None:
     found = elaborated(PROGRAM.format(turns="p", guard="q < 1"))
     assert [
-        f"{absolute(each)} | {Origin('f', *site)}"
-        for each, site in zip(found, found.sites, strict=True)
+        f"{absolute(each)} | {_place(*site)}" for each, site in zip(found, found.sites, strict=True)
     ] == [
-        "acc_8bit[0 :+ 2] <- dram[16 :+ 2] | f: a (p = 0)",
-        "out[0 :+ 2] -> dram[64 :+ 2] | f: D (p = 0)",
+        "acc_8bit[0 :+ 2] <- dram[16 :+ 2] | a (p = 0)",
+        "out[0 :+ 2] -> dram[64 :+ 2] | D (p = 0)",
         *(
             line
             for p, source, result in ((1, 18, 66), (2, 20, 68))
             for line in (
-                f"acc_8bit[0 :+ 2] <- dram[{source} :+ 2] | f: a (p = {p})",
-                f"reset 1 x 2 x 1 micro-ops from acc[2] | f: b (p = {p}, q = 0)",
-                f"add 1 x 2 x 1 micro-ops from acc[2], acc[0] | f: b (p = {p}, q = 0)",
-                f"max -7 1 x 2 x 1 micro-ops from acc[2] | f: b (p = {p}, q = 0)",
-                f"mul 1 x 2 x 1 micro-ops from acc[0], acc[2] | f: a (p = {p}, q = 0)",
-                f"out[0 :+ 2] -> dram[{result} :+ 2] | f: D (p = {p})",
+                f"acc_8bit[0 :+ 2] <- dram[{source} :+ 2] | a (p = {p})",
+                f"reset 1 x 2 x 1 micro-ops from acc[2] | b (p = {p}, q = 0)",
+                f"add 1 x 2 x 1 micro-ops from acc[2], acc[0] | b (p = {p}, q = 0)",
+                f"max -7 1 x 2 x 1 micro-ops from acc[2] | b (p = {p}, q = 0)",
+                f"mul 1 x 2 x 1 micro-ops from acc[0], acc[2] | a (p = {p}, q = 0)",
+                f"out[0 :+ 2] -> dram[{result} :+ 2] | D (p = {p})",
             )
         ),
     ]

@@ -24,7 +24,7 @@ def test_a_product_is_one_instruction() -> None:
 
 def what(found: list[Compute]) -> list[tuple[AluOp | None, int | str | None, int, int]]:
     return [
-        (each.op, each.imm, int(each.indices("dst")[0]), each.micro_ops)
+        (each.op, each.imm, int(each.indices("dst")[0]), len(each.indices("dst")))
         if each.op is not None or each.reset
         else pytest.fail("a GEMM")
         for each in found
@@ -52,7 +52,7 @@ def test_what_starts_elsewhere_is_copied_first() -> None:
 def test_a_reset_that_is_repeated_is_done_once() -> None:
     """`fill_0` has one step; two would be done turn by turn."""
     (found,) = commands(program("fill_0", "C i"))[0]
-    assert (found.reset, found.micro_ops) == (True, 3)
+    assert (found.reset, len(found.indices("dst"))) == (True, 3)
 
 
 def refused(message: str, function: Function, target: AcceleratorTarget = TARGET) -> None:

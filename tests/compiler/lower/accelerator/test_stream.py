@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -117,30 +118,31 @@ def test_tensors_that_do_not_exist_or_differ_are_refused() -> None:
 
 def test_every_instruction_tells_where_it_comes_from() -> None:
     stream = compiled(clip(), clip("again", source="D", result="E"))
-    assert len(stream.origins) == len(stream.program) == len(stream.slots) + 1
+    assert len(stream.sites) == len(stream.program) == len(stream.slots) + 1
     *instructions, last = stream.program
     assert last == Finish()
-    assert stream.origins[-1] is None
-    places = zip(instructions, stream.origins, stream.commands, stream.slots.module, strict=False)
-    for instruction, origin, command, module in places:
+    operators = stream.operator_of.tolist()
+    assert (operators[-1], stream.sites[-1]) == (-1, ("", ()))
+    found = list(zip(operators, (stage for stage, _ in stream.sites), strict=True))
+    places = zip(instructions, found, stream.commands, stream.slots.module, strict=False)
+    for instruction, (operator, stage), command, module in places:
         assert module_of(instruction) is Module(module)
         nothing = isinstance(instruction, Load) and not instruction.x_size
-        assert (origin is None) is (command is None) is nothing
-        if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and origin:
-            assert origin.stage == "micro-ops"
-    found = [(each.operator, each.stage) for each in stream.origins if each is not None]
-    both = [("clip", "micro-ops"), ("clip", "a"), ("clip", "D")]
-    assert set(found) == {*both, *(("again", stage) for _, stage in both)}
-    assert [name for name, _ in found] == sorted((name for name, _ in found), reverse=True)
+        assert (operator < 0) is (not stage) is (command is None) is nothing
+        if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and not nothing:
+            assert stage == "micro-ops"
+    assert {*found} == {(-1, ""), *product((0, 1), ("micro-ops", "a", "D"))}
+    commands = [each for each in operators if each >= 0]
+    assert commands == sorted(commands)
 
 
 def test_all_stages_of_a_convolution_have_instructions() -> None:
     drawn = RandomConvolution.of(18, machine("tiny"), largest=3)
     stream = drawn.stream()
-    stages = {each.stage for each in stream.origins if each is not None}
+    stages = {stage for stage, _ in stream.sites if stage}
     operands = {f"out_{name}" for name in drawn.values if name not in ("data", "weight")}
     assert stages == {"micro-ops", "out", "out_pad", "out_weight", "out_sum", *operands}
-    turns = {dict(each.turns)["out.oc_o"] for each in stream.origins if each and each.turns}
+    turns = {dict(iterations)["out.oc_o"] for _, iterations in stream.sites if iterations}
     assert turns == {0, 1}
 
 
@@ -155,9 +157,9 @@ def test_dump_has_every_stage() -> None:
         "commands",
         "instructions",
     ]
-    for name, (operator, lowered) in zip(("clip", "clip (1)"), stream.programs, strict=True):
+    for name, (operator, program) in zip(("clip", "clip (1)"), stream.elaborated, strict=True):
         assert found[f"{name}: schedule"] == text(operator.program)
-        assert found[f"{name}: lowered"] == text(lowered)
+        assert found[f"{name}: lowered"] == text(program.lowered)
     assert found["instructions"] == disassemble(stream.program)
 
 
@@ -169,16 +171,6 @@ def test_commands_are_shown_with_their_tokens() -> None:
         "compute max -7 1 x 3 x 1 micro-ops from acc[0] >store",
         "store   out[0 :+ 3] -> dram[1024 :+ 3] <compute",
     ]
-
-
-def test_an_operators_number_and_place_of_each_instruction() -> None:
-    """As columns they say what origins say."""
-    stream = compiled(clip(), clip("again", source="D", result="E"))
-    names = [*(operator.title for operator, _ in stream.programs), None]
-    found = zip(stream.operator_of.tolist(), stream.sites, stream.origins, strict=True)
-    for operator, (stage, iterations), origin in found:
-        assert names[operator] == (origin.operator if origin else None)
-        assert (stage, iterations) == ((origin.stage, origin.turns) if origin else ("", ()))
 
 
 def test_a_network_without_accelerators_does_not_import_numba() -> None:

@@ -140,9 +140,7 @@ def test_joined_layers_take_fewer_cycles_than_two_runs(choices: tuple[Choice, Ch
 def test_weights_of_the_second_layer_wait_for_nothing() -> None:
     """They lie where the first one has nothing, at the other end of the memory."""
     stream = stream_of(*layers(CHOICES["different orders"]))
-    first = next(
-        place
-        for place, origin in enumerate(stream.origins)
-        if origin is not None and (origin.operator, origin.stage) == ("two", "out_weight")
-    )
+    stages = [stage for stage, _ in stream.sites]
+    second = stream.operator_of.tolist().index(1)
+    first = stages.index("out_weight", second)
     assert not stream.slots.pops(first)

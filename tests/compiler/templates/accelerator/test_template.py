@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import CapacityError, Unsupported
-from compiler.ir.stmt import Alloc, Stmt
-from compiler.ir.visit import children
-from compiler.lower.accelerator.elements import lanes_of
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.lower.pipeline import lower
 from compiler.target import AcceleratorTarget
@@ -21,8 +16,8 @@ from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
 from tests.support.accelerator_operators import drawn_machine, machine
+from tests.support.live_elements import live_elements
 from tests.support.random_workloads import DRAWERS, RandomWorkload, draw_choice
 
 NAMES = tuple(template.name for template in TEMPLATES)
@@ -57,7 +52,7 @@ def check_usage(name: str, seed: int) -> None:
     lowered = lower(program, accelerator_passes(target))
     counted = drawn.template.usage(drawn.workload, Choices.of([choice]))
     found = {memory: int(each.item()) for memory, each in counted.items()}
-    assert found == _live(lowered.body, target), f"{drawn.workload} {choice}"
+    assert found == live_elements(lowered.body, target), f"{drawn.workload} {choice}"
 
 
 def _choice(rng: np.random.Generator, drawn: RandomWorkload, config: HardwareConfig) -> Choice:
@@ -75,17 +70,6 @@ def _edge(rng: np.random.Generator, config: HardwareConfig) -> HardwareConfig:
     more = {"log_inp_buffer": batch + inputs, "log_wgt_buffer": inputs + outputs}
     more["log_acc_buffer"] = batch + outputs
     return config.replace(**{name: size + more[name] for name, size in roomy.items()})
-
-
-def _live(stmt: Stmt, target: AcceleratorTarget) -> Counter[MemoryId]:
-    """The most elements of each memory that are allocated at once."""
-    most: Counter[MemoryId] = Counter()
-    for child in children(stmt):
-        most |= _live(child, target)
-    memory = target.memory(stmt.buffer.scope) if isinstance(stmt, Alloc) else None
-    if isinstance(stmt, Alloc) and memory is not None:
-        most[memory] += stmt.buffer.size // lanes_of(memory, target.config)
-    return most
 
 
 def test_every_template_is_drawn() -> None:
