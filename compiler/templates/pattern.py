@@ -187,12 +187,11 @@ class Matcher:
         while isinstance(atom, Var):
             if atom.name in self.known:
                 return self.known[atom.name]
-            let = self._made.get(atom.name)
-            if let is None or not isinstance(let.value, Call):
-                return atom
-            if let.value.callee.name not in self.through:
-                return atom
-            atom = let.value.args[0]
+            match self._made.get(atom.name):
+                case Let(value=Call(callee=callee, args=args)) if callee.name in self.through:
+                    atom = args[0]
+                case _:
+                    return atom
         return atom
 
     def _match(

@@ -77,25 +77,24 @@ class AluPass:
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """Passes after the stage `source`, and the program's output.
+    """Passes after the stage `source`, and the program's output, `out`.
 
-    Stages: one a pass, `{output}_0_add` and so on; before one with an operand for each element,
-    `{output}_0_add_operand` and what is done to that, `{output}_0_add_operand_0_mul` and so on.
+    Stages: one a pass, `out_0_add` and so on; before one with an operand for each element,
+    `out_0_add_operand` and what is done to that, `out_0_add_operand_0_mul` and so on.
     """
 
     passes: tuple[AluPass, ...]
-    output: str = "out"
 
     @property
     def channel_operands(self) -> tuple[str, ...]:
         """Operands with a number for each channel."""
-        found = (step.operand for _, step in self._passes if step.kind is Kind.CHANNEL)
+        found = (step.operand for _, step in self._all if step.kind is Kind.CHANNEL)
         return tuple(dict.fromkeys(found))
 
     @property
     def element_types(self) -> tuple[DType, ...]:
         """The types in DRAM of operands with a number for each element."""
-        return tuple(step.dtype for _, step in self._passes if step.kind is Kind.ELEMENT)
+        return tuple(step.dtype for _, step in self._all if step.kind is Kind.ELEMENT)
 
     @property
     def element_operands(self) -> int:
@@ -105,12 +104,12 @@ class Epilogue:
     @property
     def immediate_passes(self) -> int:
         """Passes with an operand in the instruction."""
-        return sum(step.kind is Kind.IMMEDIATE for _, step in self._passes)
+        return sum(step.kind is Kind.IMMEDIATE for _, step in self._all)
 
     @property
     def tensor_passes(self) -> int:
         """Passes with an operand in ACC."""
-        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._passes)
+        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._all)
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output, int8 of the low 8 bits after all passes, and the operands that are read.
@@ -121,10 +120,8 @@ class Epilogue:
             int32, packed: [N, O / L, ..., B, L].
         """
         operands: dict[str, Tensor] = {}
-        last = _passed(source, self.passes, self.output, operands)
-        output = compute(
-            source.shape, lambda *at: te.cast(last[at], INT8), self.output, _axes(source)
-        )
+        last = _passed(source, self.passes, "out", operands)
+        output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
         return output, tuple(operands.values())
 
     def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
@@ -133,31 +130,31 @@ class Epilogue:
         Operands for each element are loaded with the tile that needs them; those for each channel
         once, in front of everything, or with the tile as well where the knob `resident` is 0.
         """
-        for stage, _ in reversed(list(_stages(self.passes, self.output))):
-            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, self.output, "thread")
+        for stage, _ in reversed(list(_stages(self.passes, "out"))):
+            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         readers: dict[str, list[str]] = {}
-        for stage, step in self._passes:
+        for stage, step in self._all:
             if step.kind is Kind.CHANNEL:
                 readers.setdefault(step.operand, []).append(stage)
         for name, stages in readers.items():
-            copy = f"{self.output}_{name}"
+            copy = f"out_{name}"
             sketch = sketch.cache_read(name, tuple(stages), OnChip.ACC, copy)
             if resident is not None:
-                moved = Sketch().compute_at(copy, self.output, "thread")
+                moved = Sketch().compute_at(copy, "out", "thread")
                 sketch = sketch.when(resident, (0,), moved)
         return sketch
 
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
         """Each pass by its instruction. Comes last: then loops stay as they are."""
-        for stage, step in self._passes:
+        for stage, step in self._all:
             make = immediate_argument if step.kind is Kind.IMMEDIATE else two_operands
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 
     @property
-    def _passes(self) -> list[tuple[str, AluPass]]:
+    def _all(self) -> list[tuple[str, AluPass]]:
         """The passes and those on their operands, in their order, by the names of their stages."""
-        stages = _stages(self.passes, self.output)
+        stages = _stages(self.passes, "out")
         return [(name, step) for name, step in stages if step is not None]
 
 

@@ -21,7 +21,7 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.memories import MemoryId
 
-__all__ = ["FEATURES", "NAMES", "features"]
+__all__ = ["FEATURES", "features"]
 
 W = TypeVar("W", bound=Hashable)
 
@@ -173,7 +173,6 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
 
 FEATURES: Mapping[str, str] = {name: meaning for name, (meaning, _) in _TABLE.items()}
 """What each column says, by its name. They are the same for all templates."""
-NAMES: tuple[str, ...] = tuple(FEATURES)
 
 
 def features(
