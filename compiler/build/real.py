@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -15,8 +15,6 @@ from compiler.quantise.points import points
 from compiler.quantise.watch import with_results
 
 __all__ = ["RealNetwork"]
-
-_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class RealNetwork:
     outputs: Sequence[str]
     runner: Runner
 
-    def run(self, inputs: _Arrays) -> dict[str, NDArray[Any]]:
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs by name."""
         function, result = self.function, self.function.body.result
         given = [inputs[name] for name in self.inputs]

@@ -83,7 +83,10 @@ class Parts:
         key = operand.digest, how
         if key not in self._held:
             array = operand.array if packed is None else packed(operand.array)
-            self._held[key] = name = self._fresh(f"constant_{len(self._held)}")
+            name = f"constant_{len(self._held)}"
+            while name in self.types:
+                name = f"{name}_"
+            self._held[key] = name
             self.constants[name] = aligned_copy(array)
         return self._held[key]
 
@@ -93,8 +96,3 @@ class Parts:
             Tensor(name, array.shape, array.dtype.name, Held())
             for name, array in self.constants.items()
         )
-
-    def _fresh(self, name: str) -> str:
-        while name in self.types:
-            name = f"{name}_"
-        return name

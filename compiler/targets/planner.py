@@ -195,16 +195,15 @@ class Planner:
         return self._schedules[key]
 
     def _planned(self, kernel: Function, call: Call) -> Plan:
-        refusals: list[Unsupported] = []
-        for template, found in self._matches(kernel, call, refusals):
-            workload, arguments = template.bind(found, self.target.machine)
-            return Plan(template, found, workload, arguments, self._choice(template, workload))
-        raise Unsupported(f"kernel {kernel.name}: {_joined(refusals)}")
+        template, found = self._found(kernel, call)
+        workload, arguments = template.bind(found, self.target.machine)
+        return Plan(template, found, workload, arguments, self._choice(template, workload))
 
-    def _matches(
-        self, kernel: Function, call: Call, refusals: list[Unsupported]
-    ) -> Iterator[tuple[ScheduleTemplate[Any, Any], KernelMatch]]:
-        """Templates whose pattern is all that the kernel computes."""
+    def _found(
+        self, kernel: Function, call: Call
+    ) -> tuple[ScheduleTemplate[Any, Any], KernelMatch]:
+        """The first template whose pattern is all that the kernel computes."""
+        refusals: list[Unsupported] = []
         layouts = self.target.layouts.operators
         known = {
             param.name: arg
@@ -225,9 +224,9 @@ class Planner:
                     refusals.append(refusal)
                     continue
                 if len(match.lets) == len(core):
-                    yield template, KernelMatch(call, match)
-                else:
-                    refusals.append(Unsupported(f"it computes more than {template.name}"))
+                    return template, KernelMatch(call, match)
+                refusals.append(Unsupported(f"it computes more than {template.name}"))
+        raise Unsupported(f"kernel {kernel.name}: {_joined(refusals)}")
 
     def _choice(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
         key = template, workload

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
 
 from compiler.graph.nodes import Let
 from compiler.graph.passes.base import Pass as GraphPass
@@ -20,7 +20,7 @@ from compiler.templates.space import Choices, Floats
 from compiler.templates.template import ScheduleTemplate
 from runtime.artifact import Step
 
-__all__ = ["Backend", "CostModel", "InPlace", "Layouts", "Memory", "Rewritten", "Target"]
+__all__ = ["Backend", "CostModel", "Layouts", "Memory", "Rewritten", "Target"]
 
 M = TypeVar("M", bound=Hashable)
 
@@ -35,16 +35,12 @@ class Memory:
         What lies at one of its addresses: the shape and type of values.
     capacity
         Elements; None where nobody counts them.
-    written_by, read_by
-        The units of the machine that do.
     """
 
     scope: Scope
     element: tuple[int, ...]
     dtype: DType
     capacity: int | None = None
-    written_by: tuple[str, ...] = ()
-    read_by: tuple[str, ...] = ()
 
 
 class CostModel(ABC):
@@ -88,12 +84,18 @@ class Rewritten:
         return (*self.before, *self.inside, *self.after)
 
 
-class Layouts(Protocol):
-    """How tensors lie between the kernels of a target. A frozen value."""
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """How tensors lie between the kernels of a target: here as they lie in the graph. A frozen
+    value.
 
-    @property
-    def operators(self) -> frozenset[str]:
-        """Operators that only bring tensors into these layouts and out of them."""
+    Attributes
+    ----------
+    operators
+        Those that only bring tensors into these layouts and out of them.
+    """
+
+    operators: ClassVar[frozenset[str]] = frozenset()
 
     def rewritten(
         self,
@@ -113,24 +115,6 @@ class Layouts(Protocol):
         from_host
             Its first operand is not computed by the target.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class InPlace:
-    """Layouts of a target that takes tensors as they lie in the graph."""
-
-    operators: frozenset[str] = frozenset()
-
-    def rewritten(
-        self,
-        template: Any,
-        match: Match,
-        types: Mapping[str, Type],
-        taken: set[str],
-        *,
-        from_host: bool,
-    ) -> Rewritten:
-        """The match as it is."""
         return Rewritten((), match.lets, ())
 
 
@@ -177,9 +161,5 @@ class Target(Generic[M]):
     passes: tuple[Pass, ...]
     cost: CostModel
     make_backend: Callable[[Target[M]], Backend]
-    layouts: Layouts = field(default_factory=InPlace)
+    layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
-
-    def memory(self, scope: Scope) -> Memory | None:
-        """The memory that a scope names, if the machine has one."""
-        return next((each for each in self.memories if each.scope == scope), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from compiler.errors import Unsupported
 from compiler.graph.attributes import Attributes
@@ -16,6 +16,8 @@ from compiler.graph.visit import use_counts
 from compiler.ir.dtypes import DType
 
 __all__ = ["Apply", "Match", "Matcher", "Mismatch", "Operand", "Pattern", "inner_patterns"]
+
+A = TypeVar("A", bound=Attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,11 @@ class Match:
         """The first operator of that name."""
         return next(let for let in self.lets if _call(let).callee.name == operator)
 
-    def attributes(self, operator: str) -> Attributes:
-        """Those of that operator."""
-        return _call(self.let(operator)).attributes
+    def attributes(self, operator: str, kind: type[A]) -> A:
+        """Those of that operator, which are of that kind."""
+        found = _call(self.let(operator)).attributes
+        assert isinstance(found, kind), "verified"
+        return found
 
     def constant(self, operand: str) -> Constant:
         """An operand that the pattern declares as constant."""
@@ -183,12 +187,11 @@ class Matcher:
         while isinstance(atom, Var):
             if atom.name in self.known:
                 return self.known[atom.name]
-            let = self._made.get(atom.name)
-            if let is None or not isinstance(let.value, Call):
-                return atom
-            if let.value.callee.name not in self.through:
-                return atom
-            atom = let.value.args[0]
+            match self._made.get(atom.name):
+                case Let(value=Call(callee=callee, args=args)) if callee.name in self.through:
+                    atom = args[0]
+                case _:
+                    return atom
         return atom
 
     def _match(

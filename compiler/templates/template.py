@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Function
+from compiler.graph.nodes import Call, Function, Var
 from compiler.graph.types import TensorType
 from compiler.te import Schedule
 from compiler.te.knobs import Choice
@@ -83,16 +83,9 @@ class KernelMatch:
     @property
     def tensors(self) -> dict[str, str]:
         """The values that the call gives for computed operands, by the pattern's names."""
-        given = {
-            param.name: arg for param, arg in zip(self.kernel.params, self.call.args, strict=True)
-        }
-        found = {}
-        for operand, bound in self.match.operands.items():
-            if not isinstance(bound, Constant):
-                arg = given[bound.name]
-                assert not isinstance(arg, Constant), "matched as computed"
-                found[operand] = arg.name
-        return found
+        pairs = zip(self.kernel.params, self.call.args, strict=True)
+        given = {param.name: arg.name for param, arg in pairs if isinstance(arg, Var)}
+        return {each: given[self.match.variable(each)] for each in self.match.computed}
 
 
 class ScheduleTemplate(ABC, Generic[W, M]):

@@ -34,6 +34,6 @@ def run(
     """What both programs compute of the arrays, those besides `X` and `W` in their order."""
     (weights,) = compile_function(program_of([layer.packing]), target)(arrays["W"])
     others = [array for name, array in arrays.items() if name not in ("X", "W")]
-    program = template.scheduled(layer, output).program
+    program = template.scheduled(layer, layer.output if output is None else output).program
     (result,) = compile_function(program, target)(arrays["X"], weights, *others)
     return result

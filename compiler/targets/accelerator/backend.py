@@ -257,7 +257,7 @@ def _template(plan: Plan) -> AcceleratorTemplate[Any]:
 
 def _least(stream: Stream, offloaded: Offloaded) -> int:
     """The bytes of `Layer.least_bytes`."""
-    parts = _template(offloaded.plan).needed(offloaded.plan.found)
+    parts = _template(offloaded.plan).needed(offloaded.plan.workload)
     least: dict[str, Fraction] = {}
     for own, tensor in offloaded.named.items():
         part = parts.get(own, Fraction(1)) * stream.tensors[tensor].size

@@ -15,7 +15,7 @@ from compiler.graph.operators.shapes import Reshape
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import map_atoms
 from compiler.target import AcceleratorTarget
-from compiler.targets.target import Rewritten
+from compiler.targets.target import Layouts, Rewritten
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.pattern import Match
 
@@ -23,12 +23,13 @@ __all__ = ["Blocks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Layouts):
     """Every tensor in blocks of the array's: of input channels for what the array reads, else of
     output channels. Results that are wider than a byte leave as planes of bytes."""
 
+    operators = frozenset({"unpack_data", "pack_data", "reshape", "byte_planes"})
+
     machine: AcceleratorTarget
-    operators: frozenset[str] = frozenset({"unpack_data", "pack_data", "reshape", "byte_planes"})
 
     def rewritten(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
@@ -23,7 +23,7 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats
 from hw.config import HardwareConfig
-from hw.memories import MemoryId, Module
+from hw.memories import MemoryId
 
 __all__ = ["TEMPLATES", "Analytic", "accelerator"]
 
@@ -81,18 +81,9 @@ def accelerator(
 
 def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
-
-    def memory(
-        scope: Scope, element: tuple[int, ...], dtype: DType, writer: Module, *readers: Module
-    ) -> Memory:
-        depth = config.depth(MemoryId[scope.value.upper()])
-        names = tuple(each.name.lower() for each in readers)
-        return Memory(scope, element, dtype, depth, (writer.name.lower(),), names)
-
-    load, compute, store = Module.LOAD, Module.COMPUTE, Module.STORE
     return (
-        Memory(Scope.GLOBAL, (), INT8, None, ("store",), ("load", "compute")),
-        memory(OnChip.INP, (batch, inputs), INT8, load, compute),
-        memory(OnChip.WGT, (outputs, inputs), INT8, load, compute),
-        memory(OnChip.ACC, (batch, outputs), INT32, compute, compute, store),
+        Memory(Scope.GLOBAL, (), INT8),
+        Memory(OnChip.INP, (batch, inputs), INT8, config.depth(MemoryId.INP)),
+        Memory(OnChip.WGT, (outputs, inputs), INT8, config.depth(MemoryId.WGT)),
+        Memory(OnChip.ACC, (batch, outputs), INT32, config.depth(MemoryId.ACC)),
     )

@@ -15,15 +15,14 @@ from compiler.graph.opspec import OpSpec
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
-from compiler.targets.planner import best_choice
+from compiler.targets.planner import Plan, best_choice
 from compiler.targets.target import Target
-from compiler.te.knobs import Choice
 from compiler.te.macs import macs_of
-from compiler.templates.cpu.layer import LayerWorkload, PackedLayer, placeholders
+from compiler.templates.cpu.layer import PackedLayer, placeholders
 from compiler.templates.pattern import Matcher
 from compiler.templates.template import KernelMatch
 
-__all__ = ["CpuKernel", "LayerPlan", "cpu_kernel", "layer_plan"]
+__all__ = ["CpuKernel", "cpu_kernel", "layer_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +50,7 @@ class CpuKernel:
     macs: int
 
 
-@dataclass(frozen=True, slots=True)
-class LayerPlan:
-    """A layer of a kernel that a template takes."""
-
-    template: PackedLayer
-    workload: LayerWorkload
-    choice: Choice
-
-
-def layer_plan(call: Call, target: Target[CpuTarget]) -> LayerPlan | None:
+def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
     """The first layer of the kernel that is called, and how a template does it; None where no
     template takes one.
 
@@ -76,18 +66,18 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> LayerPlan | None:
     matcher = Matcher(kernel.body, infer(kernel), known=known)
     for let in kernel.body.lets:
         for template in target.templates:
-            assert isinstance(template, PackedLayer), "all templates of a CPU are such"
             for pattern in template.patterns:
                 try:
                     found = KernelMatch(call, matcher.at(pattern, let.name))
-                    workload, _ = template.bind(found, target.machine)
-                    return LayerPlan(template, workload, best_choice(target, template, workload))
+                    workload, arguments = template.bind(found, target.machine)
+                    choice = best_choice(target, template, workload)
+                    return Plan(template, found, workload, arguments, choice)
                 except Unsupported:
                     continue  # The schedule that is good for any kernel takes it.
     return None
 
 
-def cpu_kernel(kernel: Function, plan: LayerPlan | None, target: Target[CpuTarget]) -> CpuKernel:
+def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
     """The kernel's program: as planned, or by the schedule that is good for any."""
     inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
@@ -96,6 +86,7 @@ def cpu_kernel(kernel: Function, plan: LayerPlan | None, target: Target[CpuTarge
         simd = Simd.of(target.machine.features)
         schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
     else:
+        assert isinstance(plan.template, PackedLayer), "all templates of a CPU are such"
         given = plan.workload, plan.choice, target.machine
         schedule = plan.template.schedule(*given)
         packing = {plan.workload.weight: plan.template.packing(*given)}

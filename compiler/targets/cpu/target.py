@@ -20,8 +20,9 @@ from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
 from compiler.ir.stmt import Function as Program
 from compiler.lower.pipeline import CPU_PASSES
-from compiler.targets.cpu.kernels import CpuKernel, LayerPlan, cpu_kernel, layer_plan
+from compiler.targets.cpu.kernels import CpuKernel, cpu_kernel, layer_plan
 from compiler.targets.parts import Invocation, Parts, Report
+from compiler.targets.planner import Plan
 from compiler.targets.target import Backend, CostModel, Memory, Target
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
@@ -66,7 +67,7 @@ class KernelBackend(Backend):
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
-        self._plans: dict[tuple[str | None, ...], LayerPlan | None] = {}
+        self._plans: dict[tuple[str | None, ...], Plan | None] = {}
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
@@ -115,7 +116,7 @@ class KernelBackend(Backend):
         plan = self._plan(call)
         return call.kernel.digest, None if plan is None else plan.workload.weight
 
-    def _plan(self, call: Invocation) -> LayerPlan | None:
+    def _plan(self, call: Invocation) -> Plan | None:
         values = (each.digest if isinstance(each, Constant) else None for each in call.operands)
         known = call.kernel.digest, *values
         if known not in self._plans:

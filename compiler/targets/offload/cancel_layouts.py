@@ -51,8 +51,7 @@ class _Canceller:
     def body(self) -> Body:
         lets = []
         for let in self._body.lets:
-            value = map_atoms(let.value, self._known)
-            changed = replace(let, value=value)
+            changed = replace(let, value=map_atoms(let.value, self._known))
             self._made[let.name] = changed
             same = self._source(changed)
             if same is not None:
@@ -66,12 +65,10 @@ class _Canceller:
     def _source(self, let: Let) -> Atom | None:
         """An earlier value that this one equals."""
         operator, operand = _unary(let)
-        if operand is None:
-            return None
-        if operator == "pack_data":
+        if operator == "pack_data" and operand is not None:
             before, blocks = self._maker(operand)
-            same = blocks if before == "unpack_data" else None
-            return same if same is not None and self._alike(let, same) else None
+            if before == "unpack_data" and blocks is not None and self._alike(let, blocks):
+                return blocks
         while operator in _SHAPES and operand is not None:
             if self._alike(let, operand):
                 return operand

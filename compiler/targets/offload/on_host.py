@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, TupleGet, Var
-from compiler.graph.visit import map_atoms
+from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, TupleGet
+from compiler.graph.visit import substitute
 
 __all__ = ["StreamsOnHost"]
 
@@ -44,13 +44,9 @@ class StreamsOnHost:
 def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
     """The kernels of a stream; `FormStreams` gives results the names that they have in it."""
     given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
-
-    def outside(atom: Atom) -> Atom:
-        return given.get(atom.name, atom) if isinstance(atom, Var) else atom
-
     lets = []
-    for each in stream.body.lets:
-        value = map_atoms(each.value, outside)
+    for each in substitute(stream.body, given).lets:
+        value = each.value
         if isinstance(value, Call) and isinstance(value.callee, Function):
             kernel = replace(value.callee, target="")
             lets.append(replace(each, value=replace(value, callee=kernel)))

@@ -19,7 +19,7 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.visit import all_lets, atoms, bodies, functions, names_in
+from compiler.graph.visit import all_lets, atoms, functions, names_of
 
 __all__ = ["FormStreams"]
 
@@ -58,7 +58,7 @@ class FormStreams:
                 lets += run
                 continue
             later = [let for _, other in runs[number + 1 :] for let in other]
-            wanted = {each for let in later for each in _needs(let)}
+            wanted = {each for let in later for each in names_of(let.value)}
             wanted |= {result.name} if isinstance(result, Var) else set()
             outputs = [let.name for let in run if let.name in wanted]
             inputs = _inputs(run)
@@ -92,11 +92,6 @@ def _offloaded(let: Let, target: str) -> bool:
             return False
 
 
-def _needs(let: Let) -> set[str]:
-    inner = {each for body in bodies(let.value) for each in names_in(body)}
-    return inner | {each.name for each in atoms(let.value) if isinstance(each, Var)}
-
-
 def _inputs(run: Sequence[Let]) -> list[str]:
     own = {let.name for let in run}
     used = [each.name for let in run for each in atoms(let.value) if isinstance(each, Var)]
@@ -114,7 +109,7 @@ def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
         left: list[Let] = []
         # In the order of the text, so that one walk finds all that this turn can do.
         for let in waiting:
-            ready = _offloaded(let, target) == offloaded and not _needs(let) & made
+            ready = _offloaded(let, target) == offloaded and not names_of(let.value) & made
             (run if ready else left).append(let)
             if ready:
                 made.discard(let.name)

@@ -24,7 +24,6 @@ from compiler.operators.pad import pad
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
-from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.conv2d_cycles import (
     ORDERS,
@@ -40,11 +39,11 @@ from compiler.templates.accelerator.demand import (
     repeated,
     seen,
 )
-from compiler.templates.accelerator.epilogue import requantisation, structure
+from compiler.templates.accelerator.epilogue import requantise_passes, requantise_pattern
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
-from compiler.templates.accelerator.sharing import stays
+from compiler.templates.accelerator.sharing import stays, tiled
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
 from compiler.templates.accelerator.traffic import windows_needed
 from compiler.templates.pattern import Apply, Match, Operand
@@ -60,8 +59,6 @@ _ESTIMATED_ALONE = 16
 """And where fewer threads are to be better than more."""
 
 _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
-_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
-_SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
 
 
 class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
@@ -80,22 +77,17 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     """
 
     name = "conv2d"
-    patterns = (
-        Apply("requantise", (_SUMS, *_NUMBERS)),
-        Apply("requantise_add", (_SUMS, *_NUMBERS, *_SKIP)),
-    )
+    patterns = (requantise_pattern(_SUMS), requantise_pattern(_SUMS, skip_rank=4))
     array_operand = "data"
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[Conv2dWorkload, Arguments]:
-        given = found.match.attributes("conv2d")
-        assert isinstance(given, Conv2d), "verified"
+        given = found.match.attributes("conv2d", Conv2d)
         constant = found.match.constant("weight")
         merged, groups = block_groups(constant.array, given.groups, machine.config)
         weight = pack_weight(merged, machine.config)
-        spec = requantisation(found.match, largest_sum(constant))
-        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = requantise_passes(found, largest_sum(constant), machine.config)
         workload = Conv2dWorkload(
             found.shape("data"),
             weight.shape,
@@ -107,28 +99,13 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
-    def macs(self, found: KernelMatch) -> int:
-        images, _, *pixels = found.result_shape
-        return found.match.constant("weight").array.size * images * prod(pixels)
-
-    def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
-        given = found.match.attributes("conv2d")
-        assert isinstance(given, Conv2d), "verified"
-        kernel = found.match.constant("weight").array.shape[2:]
-        image, taps = windows_needed(
-            found.shape("data")[2:4],
-            found.result_shape[2:],
-            kernel,
-            given.strides,
-            given.padding[:2],
-            given.dilation,
-        )
+    def needed(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
+        image, taps = windows_needed(workload.windows)
         return {"data": image, "weight": taps}
 
     def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
         """Of few channels, what windows see is packed: a convolution of 1x1."""
-        given = match.attributes("conv2d")
-        assert isinstance(given, Conv2d), "verified"
+        given = match.attributes("conv2d", Conv2d)
         first = match.let("conv2d")
         assert isinstance(first.value, Call), "matched"
         weight, block = match.constant("weight").array, machine.config.block_in
@@ -193,22 +170,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue
         axes = ("oc", "y", "x")
-        steps = Sketch()
-        for axis in axes:
-            steps = steps.split(out, axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
         outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
         inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
-        steps = (
-            steps.split(
-                out,
-                knob("along", {axis: f"{axis}_o" for axis in axes}),
-                knob("threads"),
-                knob("along", {axis: (f"{axis}_o", "thread") for axis in axes}),
-            )
-            .reorder(out, knob("order", {each: ("n", *outer[each], *inner) for each in outer}))
-            .virtual_thread(out, "thread")
-            .set_scope(sums, OnChip.ACC)
-        )
+        order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
+        steps = tiled(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
         steps = (
             epilogue.place(steps)
             .compute_at(sums, out, "thread")
@@ -329,10 +294,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     def _under(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """Rows and columns of the image that a tile needs at most, without padding."""
-        rows, columns = workload.under(0, y), workload.under(1, x)
-        if workload.taps == 1:
-            # Rows between those that are needed are left out.
-            rows = y
+        rows, columns = workload.loaded(y, x)
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:

@@ -102,6 +102,12 @@ class Conv2dWorkload:
         reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
         return (count - 1) * self.strides[axis] + reach
 
+    def loaded(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of the padded image that are loaded for so many of the output: rows
+        between those that single taps see are left out."""
+        rows, columns = self.under(0, y), self.under(1, x)
+        return (y if self.taps == 1 else rows), columns
+
     def kernel(self, choices: Choices) -> Ints:
         """Micro-ops of an instruction of products."""
         axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
@@ -208,10 +214,7 @@ class Conv2dCycles:
 
     def _image(self, y: Ints, x: Ints, blocks: Ints | int) -> Ints:
         """The part of the image for a tile: one LOAD a block of channels, padding included."""
-        rows, columns = self.workload.under(0, y), self.workload.under(1, x)
-        if self.workload.taps == 1:
-            # Rows between those that are needed are left out.
-            rows = y
+        rows, columns = self.workload.loaded(y, x)
         height, width = self.workload.data[2:4]
         elements = np.minimum(rows, height) * np.minimum(columns, width)
         padding = np.maximum(0, rows * columns - elements)

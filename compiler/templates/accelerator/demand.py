@@ -31,6 +31,7 @@ __all__ = [
     "kernel_length",
     "repeated",
     "seen",
+    "tile_count",
 ]
 
 Boxes: TypeAlias = Iterable[tuple[Ints, Sequence[Ints | int]]]
@@ -193,6 +194,11 @@ class Output:
             *(replace(stored, memory=memory) for memory in memories),
             *(operand for _ in epilogue.channel_operands),
         )
+
+
+def tile_count(choices: Choices, extents: Mapping[str, int]) -> Ints:
+    """How many tiles there are of all these axes together."""
+    return np.asarray(prod(-(-extent // choices[axis]) for axis, extent in extents.items()))
 
 
 def cut(extents: Sequence[int], sizes: Sequence[Ints]) -> Iterator[tuple[Ints, tuple[Ints, ...]]]:

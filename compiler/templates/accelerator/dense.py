@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.intrinsics.scopes import OnChip
-from compiler.ir.dtypes import INT8
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import OpenTrace
 from compiler.templates.accelerator.demand import Demand
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue, requantisation, structure
+from compiler.templates.accelerator.epilogue import (
+    AluPass,
+    Epilogue,
+    requantise_passes,
+    requantise_pattern,
+)
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
 from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.memories import MemoryId
 
 __all__ = ["DenseOnArray", "DenseWorkload"]
-
-_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
-_SKIP = (Operand("skip", INT8, (2,)), Operand("factor", constant=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +54,17 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     """
 
     name = "dense"
-    patterns = (
-        Apply("requantise", (PRODUCT, *_NUMBERS)),
-        Apply("requantise_add", (PRODUCT, *_NUMBERS, *_SKIP)),
-    )
+    patterns = (requantise_pattern(PRODUCT), requantise_pattern(PRODUCT, skip_rank=2))
     array_operand = "data"
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[DenseWorkload, Arguments]:
-        spec = requantisation(found.match, largest_sum(found.match.constant("weight")))
-        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        largest = largest_sum(found.match.constant("weight"))
+        passes, numbers = requantise_passes(found, largest, machine.config)
         weight = Products.weight(found, machine.config)
         workload = DenseWorkload(Products.of(found, machine.config), passes)
         return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
-
-    def macs(self, found: KernelMatch) -> int:
-        return Products.macs(found)
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_sum`, the passes', `out`."""

@@ -45,9 +45,6 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         weight = Products.weight(found, config)
         return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
 
-    def macs(self, found: KernelMatch) -> int:
-        return Products.macs(found)
-
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes."""
         data, weight, sums = workload.sums()

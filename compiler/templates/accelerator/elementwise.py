@@ -14,21 +14,16 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, placeholder
 from compiler.te.knobs import OpenTrace
 from compiler.templates.accelerator.epilogue import (
-    AluPass,
-    Epilogue,
     in_accumulators,
-    requantisation,
-    structure,
+    requantise_passes,
+    requantise_pattern,
 )
-from compiler.templates.accelerator.tiles import TiledOnAlu
+from compiler.templates.accelerator.tiles import ImageWorkload, TiledOnAlu
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Ints
 from compiler.templates.template import Arguments, KernelMatch
 
 __all__ = ["ElementwiseOnAlu", "ElementwiseWorkload", "widened"]
-
-_NUMBERS = (Operand("multiplier", constant=True), Operand("addend", constant=True))
-_SKIP = (Operand("skip", INT8, (4,)), Operand("factor", constant=True))
 
 
 def widened() -> Apply:
@@ -43,30 +38,16 @@ def widened() -> Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class ElementwiseWorkload:
-    """Passes over packed data.
+class ElementwiseWorkload(ImageWorkload):
+    """Passes over every element, and nothing else.
 
     Attributes
     ----------
-    data
-        Shape: [N, C, H, W, B, L], in blocks of output channels.
     dtype
         int8, or int32.
     """
 
-    data: tuple[int, ...]
-    passes: tuple[AluPass, ...]
     dtype: DType = INT8
-
-    @property
-    def epilogue(self) -> Epilogue:
-        """All that is done."""
-        return Epilogue(self.passes)
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Of the output."""
-        return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
 
     def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """Every element lies under itself."""
@@ -81,16 +62,12 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
     """Tile by tile: load, pass after pass, store."""
 
     name = "elementwise"
-    patterns = (
-        Apply("requantise", (widened(), *_NUMBERS)),
-        Apply("requantise_add", (widened(), *_NUMBERS, *_SKIP)),
-    )
+    patterns = (requantise_pattern(widened()), requantise_pattern(widened(), skip_rank=4))
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[ElementwiseWorkload, Arguments]:
-        spec = requantisation(found.match, -INT8.low)
-        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = requantise_passes(found, -INT8.low, machine.config)
         return ElementwiseWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:

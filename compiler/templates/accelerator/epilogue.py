@@ -26,12 +26,21 @@ from compiler.requantisation import AluStep, RequantSpec, ResidualSpec
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.packing import pack_channels
-from compiler.templates.pattern import Match
-from compiler.templates.template import Arguments
+from compiler.templates.pattern import Apply, Match, Operand
+from compiler.templates.template import Arguments, KernelMatch
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 
-__all__ = ["AluPass", "Epilogue", "Kind", "in_accumulators", "requantisation", "structure"]
+__all__ = [
+    "AluPass",
+    "Epilogue",
+    "Kind",
+    "in_accumulators",
+    "requantisation",
+    "requantise_passes",
+    "requantise_pattern",
+    "structure",
+]
 
 
 class Kind(Enum):
@@ -67,39 +76,25 @@ class AluPass:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
-    """A pass, and the names of its stage and of the stage that brings its operand."""
-
-    name: str
-    step: AluPass
-
-    @property
-    def operand(self) -> str:
-        return f"{self.name}_operand"
-
-
-@dataclass(frozen=True, slots=True)
 class Epilogue:
-    """Passes after the stage `source`, and the program's output.
+    """Passes after the stage `source`, and the program's output, `out`.
 
-    Stages: one a pass, `{output}_0_add` and so on; before one with an operand for each element,
-    `{output}_0_add_operand` and what is done to that, `{output}_0_add_operand_0_mul` and so on.
+    Stages: one a pass, `out_0_add` and so on; before one with an operand for each element,
+    `out_0_add_operand` and what is done to that, `out_0_add_operand_0_mul` and so on.
     """
 
     passes: tuple[AluPass, ...]
-    output: str = "out"
 
     @property
     def channel_operands(self) -> tuple[str, ...]:
         """Operands with a number for each channel."""
-        found = (each.step for each in self._all(self._top))
-        return tuple(dict.fromkeys(one.operand for one in found if one.kind is Kind.CHANNEL))
+        found = (step.operand for _, step in self._all if step.kind is Kind.CHANNEL)
+        return tuple(dict.fromkeys(found))
 
     @property
     def element_types(self) -> tuple[DType, ...]:
         """The types in DRAM of operands with a number for each element."""
-        steps = (each.step for each in self._all(self._top))
-        return tuple(step.dtype for step in steps if step.kind is Kind.ELEMENT)
+        return tuple(step.dtype for _, step in self._all if step.kind is Kind.ELEMENT)
 
     @property
     def element_operands(self) -> int:
@@ -109,12 +104,12 @@ class Epilogue:
     @property
     def immediate_passes(self) -> int:
         """Passes with an operand in the instruction."""
-        return sum(each.step.kind is Kind.IMMEDIATE for each in self._all(self._top))
+        return sum(step.kind is Kind.IMMEDIATE for _, step in self._all)
 
     @property
     def tensor_passes(self) -> int:
         """Passes with an operand in ACC."""
-        return len(list(self._all(self._top))) - self.immediate_passes
+        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._all)
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output, int8 of the low 8 bits after all passes, and the operands that are read.
@@ -125,10 +120,8 @@ class Epilogue:
             int32, packed: [N, O / L, ..., B, L].
         """
         operands: dict[str, Tensor] = {}
-        last = self._passed(source, self._top, operands)
-        output = compute(
-            source.shape, lambda *at: te.cast(last[at], INT8), self.output, _axes(source)
-        )
+        last = _passed(source, self.passes, "out", operands)
+        output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
         return output, tuple(operands.values())
 
     def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
@@ -137,81 +130,79 @@ class Epilogue:
         Operands for each element are loaded with the tile that needs them; those for each channel
         once, in front of everything, or with the tile as well where the knob `resident` is 0.
         """
-        for stage in reversed(list(self._stages(self._top))):
-            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, self.output, "thread")
+        for stage, _ in reversed(list(_stages(self.passes, "out"))):
+            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         readers: dict[str, list[str]] = {}
-        for each in self._all(self._top):
-            if each.step.kind is Kind.CHANNEL:
-                readers.setdefault(each.step.operand, []).append(each.name)
+        for stage, step in self._all:
+            if step.kind is Kind.CHANNEL:
+                readers.setdefault(step.operand, []).append(stage)
         for name, stages in readers.items():
-            copy = f"{self.output}_{name}"
+            copy = f"out_{name}"
             sketch = sketch.cache_read(name, tuple(stages), OnChip.ACC, copy)
             if resident is not None:
-                moved = Sketch().compute_at(copy, self.output, "thread")
+                moved = Sketch().compute_at(copy, "out", "thread")
                 sketch = sketch.when(resident, (0,), moved)
         return sketch
 
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
         """Each pass by its instruction. Comes last: then loops stay as they are."""
-        for each in self._all(self._top):
-            immediate = each.step.kind is Kind.IMMEDIATE
-            make = immediate_argument if immediate else two_operands
-            sketch = sketch.tensorize(each.name, "b", make(config, each.step.op).function)
+        for stage, step in self._all:
+            make = immediate_argument if step.kind is Kind.IMMEDIATE else two_operands
+            sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 
     @property
-    def _top(self) -> list[_Stage]:
-        return _stages_of(self.passes, self.output)
+    def _all(self) -> list[tuple[str, AluPass]]:
+        """The passes and those on their operands, in their order, by the names of their stages."""
+        stages = _stages(self.passes, "out")
+        return [(name, step) for name, step in stages if step is not None]
 
-    def _all(self, stages: Sequence[_Stage]) -> Iterator[_Stage]:
-        """The passes and those on their operands, in their order."""
-        for each in stages:
-            yield from self._all(_stages_of(each.step.before, each.operand))
-            yield each
 
-    def _stages(self, stages: Sequence[_Stage]) -> Iterator[str]:
-        """All stages that make accumulators, each after what it reads."""
-        for each in stages:
-            if each.step.kind is Kind.ELEMENT:
-                yield each.operand
-                yield from self._stages(_stages_of(each.step.before, each.operand))
-            yield each.name
+def _named(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass]]:
+    for number, step in enumerate(passes):
+        yield f"{prefix}_{number}_{step.op.name.lower()}", step
 
-    def _passed(
-        self, value: Tensor, stages: Sequence[_Stage], operands: dict[str, Tensor]
-    ) -> Tensor:
-        for each in stages:
-            value = self._one(value, each, operands)
-        return value
 
-    def _one(self, value: Tensor, stage: _Stage, operands: dict[str, Tensor]) -> Tensor:
-        step, axes = stage.step, _axes(value)
-        match step.kind:
-            case Kind.IMMEDIATE:
-                shape: tuple[int, ...] = ()
-            case Kind.CHANNEL:
-                shape = (value.shape[1], *value.shape[-2:])
-            case Kind.ELEMENT:
-                shape = value.shape
-        scope = OnChip.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
-        tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
-        operand = operands.setdefault(step.operand, tensor)
+def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass | None]]:
+    """All stages that make accumulators, each after what it reads: passes, and LOADs of operands
+    for each element."""
+    for name, step in _named(passes, prefix):
         if step.kind is Kind.ELEMENT:
-            loaded = in_accumulators(operand, stage.operand, axes)
-            operand = self._passed(loaded, _stages_of(step.before, stage.operand), operands)
-
-        def element(*at: Expr) -> Expr:
-            places = {Kind.IMMEDIATE: (), Kind.CHANNEL: (at[1], *at[-2:]), Kind.ELEMENT: at}
-            return alu_value(step.op, value[at], operand[places[step.kind]])
-
-        return compute(value.shape, element, stage.name, axes)
+            yield f"{name}_operand", None
+            yield from _stages(step.before, f"{name}_operand")
+        yield name, step
 
 
-def _stages_of(passes: Sequence[AluPass], prefix: str) -> list[_Stage]:
-    return [
-        _Stage(f"{prefix}_{number}_{step.op.name.lower()}", step)
-        for number, step in enumerate(passes)
-    ]
+def _passed(
+    value: Tensor, passes: Sequence[AluPass], prefix: str, operands: dict[str, Tensor]
+) -> Tensor:
+    """The value after all passes; `operands` gets the tensors that they read."""
+    for name, step in _named(passes, prefix):
+        value = _one(value, name, step, operands)
+    return value
+
+
+def _one(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
+    axes = _axes(value)
+    match step.kind:
+        case Kind.IMMEDIATE:
+            shape: tuple[int, ...] = ()
+        case Kind.CHANNEL:
+            shape = (value.shape[1], *value.shape[-2:])
+        case Kind.ELEMENT:
+            shape = value.shape
+    scope = OnChip.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
+    tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
+    operand = operands.setdefault(step.operand, tensor)
+    if step.kind is Kind.ELEMENT:
+        loaded = in_accumulators(operand, f"{name}_operand", axes)
+        operand = _passed(loaded, step.before, f"{name}_operand", operands)
+
+    def element(*at: Expr) -> Expr:
+        places = {Kind.IMMEDIATE: (), Kind.CHANNEL: (at[1], *at[-2:]), Kind.ELEMENT: at}
+        return alu_value(step.op, value[at], operand[places[step.kind]])
+
+    return compute(value.shape, element, name, axes)
 
 
 def _axes(tensor: Tensor) -> tuple[str, ...]:
@@ -232,6 +223,24 @@ def in_accumulators(tensor: Tensor, name: str, axes: Sequence[str]) -> Tensor:
 # Requantisation -----------------------------------------------------------------------------------
 
 
+def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:
+    """The pattern of sums that are requantised, with a tensor of so many axes that is skipped to
+    them, if any is."""
+    operands = (sums, Operand("multiplier", constant=True), Operand("addend", constant=True))
+    if skip_rank is None:
+        return Apply("requantise", operands)
+    skip = Operand("skip", INT8, (skip_rank,)), Operand("factor", constant=True)
+    return Apply("requantise_add", (*operands, *skip))
+
+
+def requantise_passes(
+    found: KernelMatch, largest: int, config: HardwareConfig
+) -> tuple[tuple[AluPass, ...], Arguments]:
+    """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
+    the parameters, and `structure`."""
+    return structure(requantisation(found.match, largest), found.result_shape[1], config)
+
+
 def requantisation(match: Match, largest: int) -> RequantSpec | ResidualSpec:
     """What an operator `requantise` or `requantise_add` at the end of a match does to sums.
 
@@ -246,8 +255,7 @@ def requantisation(match: Match, largest: int) -> RequantSpec | ResidualSpec:
         The base instruction set cannot do it exactly in 32 bits.
     """
     residual = "skip" in match.operands
-    given = match.attributes("requantise_add" if residual else "requantise")
-    assert isinstance(given, Requantise), "verified"
+    given = match.attributes("requantise_add" if residual else "requantise", Requantise)
     multiplier, addend = (_per_channel(match, each) for each in ("multiplier", "addend"))
     limits = given.shift, given.low, given.high, largest
     try:

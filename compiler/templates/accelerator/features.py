@@ -21,7 +21,7 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.memories import MemoryId
 
-__all__ = ["FEATURES", "NAMES", "features"]
+__all__ = ["FEATURES", "features"]
 
 W = TypeVar("W", bound=Hashable)
 
@@ -73,9 +73,6 @@ class _Known:
             sum(each.elements * size(each.memory) for each in self._copies(*memories))
         )
 
-    def uop_bytes(self) -> Ints:
-        return self.used(MemoryId.UOP) * self.cost.config.element_bytes(MemoryId.UOP)
-
     def burst(self, *memories: MemoryId) -> Floats:
         rows = sum(each.bursts for each in self._copies(*memories))
         return self.moved(*memories) / np.maximum(1, rows)
@@ -85,9 +82,6 @@ class _Known:
 
     def product_reuse(self, *memories: MemoryId) -> Floats:
         return self.demand.products / np.maximum(1, self.moved(*memories))
-
-    def alu_reuse(self) -> Floats:
-        return self.alu() / np.maximum(1, self.moved(*_LOADED["acc"]))
 
     def alu(self) -> Floats:
         return self.demand.immediate + self.demand.tensor
@@ -147,7 +141,10 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
         f"{name} bytes": (f"moved between DRAM and {name.upper()}", _of(_Known.moved, *at))
         for name, at in (*_LOADED.items(), ("out", _OUT))
     },
-    "uop bytes": ("of the longest kernels, which are loaded", _of(_Known.uop_bytes)),
+    "uop bytes": (
+        "of the longest kernels, which are loaded",
+        lambda known: known.used(MemoryId.UOP) * known.cost.config.element_bytes(MemoryId.UOP),
+    ),
     **{
         f"{name} burst": (f"bytes of {name.upper()} together in DRAM", _of(_Known.burst, *at))
         for name, at in (*_LOADED.items(), ("out", _OUT))
@@ -158,7 +155,10 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
     },
     "inp reuse": ("products for each byte of INP", _of(_Known.product_reuse, *_INP)),
     "wgt reuse": ("products for each byte of WGT", _of(_Known.product_reuse, *_WGT)),
-    "acc reuse": ("ALU operations for each byte loaded into ACC", _of(_Known.alu_reuse)),
+    "acc reuse": (
+        "ALU operations for each byte loaded into ACC",
+        lambda known: known.alu() / np.maximum(1, known.moved(*_LOADED["acc"])),
+    ),
     "gemms": ("GEMM instructions, resets included", lambda known: known.demand.gemms),
     "alus": ("ALU instructions", lambda known: known.demand.alus),
     "kernel": ("micro-ops of the longest instruction", lambda known: known.demand.kernel),
@@ -173,7 +173,6 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
 
 FEATURES: Mapping[str, str] = {name: meaning for name, (meaning, _) in _TABLE.items()}
 """What each column says, by its name. They are the same for all templates."""
-NAMES: tuple[str, ...] = tuple(FEATURES)
 
 
 def features(

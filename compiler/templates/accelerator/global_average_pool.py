@@ -28,14 +28,13 @@ from compiler.templates.accelerator.demand import (
     cut,
     kernel_length,
     repeated,
+    tile_count,
 )
 from compiler.templates.accelerator.elementwise import widened
 from compiler.templates.accelerator.epilogue import (
-    AluPass,
-    Epilogue,
     in_accumulators,
-    requantisation,
-    structure,
+    requantise_passes,
+    requantise_pattern,
 )
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.sharing import (
@@ -46,7 +45,8 @@ from compiler.templates.accelerator.sharing import (
     unusual,
 )
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.pattern import Apply, Operand
+from compiler.templates.accelerator.tiles import ImageWorkload
+from compiler.templates.pattern import Apply
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
@@ -65,27 +65,8 @@ _SUMS = Apply("reduce_sum", (widened(),), _whole_images, "over the axes 2 and 3 
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalPoolWorkload:
-    """Sums of whole images, and passes.
-
-    Attributes
-    ----------
-    data
-        Shape: [N, C, H, W, B, L], in blocks of output channels.
-    """
-
-    data: tuple[int, ...]
-    passes: tuple[AluPass, ...]
-
-    @property
-    def epilogue(self) -> Epilogue:
-        """What follows the sums."""
-        return Epilogue(self.passes)
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Blocks of channels; rows and columns of the image."""
-        return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
+class GlobalPoolWorkload(ImageWorkload):
+    """Sums of whole images, and passes over them."""
 
 
 class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
@@ -101,19 +82,13 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
     """
 
     name = "global_average_pool"
-    patterns = (
-        Apply(
-            "requantise",
-            (_SUMS, Operand("multiplier", constant=True), Operand("addend", constant=True)),
-        ),
-    )
+    patterns = (requantise_pattern(_SUMS),)
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[GlobalPoolWorkload, Arguments]:
         pixels = prod(found.shape("data")[2:4])
-        spec = requantisation(found.match, -INT8.low * pixels)
-        passes, numbers = structure(spec, found.result_shape[1], machine.config)
+        passes, numbers = requantise_passes(found, -INT8.low * pixels, machine.config)
         return GlobalPoolWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Schedule:
@@ -184,12 +159,9 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """The fewest steps, then the longest rows."""
-        steps = np.ones(len(choices), np.int64)
-        for axis, extent in workload.extents.items():
-            steps = steps * -(-extent // choices[axis])
         return ranked(
             *shared(choices, {"oc": workload.data[1]}),
             unusual(choices, workload.epilogue, workload.data[1], cost.config),
-            steps,
+            tile_count(choices, workload.extents),
             -choices["x"],
         )

@@ -24,7 +24,7 @@ from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.demand import Sums, seen
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
 from compiler.templates.accelerator.tiles import TiledOnAlu
-from compiler.templates.accelerator.traffic import windows_needed
+from compiler.templates.accelerator.traffic import taps_on_data, windows_needed
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Ints
 from compiler.templates.template import Arguments, KernelMatch
@@ -107,13 +107,12 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[MaxPoolWorkload, Arguments]:
-        given = found.match.attributes("max_pool")
-        assert isinstance(given, MaxPool), "verified"
-        return MaxPoolWorkload(found.shape("data"), given), Arguments()
+        pool = found.match.attributes("max_pool", MaxPool)
+        return MaxPoolWorkload(found.shape("data"), pool), Arguments()
 
     def sums(self, workload: MaxPoolWorkload) -> Sums:
         images, size = workload.data[0], prod(workload.extents.values())
-        inside = prod(_pixels(each) for each in workload.windows)
+        inside = prod(int(taps_on_data(each)[1].sum()) for each in workload.windows)
         return Sums(
             steps=1,
             resets=images * size,
@@ -122,17 +121,8 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             loops=tuple(each.kernel for each in workload.windows),
         )
 
-    def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
-        given = found.match.attributes("max_pool")
-        assert isinstance(given, MaxPool), "verified"
-        image, _ = windows_needed(
-            found.shape("data")[2:4],
-            found.result_shape[2:],
-            given.kernel,
-            given.strides or (1, 1),
-            (given.padding or (0, 0))[:2],
-            given.dilation or (1, 1),
-        )
+    def needed(self, workload: MaxPoolWorkload) -> Mapping[str, Fraction]:
+        image, _ = windows_needed(workload.windows)
         return {"data": image}
 
     def start(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> Schedule:
@@ -186,13 +176,6 @@ def _seen(window: Window, sizes: Ints) -> Ints:
     """As `seen`; what may reach over the whole axis loads all of it."""
     tiles, reach = -(-window.count // sizes), _reach(window, sizes)
     return np.where(reach == window.extent, tiles * reach, seen(window, sizes))
-
-
-def _pixels(window: Window) -> int:
-    """Of all windows along an axis, without padding."""
-    starts = np.arange(window.count) * window.stride - window.before
-    places = starts[:, None] + np.arange(window.kernel) * window.dilation
-    return int(np.count_nonzero((places >= 0) & (places < window.extent)))
 
 
 def _reach(window: Window, count: Ints) -> Ints:

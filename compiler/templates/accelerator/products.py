@@ -4,7 +4,6 @@ their sums."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,11 @@ from compiler.templates.accelerator.demand import (
     cut,
     kernel_length,
     repeated,
+    tile_count,
 )
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.packing import pack_weight
-from compiler.templates.accelerator.sharing import stays
+from compiler.templates.accelerator.sharing import stays, tiled
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Choices, Floats, Ints, Space, factors
 from compiler.templates.template import KernelMatch
@@ -70,12 +70,6 @@ class Products:
         packed = pack_weight(found.match.constant("weight").array[:, :, None, None], config)
         return packed.reshape(*packed.shape[:2], *packed.shape[-2:])
 
-    @staticmethod
-    def macs(found: KernelMatch) -> int:
-        """Useful multiply-accumulates."""
-        images, _, *pixels = found.result_shape
-        return found.match.constant("weight").array.size * images * prod(pixels)
-
     @property
     def extents(self) -> dict[str, int]:
         """Of the output's loops over blocks, and of the sum's."""
@@ -108,16 +102,8 @@ class Products:
 
     def tiled(self, *inner: str) -> Sketch:
         """The output's loops: tiles of n and oc, shared by threads; `inner` inside."""
-        steps = Sketch()
-        for axis in ("n", "oc"):
-            steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = knob("along", {axis: f"{axis}_o" for axis in _SHARED})
-        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in _SHARED})
-        return (
-            steps.split("out", outer, knob("threads"), names)
-            .reorder("out", "n_o", "oc_o", "thread", *inner, "n_i", "oc_i", "b", "bo")
-            .virtual_thread("out", "thread")
-        )
+        order = ("n_o", "oc_o", "thread", *inner, "n_i", "oc_i", "b", "bo")
+        return tiled(("n", "oc"), _SHARED, order)
 
     def summed(self, steps: Sketch, *operands: tuple[str, Scope]) -> Sketch:
         """The sum in steps, for each of which its operands are loaded, in this order."""
@@ -145,8 +131,7 @@ class Products:
 
     def tiles(self, choices: Choices) -> dict[str, Ints]:
         """How many along each axis."""
-        extents = {**self.extents, "ic": self.inputs}
-        return {axis: -(-extent // choices[axis]) for axis, extent in extents.items()}
+        return {axis: -(-extent // choices[axis]) for axis, extent in self.extents.items()}
 
     def loads(self, choices: Choices) -> tuple[Copies, Copies]:
         """Of data and weights."""
@@ -190,7 +175,7 @@ class Products:
         """Bytes that are loaded from DRAM, and the number of tiles."""
         loads = self.loads(choices)
         traffic = sum(each.elements * config.element_bytes(each.memory) for each in loads)
-        return np.asarray(traffic), np.asarray(prod(self.tiles(choices).values()))
+        return np.asarray(traffic), tile_count(choices, self.extents)
 
 
 def largest_sum(weight: Constant) -> int:

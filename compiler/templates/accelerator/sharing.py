@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from compiler.te.knobs import Setting
+from compiler.te.knobs import Setting, knob
+from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Ints
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["operand_accumulators", "residency", "shared", "stays", "unusual"]
+__all__ = ["operand_accumulators", "residency", "shared", "stays", "tiled", "unusual"]
+
+
+def tiled(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch:
+    """The output's loops over tiles, which threads share; the knobs are tiles' sizes by `axes`, the
+    number of threads, and the axis whose tiles they share.
+
+    Parameters
+    ----------
+    along
+        What the last one may be set to.
+    order
+        Of the loops: `x_o` is over the tiles of an axis x, `x_i` within one, `thread` over threads.
+    """
+    steps = Sketch()
+    for axis in axes:
+        steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
+    outer = knob("along", {axis: f"{axis}_o" for axis in along})
+    names = knob("along", {axis: (f"{axis}_o", "thread") for axis in along})
+    return (
+        steps.split("out", outer, knob("threads"), names)
+        .reorder("out", *order)
+        .virtual_thread("out", "thread")
+    )
 
 
 def shared(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:

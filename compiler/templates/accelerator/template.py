@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -89,13 +90,17 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         """Those that are worth an estimate."""
         return choices
 
-    def needed(self, found: KernelMatch) -> Mapping[str, Fraction]:
+    def needed(self, workload: W) -> Mapping[str, Fraction]:
         """The parts of operands that the result needs; of those that are not named, all."""
         return {}
 
     def macs(self, found: KernelMatch) -> int:
-        """Useful multiply-accumulates."""
-        return 0
+        """Useful multiply-accumulates: every pixel of the result meets all weights, if there are
+        any."""
+        if "weight" not in found.match.operands:
+            return 0
+        images, _, *pixels = found.result_shape
+        return found.match.constant("weight").array.size * images * prod(pixels)
 
     def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
         """Another layout of the array's operand, where that is better for a tensor that comes from

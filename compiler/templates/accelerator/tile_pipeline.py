@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
 
 import numpy as np
 
@@ -104,11 +103,8 @@ def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
     return np.stack([np.broadcast_to(each, shape) for each in arrays], axis=1)
 
 
-_Play: TypeAlias = Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]
-
-
 @cache
-def _play() -> _Play:
+def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
     """The compiled loop over choices, groups of tiles, steps and threads."""
     # Numba takes half a second to import: only who plays something waits for it.
     from hw.jit import cached

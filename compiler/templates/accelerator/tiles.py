@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, Protocol, TypeVar
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from compiler.ir.dtypes import INT8, DType
 from compiler.target import AcceleratorTarget
-from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.demand import (
     Demand,
@@ -21,24 +20,26 @@ from compiler.templates.accelerator.demand import (
     cut,
     kernel_length,
     repeated,
+    tile_count,
 )
-from compiler.templates.accelerator.epilogue import Epilogue
+from compiler.templates.accelerator.epilogue import AluPass, Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.sharing import (
     operand_accumulators,
     residency,
     shared,
     stays,
+    tiled,
     unusual,
 )
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from hw.memories import MemoryId
 
-__all__ = ["TiledOnAlu", "TiledWorkload"]
+__all__ = ["ImageWorkload", "TiledOnAlu", "TiledWorkload"]
 
 
-class TiledWorkload(Protocol):
+class TiledWorkload(Hashable, Protocol):
     """A workload whose output is [N, C, H, W, B, L].
 
     Attributes
@@ -67,11 +68,31 @@ class TiledWorkload(Protocol):
         """Elements that all tiles of so many rows and columns load, for a block of channels."""
 
 
-class _Workload(TiledWorkload, Hashable, Protocol):
-    pass
+W = TypeVar("W", bound=TiledWorkload)
 
 
-W = TypeVar("W", bound=_Workload)
+@dataclass(frozen=True, slots=True)
+class ImageWorkload:
+    """Packed images, and passes that come last.
+
+    Attributes
+    ----------
+    data
+        Shape: [N, C, H, W, B, L], in blocks of output channels.
+    """
+
+    data: tuple[int, ...]
+    passes: tuple[AluPass, ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """The passes."""
+        return Epilogue(self.passes)
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Blocks of channels, rows and columns of the images."""
+        return dict(zip(("oc", "y", "x"), self.data[1:4], strict=True))
 
 
 class TiledOnAlu(AcceleratorTemplate[W]):
@@ -103,18 +124,8 @@ class TiledOnAlu(AcceleratorTemplate[W]):
                                              for thread:
                                                for oc_i, y_i, x_i, b, bo: ...
         """
-        axes = ("oc", "y", "x")
-        steps = Sketch()
-        for axis in axes:
-            steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
-        outer = knob("along", {axis: f"{axis}_o" for axis in axes})
-        names = knob("along", {axis: (f"{axis}_o", "thread") for axis in axes})
-        inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
-        return (
-            steps.split("out", outer, knob("threads"), names)
-            .reorder("out", "n", "oc_o", "y_o", "x_o", *inner)
-            .virtual_thread("out", "thread")
-        )
+        axes, inner = ("oc", "y", "x"), ("thread", "oc_i", "y_i", "x_i", "b", "bo")
+        return tiled(axes, axes, ("n", "oc_o", "y_o", "x_o", *inner))
 
     def usage(self, workload: W, choices: Choices) -> dict[MemoryId, Ints]:
         choices = choices.at_most(workload.extents)
@@ -153,13 +164,10 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         height, width = extents["y"], extents["x"]
         parts = cut((height, width), (choices["y"], choices["x"]))
         traffic = sum(count * prod(workload.under(*sizes)) for count, sizes in parts)
-        tiles = np.ones(len(choices), np.int64)
-        for axis, extent in extents.items():
-            tiles = tiles * -(-extent // choices[axis])
         return ranked(
             *shared(choices, extents),
             unusual(choices, workload.epilogue, extents["oc"], cost.config),
             np.asarray(traffic),
-            tiles,
+            tile_count(choices, extents),
             -choices["x"],
         )

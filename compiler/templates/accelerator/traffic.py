@@ -11,43 +11,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = ["touched", "windows_needed"]
+import numpy as np
+
+from compiler.operators.window import Window
+from compiler.templates.space import Bools, Ints
+
+__all__ = ["taps_on_data", "windows_needed"]
 
 
-def windows_needed(
-    extents: Sequence[int],
-    results: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    before: Sequence[int],
-    dilation: Sequence[int],
-) -> tuple[Fraction, Fraction]:
-    """The parts of an image and of a window's taps that are needed; a number an axis each."""
+def windows_needed(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
+    """The parts of an image and of a window's taps that are needed; a window an axis."""
     image = taps = Fraction(1)
-    axes = zip(extents, results, strides, before, dilation, kernel, strict=True)
-    for extent, windows, stride, padding, step, length in axes:
-        pixels, used = touched(extent, windows, stride, padding, step, length)
-        image *= Fraction(pixels, extent)
-        taps *= Fraction(used, length)
+    for window in windows:
+        places, inside = taps_on_data(window)
+        image *= Fraction(np.unique(places[inside]).size, window.extent)
+        taps *= Fraction(int(inside.any(axis=0).sum()), window.kernel)
     return image, taps
 
 
-def touched(
-    extent: int, results: int, stride: int, before: int, step: int, taps: int
-) -> tuple[int, int]:
-    """How many of `extent` pixels along an axis some window covers, and how many of a window's
-    `taps` ever lie on a pixel.
-
-    Parameters
-    ----------
-    results
-        Windows along the axis.
-    before
-        Padding before the first pixel.
-    step
-        From one tap to the next: the dilation.
-    """
-    windows = range(-before, results * stride - before, stride)
-    places = [[start + tap * step for start in windows] for tap in range(taps)]
-    inside = [[at for at in some if 0 <= at < extent] for some in places]
-    return len({at for some in inside for at in some}), sum(map(bool, inside))
+def taps_on_data(window: Window) -> tuple[Ints, Bools]:
+    """Where along an axis each tap of each window lies, [windows, taps], and whether that is an
+    element and no padding."""
+    starts = np.arange(window.count) * window.stride - window.before
+    places = starts[:, None] + np.arange(window.kernel) * window.dilation
+    return places, (places >= 0) & (places < window.extent)

@@ -6,20 +6,9 @@ from collections.abc import Sequence
 
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function
-from compiler.te import Tensor
-from compiler.te.build import stages
 from compiler.te.schedule import Schedule
 
-__all__ = ["carry_sums", "inline_all_but"]
-
-
-def inline_all_but(schedule: Schedule, kept: Sequence[Tensor], output: Tensor) -> Schedule:
-    """The stages between `kept` and `output` put into `output`; refused if one joins terms."""
-    staying = {each.name for each in (*kept, output)}
-    for stage in stages([output]):
-        if stage.source is not None and stage.name not in staying:
-            schedule = schedule.compute_inline(stage.name)
-    return schedule
+__all__ = ["carry_sums"]
 
 
 def carry_sums(

@@ -25,8 +25,14 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.carry import carry_sums, inline_all_but
-from compiler.templates.cpu.layer import LayerWorkload, Packed, PackedLayer, layer_patterns
+from compiler.templates.cpu.carry import carry_sums
+from compiler.templates.cpu.layer import (
+    LayerWorkload,
+    Packed,
+    PackedLayer,
+    layer_patterns,
+    second_program,
+)
 from compiler.templates.cpu.tiles import Tile, best_tile
 
 __all__ = ["Conv2dOnCpu", "packed_conv2d", "schedule_packed_conv2d"]
@@ -97,13 +103,15 @@ def packed_conv2d(
         )
         for number, step in enumerate((tile.rows, tile.columns))
     )
-    shape = _Shape(groups, inputs, -(-inputs // depth), outputs, tile.channels, axes)
+    shape = _Shape(
+        groups, inputs, -(-inputs // depth), outputs, tile.channels, depth if dot else None, axes
+    )
     padded = data
     if dot is not None or not all(each.direct for each in axes):
-        padded = _padded(data, shape, depth if dot else None, f"{name}_pad")
-    packing = _packing(weight, shape, depth if dot else None, f"{name}_weight")
+        padded = _padded(data, shape, f"{name}_pad")
+    packing = _packing(weight, shape, f"{name}_weight")
     packed = placeholder(packing.shape, packing.dtype, packing.name)
-    sums = _sums(padded, packed, shape, depth if dot else None, plain.dtype, f"{name}_sum")
+    sums = _sums(padded, packed, shape, plain.dtype, f"{name}_sum")
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Expr:
         value = sums[n, co // tile.channels, y, x, co % tile.channels]
@@ -179,23 +187,30 @@ class _Axis:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Extents: `inputs` channels a group in `steps` steps, `outputs` in blocks of `channels`."""
+    """Extents: `inputs` channels a group in `steps` steps, `outputs` in blocks of `channels`; and
+    the `depth` of dot products, where they compute it."""
 
     groups: int
     inputs: int
     steps: int
     outputs: int
     channels: int
+    depth: int | None
     axes: tuple[_Axis, ...]
 
     @property
     def blocks(self) -> int:
         return -(-self.outputs // self.channels)
 
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The last extent of what dot products take."""
+        return () if self.depth is None else (self.depth,)
 
-def _padded(data: Tensor, shape: _Shape, depth: int | None, name: str) -> Tensor:
+
+def _padded(data: Tensor, shape: _Shape, name: str) -> Tensor:
     """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products."""
-    y_axis, x_axis = shape.axes
+    (y_axis, x_axis), depth = shape.axes, shape.depth
 
     def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
         channel, conditions = ci, []
@@ -208,14 +223,14 @@ def _padded(data: Tensor, shape: _Shape, depth: int | None, name: str) -> Tensor
         value = data[n, channel, y_axis.position(y), x_axis.position(x)]
         return te.select(te.all_of(*conditions), value, 0) if conditions else value
 
-    extents = (data.shape[0], shape.groups * shape.steps, y_axis.size, x_axis.size)
-    if depth is None:
-        return compute(extents, element, name, ["n", "ci", "y", "x"])
-    return compute((*extents, depth), element, name, ["n", "ci", "y", "x", "k"])
+    channels = shape.groups * shape.steps
+    extents = (data.shape[0], channels, y_axis.size, x_axis.size, *shape.inner)
+    return compute(extents, element, name, ["n", "ci", "y", "x", "k"][: len(extents)])
 
 
-def _packing(weight: Tensor, shape: _Shape, depth: int | None, name: str) -> Tensor:
+def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
     """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, or with `k` at the end."""
+    depth = shape.depth
 
     def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
         channel = cb * shape.channels + at
@@ -228,20 +243,16 @@ def _packing(weight: Tensor, shape: _Shape, depth: int | None, name: str) -> Ten
         value = weight[channel, inner, ky, kx]
         return te.select(te.all_of(*conditions), value, 0) if conditions else value
 
-    extents = (shape.blocks, shape.steps, *weight.shape[2:], shape.channels)
-    if depth is None:
-        return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l"])
-    return compute((*extents, depth), element, name, ["cb", "ci", "ky", "kx", "l", "k"])
+    extents = (shape.blocks, shape.steps, *weight.shape[2:], shape.channels, *shape.inner)
+    return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l", "k"][: len(extents)])
 
 
-def _sums(
-    padded: Tensor, packed: Tensor, shape: _Shape, depth: int | None, dtype: DType, name: str
-) -> Tensor:
+def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str) -> Tensor:
     """The sums, in blocks of output channels."""
     y_axis, x_axis = shape.axes
     ci = reduce_axis(shape.steps, "ci")
     ky, kx = reduce_axis(y_axis.kernel, "ky"), reduce_axis(x_axis.kernel, "kx")
-    inner = () if depth is None else (reduce_axis(depth, "k"),)
+    inner = tuple(reduce_axis(extent, "k") for extent in shape.inner)
 
     def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
         channel: Expr = ci
@@ -259,8 +270,8 @@ def _sums(
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
 
 
-def schedule_packed_conv2d(conv: Packed, output: Tensor | None = None) -> Schedule:
-    """A convolution's second program: inputs `data` and packed weights, then what `output` reads.
+def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
+    """A convolution's second program: inputs `data` and packed weights, then what `out` reads.
 
     Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
     registers through all terms; what follows them is computed on the tile, still with channels as
@@ -268,21 +279,18 @@ def schedule_packed_conv2d(conv: Packed, output: Tensor | None = None) -> Schedu
 
     Parameters
     ----------
-    output
-        What is computed element by element from `conv.output`; by default that itself.
+    out
+        `conv.output`, or what is computed from that element by element.
 
     Raises
     ------
     ScheduleError
-        `output` joins terms, or reads neighbours.
+        `out` joins terms, or reads neighbours.
     """
-    out = conv.output if output is None else output
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
     sums, tile = conv.sums.name, f"{out.name}_tile"
-    schedule = inline_all_but(
-        Schedule.of(out, inputs=[conv.data, conv.packed]), (conv.padded, conv.sums), out
-    )
+    schedule = second_program(conv, out)
     schedule = (
         schedule.cache_write(out.name, Scope.LOCAL, tile)
         .split(out.name, co, conv.tile.channels, ("block", "l"))

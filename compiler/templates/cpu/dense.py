@@ -19,8 +19,14 @@ from compiler.operators.dense import dense
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.carry import carry_sums, inline_all_but
-from compiler.templates.cpu.layer import LayerWorkload, Packed, PackedLayer, layer_patterns
+from compiler.templates.cpu.carry import carry_sums
+from compiler.templates.cpu.layer import (
+    LayerWorkload,
+    Packed,
+    PackedLayer,
+    layer_patterns,
+    second_program,
+)
 from compiler.templates.cpu.tiles import Tile, best_tile
 
 __all__ = ["DenseOnCpu", "packed_dense", "schedule_packed_dense"]
@@ -115,29 +121,26 @@ def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) ->
     return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
 
 
-def schedule_packed_dense(layer: Packed, output: Tensor | None = None) -> Schedule:
-    """A dense layer's second program: inputs `data` and packed weights, then what `output` reads.
+def schedule_packed_dense(layer: Packed, out: Tensor) -> Schedule:
+    """A dense layer's second program: inputs `data` and packed weights, then what `out` reads.
 
     Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
     terms; what follows them is computed on these registers and written out.
 
     Parameters
     ----------
-    output
-        What is computed element by element from `layer.output`; by default that itself.
+    out
+        `layer.output`, or what is computed from that element by element.
 
     Raises
     ------
     ScheduleError
-        `output` joins terms, or reads neighbours.
+        `out` joins terms, or reads neighbours.
     """
-    out = layer.output if output is None else output
     assert out.source is not None
     i, j = (each.name for each in out.source.axes)
     sums = layer.sums.name
-    schedule = inline_all_but(
-        Schedule.of(out, inputs=[layer.data, layer.packed]), (layer.padded, layer.sums), out
-    )
+    schedule = second_program(layer, out)
     schedule = (
         schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
         .split(out.name, i, layer.tile.columns, ("row", "i"))

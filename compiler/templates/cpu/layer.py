@@ -18,7 +18,7 @@ from compiler.graph.visit import atoms, use_counts
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
+from compiler.te.build import program_of, stages
 from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
 from compiler.templates.cpu.tiles import Tile, TileSpace
@@ -26,7 +26,14 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Bools, Choices, Floats, Space
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
-__all__ = ["LayerWorkload", "Packed", "PackedLayer", "layer_patterns", "placeholders"]
+__all__ = [
+    "LayerWorkload",
+    "Packed",
+    "PackedLayer",
+    "layer_patterns",
+    "placeholders",
+    "second_program",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,35 +109,21 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
+def second_program(layer: Packed, output: Tensor) -> Schedule:
+    """The output, of data and packed weights: the stages between a layer's sums and the output are
+    put into that; refused if one joins terms."""
+    schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
+    staying = {layer.padded.name, layer.sums.name, output.name}
+    for stage in stages([output]):
+        if stage.source is not None and stage.name not in staying:
+            schedule = schedule.compute_inline(stage.name)
+    return schedule
+
+
 def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
     """An operator on data of so many axes, its weight known, with a bias or without one."""
     operands = Operand("data", ranks=(rank,)), Operand("weight", constant=True)
     return Apply(operator, operands), Apply(operator, (*operands, Operand("bias")))
-
-
-@dataclass
-class _Recorder:
-    """Computes a layer with packed weights, and keeps what it made of it."""
-
-    template: PackedLayer
-    simd: Simd
-    tile: Tile | None
-    made: Packed | None = None
-
-    def compute(self, name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
-        data, weight, *bias = operands
-        self.made = self.template.packed(
-            data,
-            weight,
-            bias=bias[0] if bias else None,
-            name=name,
-            simd=self.simd,
-            tile=self.tile,
-            **keywords(given),
-        )
-        if self.made is None:
-            raise Unsupported(f"packed weights do not help {name}")
-        return (self.made.output,)
 
 
 class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
@@ -195,23 +188,37 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         kernel = workload.kernel
         call = workload.call
         assert isinstance(call.callee, OpSpec), "matched"
-        recorder = _Recorder(self, Simd.of(machine.features), tile)
-        spec: AnyOp = replace(call.callee, compute=recorder.compute)
+        made: list[Packed] = []
+
+        def compute(name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
+            data, weight, *bias = operands
+            layer = self.packed(
+                data,
+                weight,
+                bias=bias[0] if bias else None,
+                name=name,
+                simd=Simd.of(machine.features),
+                tile=tile,
+                **keywords(given),
+            )
+            if layer is None:
+                raise Unsupported(f"packed weights do not help {name}")
+            made.append(layer)
+            return (layer.output,)
+
+        spec: AnyOp = replace(call.callee, compute=compute)
         lets = list(kernel.body.lets)
         lets[workload.line] = replace(lets[workload.line], value=replace(call, callee=spec))
         changed = replace(kernel, body=replace(kernel.body, lets=tuple(lets)))
         (output,) = tensors(changed, placeholders(kernel))
-        assert recorder.made is not None, "computed"
-        return recorder.made, output
+        return made[0], output
 
     def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:
-        sizes = (int(choice[name]) for name in ("channels", "rows", "columns"))
-        return self.scheduled(*self.layer(workload, Tile(*sizes), machine))
+        return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
 
     def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
         """What packs the weight: the first program."""
-        sizes = (int(choice[name]) for name in ("channels", "rows", "columns"))
-        layer, _ = self.layer(workload, Tile(*sizes), machine)
+        layer, _ = self.layer(workload, Tile.of(choice), machine)
         return program_of([layer.packing], name=layer.packing.name)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.dtypes import DType
 from compiler.operators.cpu.simd import Simd
+from compiler.te.knobs import Choice
 from compiler.templates.space import Bools, Choices, Floats, Space, ranked
 
 __all__ = ["Tile", "TileSpace", "best_tile"]
@@ -27,6 +28,11 @@ class Tile:
     channels: int
     rows: int
     columns: int
+
+    @staticmethod
+    def of(choice: Choice) -> Tile:
+        """The tile of a choice from a `TileSpace`."""
+        return Tile(*(int(choice[name]) for name in ("channels", "rows", "columns")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +89,4 @@ def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) 
     space = TileSpace.of((channels, rows, columns), dtype, simd)
     choices = space.knobs.choices()
     fitting = choices.where(space.fits(choices))
-    choice = fitting.choice(int(np.argmin(space.costs(fitting))))
-    return Tile(*(int(choice[name]) for name in ("channels", "rows", "columns")))
+    return Tile.of(fitting.choice(int(np.argmin(space.costs(fitting)))))

@@ -113,8 +113,8 @@ def test_kernels_of_other_targets_need_no_reason() -> None:
 def workload(size: int = 6, blocks: int = 2) -> MaxPoolWorkload:
     config = TINY.machine.config
     call = pooling(size, blocks * config.block_out)
-    (_, found), *_ = Planner(TINY)._matches(call.callee, call, [])  # type: ignore[arg-type]
-    return POOL.bind(found, TINY.machine)[0]
+    found: MaxPoolWorkload = Planner(TINY).plan(call).workload
+    return found
 
 
 def pooling(size: int = 6, channels: int = 8, name: str = "k", target: str = "accelerator") -> Call:

@@ -11,6 +11,7 @@ from compiler.errors import Unsupported
 from compiler.graph import Constant, Function, Var
 from compiler.graph.infer import infer
 from compiler.graph.operators.elementwise import Cast
+from compiler.graph.operators.products import Product
 from compiler.ir.dtypes import INT8, INT32
 from compiler.templates.pattern import Apply, Matcher, Mismatch, Operand, Pattern, inner_patterns
 from tests.support.graphs import graph
@@ -55,7 +56,7 @@ def test_what_is_bound() -> None:
     assert found.variable("other") == "y"
     assert found.constant("weight").array.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert found.let("dense") is function.body.lets[0]
-    assert found.attributes("dense") == function.body.lets[0].value.attributes  # type: ignore[union-attr]
+    assert found.attributes("dense", Product) == function.body.lets[0].value.attributes  # type: ignore[union-attr]
 
 
 def test_operators_in_another_order_than_the_pattern_names_them() -> None:

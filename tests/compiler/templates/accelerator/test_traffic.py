@@ -11,20 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph import Body, Call, Function, Let, Param, TensorType, Var
+from compiler.graph.attributes import Attributes
 from compiler.graph.evaluate import evaluate
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
-from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.accelerator.elementwise import ElementwiseOnAlu
-from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
-from compiler.templates.accelerator.traffic import touched
-from compiler.templates.pattern import Match
-from compiler.templates.template import KernelMatch
+from compiler.operators.window import Window
+from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
+from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from compiler.templates.accelerator.traffic import taps_on_data, windows_needed
 from runtime.layers import StreamRun
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
@@ -41,18 +39,6 @@ def computed(operator: str, given: Attributes, *arrays: NDArray[Any]) -> NDArray
     found = evaluate(Function("f", tuple(params), Body((Let("y", call),), Var("y"))), arrays)
     assert isinstance(found, np.ndarray)
     return found
-
-
-def found(
-    operator: str, given: Attributes, size: tuple[int, ...], shape: tuple[int, ...], *more: Constant
-) -> KernelMatch:
-    """One operator in a kernel whose operand `data` has blocks of four channels."""
-    packed = TensorType((1, 1, *size, 1, 4), INT8)
-    kernel = Function("k", (Param("p", packed),), Body((), Var("p")))
-    call = Call(OPERATORS[operator], (Var("p"), *more), given)
-    operands: dict[str, Atom] = {"data": Var("p"), **dict(zip(["weight"], more, strict=False))}
-    match = Match((Let("y", call, TensorType(shape, INT8)),), operands)
-    return KernelMatch(Call(kernel, (Var("x"),), NOTHING), match)
 
 
 pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
@@ -80,7 +66,6 @@ def test_a_convolution(
     if any(each > whole for each, whole in zip(span, room, strict=True)):
         return
     ones = np.ones((1, 1, *size), np.int8), np.ones((1, 1, *kernel), np.int8)
-    shape = computed("conv2d", how, *ones).shape
 
     def matter(which: int) -> Fraction:
         """The part of an operand's elements that some result depends on."""
@@ -92,8 +77,10 @@ def test_a_convolution(
             seen += bool(computed("conv2d", how, *arrays).any())
         return Fraction(seen, ones[which].size)
 
-    match = found("conv2d", how, size, shape, Constant(ones[1]))
-    assert Conv2dOnArray().needed(match) == {"data": matter(0), "weight": matter(1)}
+    workload = Conv2dWorkload(
+        (1, 1, *size, 1, 4), (1, 1, *kernel, 4, 4), strides, padding, dilation, 1, ()
+    )
+    assert Conv2dOnArray().needed(workload) == {"data": matter(0), "weight": matter(1)}
 
 
 @given(size=pairs.map(lambda each: (each[0] + 3, each[1] + 3)), kernel=pairs, strides=pairs)
@@ -106,14 +93,12 @@ def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[i
             alone = low.copy()
             alone[at] = 5
             seen += bool((computed("max_pool", how, alone) == 5).any())
-        shape = computed("max_pool", how, low).shape
-        match = found("max_pool", how, size, shape)
-        assert MaxPoolOnAlu().needed(match) == {"data": Fraction(seen, low.size)}
+        workload = MaxPoolWorkload((1, 1, *size, 1, 4), how)
+        assert MaxPoolOnAlu().needed(workload) == {"data": Fraction(seen, low.size)}
 
 
 def test_elements_are_needed_all() -> None:
-    match = found("cast", Cast(INT32), (4, 4), (1, 4, 4, 4))
-    assert not ElementwiseOnAlu().needed(match)
+    assert not ElementwiseOnAlu().needed(ElementwiseWorkload((1, 1, 4, 4, 1, 4), ()))
 
 
 @given(
@@ -124,16 +109,21 @@ def test_elements_are_needed_all() -> None:
     step=st.integers(1, 3),
     taps=st.integers(1, 4),
 )
-def test_touched(extent: int, results: int, stride: int, before: int, step: int, taps: int) -> None:
+def test_taps_on_data(
+    extent: int, results: int, stride: int, before: int, step: int, taps: int
+) -> None:
     """Window by window and tap by tap."""
-    places = {
-        (tap, window * stride + tap * step - before)
-        for window in range(results)
-        for tap in range(taps)
-    }
-    inside = {(tap, place) for tap, place in places if 0 <= place < extent}
-    expected = len({place for _, place in inside}), len({tap for tap, _ in inside})
-    assert touched(extent, results, stride, before, step, taps) == expected
+    every = [
+        [window * stride + tap * step - before for tap in range(taps)] for window in range(results)
+    ]
+    window = Window(extent, taps, stride, step, before, 0, results)
+    places, inside = taps_on_data(window)
+    assert places.tolist() == every
+    assert inside.tolist() == [[0 <= place < extent for place in row] for row in every]
+    pixels = {place for row in every for place in row if 0 <= place < extent}
+    met = [tap for tap in zip(*every, strict=True) if any(0 <= place < extent for place in tap)]
+    expected = Fraction(len(pixels), extent), Fraction(len(met), taps)
+    assert windows_needed((window,)) == expected
 
 
 @pytest.mark.parametrize(("twice", "pixels"), [(False, 9), (True, 25)])

@@ -125,7 +125,7 @@ def test_the_schedule_means_the_same_to_the_interpreter() -> None:
     arrays = {"X": numbers(1, (1, 5, 4, 5), "uint8"), "W": numbers(2, (18, 5, 3, 3), "int8")}
     conv = packed(arrays, HOST, padding=(1, 1, 1, 1))
     (weights,) = run(program_of([conv.packing]), [arrays["W"]])
-    (result,) = run(schedule_packed_conv2d(conv).program, [arrays["X"], weights])
+    (result,) = run(schedule_packed_conv2d(conv, conv.output).program, [arrays["X"], weights])
     expected = reference(arrays["X"], arrays["W"], None, INT32, padding=(1, 1, 1, 1))
     same(result, expected)
 
@@ -173,7 +173,7 @@ def test_dot_products_where_there_are_some() -> None:
     arrays = {"X": numbers(1, (1, 8, 8, 8), "uint8"), "W": numbers(2, (16, 8, 3, 3), "int8")}
     for target in (HOST, *TARGETS.values()):
         conv = packed(arrays, target)
-        body = schedule_packed_conv2d(conv).program.body
+        body = schedule_packed_conv2d(conv, conv.output).program.body
         used = {each.intrinsic.name for each in statements(body) if isinstance(each, Invoke)}
         assert used == ({conv.dot.name} if conv.dot else set())
         assert (conv.dot is not None) == ("avx2" in target.features)
