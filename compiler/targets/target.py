@@ -35,12 +35,16 @@ class Memory:
         What lies at one of its addresses: the shape and type of values.
     capacity
         Elements; None where nobody counts them.
+    written_by, read_by
+        The units of the machine that do.
     """
 
     scope: Scope
     element: tuple[int, ...]
     dtype: DType
     capacity: int | None = None
+    written_by: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
 
 
 class CostModel(ABC):

@@ -23,7 +23,7 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.memories import MemoryId, Module
 
 __all__ = ["TEMPLATES", "Analytic", "accelerator"]
 
@@ -81,9 +81,21 @@ def accelerator(
 
 def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
+    load, compute, store = (
+        each.name.lower() for each in (Module.LOAD, Module.COMPUTE, Module.STORE)
+    )
     return (
-        Memory(Scope.GLOBAL, (), INT8),
-        Memory(OnChip.INP, (batch, inputs), INT8, config.depth(MemoryId.INP)),
-        Memory(OnChip.WGT, (outputs, inputs), INT8, config.depth(MemoryId.WGT)),
-        Memory(OnChip.ACC, (batch, outputs), INT32, config.depth(MemoryId.ACC)),
+        Memory(Scope.GLOBAL, (), INT8, None, (store,), (load, compute)),
+        Memory(OnChip.INP, (batch, inputs), INT8, config.depth(MemoryId.INP), (load,), (compute,)),
+        Memory(
+            OnChip.WGT, (outputs, inputs), INT8, config.depth(MemoryId.WGT), (load,), (compute,)
+        ),
+        Memory(
+            OnChip.ACC,
+            (batch, outputs),
+            INT32,
+            config.depth(MemoryId.ACC),
+            (compute,),
+            (compute, store),
+        ),
     )

@@ -154,7 +154,10 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
             raise Unsupported("the weight is used elsewhere too")
         _element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
-        self.layer(workload, None, machine)
+        packed, output = self.layer(workload, None, machine)
+        if packed.dot and packed.output.shape[1] == 1 and output is not packed.output:
+            # Operators that broadcast read it at channel 0: that is no vector of channels.
+            raise Unsupported("a single channel, read as one, is no vector of sums")
         return workload, Arguments()
 
     @abstractmethod

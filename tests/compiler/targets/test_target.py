@@ -25,10 +25,13 @@ def test_memories_of_the_accelerator() -> None:
         (config.block_out, config.block_in),
         INT8,
         config.depth(MemoryId.WGT),
+        ("load",),
+        ("compute",),
     )
     acc = memories[OnChip.ACC]
     assert (acc.element, acc.dtype) == ((config.batch, config.block_out), INT32)
-    assert acc.capacity == config.depth(MemoryId.ACC)
+    assert (acc.capacity, acc.written_by) == (config.depth(MemoryId.ACC), ("compute",))
+    assert acc.read_by == ("compute", "store")
     assert memories[Scope.GLOBAL].capacity is None
     host = cpu(CpuTarget.host(threads=1))
     assert [each.scope for each in host.memories] == [Scope.GLOBAL, Scope.LOCAL]

@@ -10,7 +10,10 @@ from compiler.errors import CapacityError
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INT8, INT32
-from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.ir.parser import parse
+from compiler.ir.stmt import Function
+from compiler.lower.accelerator.onchip import ChipMemory, footprint
+from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
 from hw.memories import MemoryId
 
@@ -78,3 +81,30 @@ def test_what_is_live_never_overlaps(rng: random.Random, from_top: bool) -> None
         assert 0 <= at <= depth - size
         assert not taken & set(range(at, at + size))
         mine.append(range(at, at + size))
+
+
+def held(elements: int, inner: int) -> Function:
+    """A program that keeps `elements` of ACC, and for a while `inner` more."""
+    return parse(
+        f"""
+func f(a: int32[64, 8]) -> (b: int8[64, 8]):
+  alloc x: int32[{elements}, 8] @ acc
+  for i in 2:
+    alloc y: int32[{inner}, 8] @ acc
+    y[0, 0] = a[0, 0]
+  for i in 2:
+    alloc z: int32[3, 8] @ acc
+    z[0, 0] = a[0, 0]
+"""
+    )
+
+
+def test_a_footprint_is_the_most_that_is_live() -> None:
+    target = AcceleratorTarget.of(SMALL8)
+    assert footprint(held(20, 7), target) == {MemoryId.ACC: 27}
+    assert footprint(held(20, 2), target) == {MemoryId.ACC: 23}
+
+
+def test_what_does_not_fit_has_no_footprint() -> None:
+    with pytest.raises(CapacityError, match="too many when y"):
+        footprint(held(100, 64), AcceleratorTarget.of(SMALL8))

@@ -96,6 +96,29 @@ def test_packed_weights(program: str) -> None:
     assert plain.macs == found.macs
 
 
+@pytest.mark.parametrize("channels", [1, 3, 8])
+@pytest.mark.parametrize("size", [1, 4])
+def test_operators_that_broadcast_after_a_layer(channels: int, size: int) -> None:
+    """They read an axis of one element at 0, and not at a loop's number."""
+    convolution = typed(f"""
+kernel @k(x: int8[1, 5, {size}, {size}], w: int8[{channels}, 5, 3, 3], s: float32[1]):
+  c = conv2d(x, w, padding=[1, 1, 1, 1], out_dtype=int32)
+  f = cast(c, to=float32)
+  r = multiply(f, s)
+  return r
+""")
+    dense = typed(f"""
+kernel @k(x: int8[{size}, 9], w: int8[{channels}, 9], s: float32[1]):
+  c = dense(x, w, out_dtype=int32)
+  f = cast(c, to=float32)
+  r = multiply(f, s)
+  return r
+""")
+    for kernel in (convolution, dense):
+        found = runs(kernel, pack=True)
+        assert found.packing or channels == 1
+
+
 def test_what_it_says_of_itself() -> None:
     found = runs(typed(CONV), pack=True)
     assert found.operators == ("conv2d", "add", "relu")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.lower.accelerator.onchip import footprint
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.lower.pipeline import lower
 from compiler.targets.accelerator.target import TEMPLATES
@@ -18,7 +19,6 @@ from hw.encoding import Opcode
 from hw.isa.work import work_of
 from hw.memories import MemoryId
 from tests.support.accelerator_operators import CONFIGS, machine
-from tests.support.live_elements import live_elements
 from tests.support.random_choices import Drawn, drawn
 
 PLACED = {"inp": MemoryId.INP, "wgt": MemoryId.WGT, "acc": MemoryId.ACC}
@@ -58,11 +58,10 @@ def test_features_are_those_of_the_program(
     assert told[f"along {choice['along']}"] == 1
     # What lowering places.
     program = found.template.schedule(found.workload, choice, found.machine).program
-    lowered = lower(program, accelerator_passes(found.machine))
-    placed = live_elements(lowered.body, found.machine)
+    placed = footprint(lower(program, accelerator_passes(found.machine)), found.machine)
     for name, memory in PLACED.items():
-        assert told[f"{name} elements"] == placed[memory]
-        assert told[f"{name} occupancy"] == placed[memory] / config_.depth(memory)
+        assert told[f"{name} elements"] == placed.get(memory, 0)
+        assert told[f"{name} occupancy"] == placed.get(memory, 0) / config_.depth(memory)
 
 
 def test_reuse_bursts_and_bounds_hang_together() -> None:

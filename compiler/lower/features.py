@@ -1,0 +1,177 @@
+"""What a program does, statement by statement: for analysis, and for cost models of any target.
+
+Sources: AutoTVM (Chen et al., NeurIPS 2018, section 3.1), Ansor (Zheng et al., OSDI 2020, appendix
+B). Buffers are counted as boxes: of an index that is not linear, touched elements are a bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Binary, Cast, Expr, Load, Select, Unary
+from compiler.ir.interval import Ranges, interval
+from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store
+from compiler.ir.strides import stride
+from compiler.ir.visit import children, reads, subexpressions, variables
+from compiler.lower.ranges import loop_range
+
+__all__ = ["AccessFeatures", "NestFeatures", "features"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessFeatures:
+    """A statement's use of a buffer, through all iterations.
+
+    Attributes
+    ----------
+    writes
+        Whether it changes the buffer.
+    accesses
+        Elements that are read or written, as often as they are.
+    touched
+        Different elements among them.
+    stride
+        Elements from one iteration of the innermost loop to the next; None if it varies, 0 without
+        loops.
+    """
+
+    buffer: Buffer
+    writes: bool
+    accesses: int
+    touched: int
+    stride: int | None
+
+    @property
+    def touched_bytes(self) -> int:
+        """Of the different elements."""
+        return self.touched * -(-self.buffer.dtype.bits // 8)
+
+    @property
+    def reuse(self) -> float:
+        """Accesses for each element."""
+        return self.accesses / self.touched if self.touched else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NestFeatures:
+    """An assignment or an intrinsic, in its loops.
+
+    Attributes
+    ----------
+    loops
+        Names, kinds and iterations, outermost first; the most iterations, where they vary.
+    conditions
+        Around it.
+    operations
+        On data, not on indices, of all iterations: by the name of the operator ("add", "cast").
+    """
+
+    loops: tuple[tuple[str, LoopKind, int], ...]
+    conditions: int
+    operations: Mapping[str, int]
+    accesses: tuple[AccessFeatures, ...]
+
+    @property
+    def iterations(self) -> int:
+        """Of all loops."""
+        return prod(count for _, _, count in self.loops)
+
+    def iterations_of(self, kind: LoopKind) -> int:
+        """Of the loops of a kind; 1 if there are none."""
+        return prod(count for _, other, count in self.loops if other is kind)
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte that is touched."""
+        touched = sum(each.touched_bytes for each in self.accesses)
+        return sum(self.operations.values()) / touched if touched else 0.0
+
+
+def features(function: Function) -> tuple[NestFeatures, ...]:
+    """Of a lowered program, in its order. Loops of an unknown number of iterations count once."""
+    return tuple(_nests(function.body, (), {}, 0))
+
+
+def _nests(
+    stmt: Stmt, loops: tuple[tuple[str, LoopKind, int], ...], ranges: Ranges, conditions: int
+) -> Iterator[NestFeatures]:
+    match stmt:
+        case Store() | Invoke():
+            yield _nest(stmt, loops, ranges, conditions)
+        case For(var=var, kind=kind, body=body):
+            range_ = loop_range(stmt, ranges)
+            count = 1 if range_.high is None else range_.high + 1
+            inside = (*loops, (var.name, kind, count))
+            yield from _nests(body, inside, {**ranges, var.name: range_}, conditions)
+        case _:
+            more = conditions + isinstance(stmt, If)
+            for each in children(stmt):
+                yield from _nests(each, loops, ranges, more)
+
+
+def _nest(
+    stmt: Store | Invoke,
+    loops: tuple[tuple[str, LoopKind, int], ...],
+    ranges: Ranges,
+    conditions: int,
+) -> NestFeatures:
+    count = prod(extent for _, _, extent in loops)
+    if isinstance(stmt, Store):
+        done = _operations(stmt.value)
+        boxes = [(each, (1,) * len(each.indices), False) for each in reads(stmt)]
+        boxes.append((Load(stmt.buffer, stmt.indices), (1,) * len(stmt.indices), True))
+    else:
+        intrinsic, done = stmt.intrinsic, Counter[str]()
+        for nest in features(intrinsic):
+            done.update(nest.operations)
+        outputs = {each.name for each in intrinsic.outputs}
+        names = dict.fromkeys(each.name for each in (*intrinsic.inputs, *intrinsic.outputs))
+        boxes = [
+            (Load(region.buffer, region.lower), region.shape, name in outputs)
+            for name, region in zip(names, stmt.operands, strict=True)
+        ]
+    operations = {name: times * count for name, times in done.items()}
+    accesses = tuple(_access(*box, loops, ranges) for box in boxes)
+    return NestFeatures(loops, conditions, operations, accesses)
+
+
+def _access(
+    at: Load,
+    shape: tuple[int, ...],
+    writes: bool,
+    loops: tuple[tuple[str, LoopKind, int], ...],
+    ranges: Ranges,
+) -> AccessFeatures:
+    """Of a box of elements, which begins at `at`, in every iteration."""
+    used = frozenset[str]().union(*(variables(each) for each in at.indices))
+    different = prod(extent for name, _, extent in loops if name in used) * prod(shape)
+    box = 1
+    for index, size, extent in zip(at.indices, shape, at.buffer.shape, strict=True):
+        found = interval(index, ranges)
+        if found.low is None or found.high is None:
+            box *= extent
+        else:
+            box *= min(found.high - found.low + size, extent)
+    return AccessFeatures(
+        buffer=at.buffer,
+        writes=writes,
+        accesses=prod(extent for _, _, extent in loops) * prod(shape),
+        touched=min(box, different),
+        stride=stride(at, loops[-1][0]) if loops else 0,
+    )
+
+
+def _operations(value: Expr) -> Counter[str]:
+    """Operators on data, by name."""
+    found = Counter[str]()
+    for each in subexpressions(value):
+        if isinstance(each, Binary | Unary) and each.dtype != INDEX:
+            found[each.op.name.lower()] += 1
+        elif isinstance(each, Cast | Select) and each.dtype != INDEX:
+            found[type(each).__name__.lower()] += 1
+    return found
