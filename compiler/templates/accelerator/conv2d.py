@@ -258,9 +258,15 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         groups = np.where(kept["image"], workload.groups, workload.spanned(oc))
         times = np.where(kept["image"], 1, oc_tiles)
         weights = cut(workload.weight[:2], (oc, ic))
+        # A group's last step goes on into the next group, if there is one.
+        last, channels = 1 / workload.groups, -(-extents["ic"] // ic) * ic
         image = (
-            (count * times, (groups * depth, *self._under(workload, rows, columns)))
-            for count, (depth, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
+            (
+                np.asarray(count * times * share),
+                (groups * depth, *self._under(workload, rows, columns)),
+            )
+            for count, (rest, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
+            for share, depth in ((last, rest), (1 - last, ic))
         )
         pixels = prod(
             seen(window, sizes) for window, sizes in zip(workload.windows, (y, x), strict=True)
@@ -274,7 +280,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         of_image = replace(
             copies(MemoryId.INP, image, workload.data[1:4]),
-            elements=np.asarray(extents["ic"] * spans * pixels, np.float64),
+            elements=(channels - last * (channels - extents["ic"])) * spans * pixels,
         )
         size = images * prod(whole)
         # Where a tile spans groups, the array is told block by block.

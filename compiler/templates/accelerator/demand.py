@@ -34,7 +34,7 @@ __all__ = [
     "tile_count",
 ]
 
-Boxes: TypeAlias = Iterable[tuple[Ints, Sequence[Ints | int]]]
+Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
 """How often a box is copied, and its extents, outermost first."""
 
 
@@ -46,7 +46,8 @@ class Copies:
     ----------
     elements
         That cross the bus: exact, but for zeros that are loaded where padding is longer than an
-        instruction has room for.
+        instruction has room for, and for fewer where the last step of a group's channels goes on
+        into the next group.
     instructions
         Exact without padding, and where tiles of windows are all of one size. With it there are
         more LOADs of INP, and of ACC between half as many and twice as many.

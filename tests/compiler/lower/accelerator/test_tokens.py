@@ -203,8 +203,9 @@ def test_no_more_waits_than_meetings_of_load_and_store(rng: random.Random) -> No
     empty = [at for at, each in enumerate(slots) if each.what is None]
     assert len(empty) <= len(meetings)
     for at in empty:
-        assert len(slots[at].pops) == 1
-        assert len(slots[at].pushes) == 1
+        # One that passes tokens on both ways stands for two.
+        assert slots[at].pops
+        assert slots[at].pushes
         assert slots[at].pops | slots[at].pushes == {Module.LOAD, Module.STORE}
 
 
