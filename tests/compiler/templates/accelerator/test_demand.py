@@ -139,8 +139,8 @@ def test_a_last_step_that_goes_on_into_the_next_group() -> None:
     found = drawn(conv2d, 320485, machine("batch2"), 1)
     choice, (image,) = found.choices.choice(0), demanded(found, MemoryId.INP)
     assert goes_on(found, choice)
-    stream = found.stream(choice)
-    assert copied(stream, MemoryId.INP, Opcode.LOAD) == (image.elements, image.instructions)
+    elements, instructions = copied(found.stream(choice), MemoryId.INP, Opcode.LOAD)
+    assert (elements, instructions) == (image.elements.item(), image.instructions.item())
 
 
 @pytest.mark.exhaustive
