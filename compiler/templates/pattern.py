@@ -29,13 +29,13 @@ class Operand:
     dtype, ranks
         What it has to be; any where not said.
     constant
-        It is known when the network is compiled; otherwise it must be computed.
+        It is known when the network is compiled, or it is not; None where both will do.
     """
 
     name: str
     dtype: DType | None = None
     ranks: tuple[int, ...] = ()
-    constant: bool = False
+    constant: bool | None = False
 
 
 def _any_attributes(_: Attributes) -> bool:
@@ -228,7 +228,7 @@ class Matcher:
             )
 
     def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
-        if isinstance(plain, Constant) != pattern.constant:
+        if pattern.constant not in (None, isinstance(plain, Constant)):
             kind = "computed when the network runs" if pattern.constant else "a constant"
             raise Unsupported(f"{place} is {kind}")
         found = atom.type if isinstance(atom, Constant) else self.types[atom.name]

@@ -122,8 +122,8 @@ def second_program(layer: Packed, output: Tensor) -> Schedule:
 
 def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
     """An operator on data of so many axes, its weight known, with a bias or without one."""
-    operands = Operand("data", ranks=(rank,)), Operand("weight", constant=True)
-    return Apply(operator, operands), Apply(operator, (*operands, Operand("bias")))
+    operands = Operand("data", ranks=(rank,), constant=None), Operand("weight", constant=True)
+    return Apply(operator, operands), Apply(operator, (*operands, Operand("bias", constant=None)))
 
 
 class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):

@@ -59,6 +59,14 @@ def test_what_is_bound() -> None:
     assert found.attributes("dense", Product) == function.body.lets[0].value.attributes  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("other", ["y", "int32[1, 2](1, 2)"])
+def test_operands_that_are_known_or_not(other: str) -> None:
+    either = Apply("add", (PRODUCT, Operand("other", constant=None)))
+    function = products(f"d = dense(x, {WEIGHT}, out_dtype=int32)", f"s = add(d, {other})")
+    found = matcher(function).at(either, "s")
+    assert isinstance(found.operands["other"], Var) == (other == "y")
+
+
 def test_operators_in_another_order_than_the_pattern_names_them() -> None:
     """Those of the graph's count: each after those that it reads."""
     both = Apply("add", (WIDE, Apply("negative", (Operand("other"),))))

@@ -53,19 +53,19 @@ def typed(program: str) -> Function:
     return InferTypes().apply(graph(program))
 
 
-def call(kernel: Function, known: int | None = 1) -> Call:
-    """A call of the kernel, of which the parameter of that number is a constant."""
+def call(kernel: Function, *known: int) -> Call:
+    """A call of the kernel, of which the parameters of these numbers are constants."""
     args: list[Atom] = [Var(param.name) for param in kernel.params]
-    if known is not None:
-        array = inputs(kernel, seed=3)[known]
+    for number in known:
+        array = inputs(kernel, seed=3)[number]
         assert not isinstance(array, tuple)
-        args[known] = Constant(np.asarray(array))
+        args[number] = Constant(np.asarray(array))
     return Call(kernel, tuple(args))
 
 
 def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     """The kernel's program, which gives what the kernel gives."""
-    found = cpu_kernel(kernel, layer_plan(call(kernel, 1 if pack else None), TARGET), TARGET)
+    found = cpu_kernel(kernel, layer_plan(call(kernel, *([1] if pack else [])), TARGET), TARGET)
     given = inputs(kernel, seed=3)
     arrays = []
     for number in found.operands:
@@ -84,7 +84,7 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
 @pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
 def test_packed_weights(program: str) -> None:
     kernel = typed(program)
-    plan = layer_plan(call(kernel), TARGET)
+    plan = layer_plan(call(kernel, 1), TARGET)
     assert plan is not None
     assert plan.workload.weight == 1
     found = runs(kernel, pack=True)
@@ -119,6 +119,15 @@ kernel @k(x: int8[{size}, 9], w: int8[{channels}, 9], s: float32[1]):
         assert found.packing or channels == 1
 
 
+@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
+def test_weights_are_packed_whatever_else_is_known(program: str) -> None:
+    kernel = typed(program)
+    for last in range(1, len(kernel.params)):
+        plan = layer_plan(call(kernel, *range(1, last + 1)), TARGET)
+        assert plan is not None
+        assert plan.workload.weight == 1
+
+
 def test_what_it_says_of_itself() -> None:
     found = runs(typed(CONV), pack=True)
     assert found.operators == ("conv2d", "add", "relu")
@@ -139,7 +148,7 @@ kernel @k(x: float32[3, 3]):
 """)
     assert layer_plan(call(kernel, 0), TARGET) is None
     kernel = typed("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")
-    assert layer_plan(call(kernel, None), TARGET) is None
+    assert layer_plan(call(kernel), TARGET) is None
 
 
 def test_the_second_of_two_layers_where_packing_does_not_help_the_first() -> None:
