@@ -62,7 +62,8 @@ def test_checkouts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == ["now", "then"] * 2
     assert [figure.value for figure in found[:3]] == [2.0, 8.0, 0.25]
     assert [figure.target for figure in found] == [
-        *(None, None, 0.3, None, None, None, 30.0, None, None, None, None)
+        *(None, None, 0.3, *[None] * 8, compiling.MOST_OF_CANDIDATE)
     ]
     assert found[6].value == pytest.approx(30)
     assert found[10].value == pytest.approx(130)
+    assert found[11].value == pytest.approx(1 / 3)
