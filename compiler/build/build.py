@@ -93,8 +93,8 @@ def build(
     _same_number(function, "gives", outputs, network.results)
     parts = Parts(network.types, tell)
     for target in targets:
-        mine = [call for call in network.invocations if call.kernel.target == target.name]
-        made.of(target).prepare(mine, tell)
+        calls = [call for call in network.invocations if call.kernel.target == target.name]
+        made.of(target).prepare(calls, tell)
     by_name = {each.name: made.of(each) for each in targets}
     steps = tuple(by_name[call.kernel.target].step(call, parts) for call in network.invocations)
     results = tuple(

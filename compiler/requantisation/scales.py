@@ -118,7 +118,8 @@ def check_scale_errors(
     added: Fraction = Fraction(0),
     added_error: Fraction = Fraction(0),
 ) -> None:
-    """Refuses lines that move an output, before it is rounded, too far from what `scales` say.
+    """Refuses lines that move an output, before it is rounded, too far from what `scales` say, and
+    a tolerance outside 0..1.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ def check_scale_errors(
     added, added_error
         The largest absolute value of what is added to outputs, and how far that is moved already.
     """
+    if not 0 <= tolerance <= 1:
+        raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
     full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
     reach = max(-goal.first, goal.last)
     # What is not clipped is at most as far out as the range and what is added back.

@@ -147,8 +147,6 @@ class RequantSpec:
         """
         each, biases, channels = scales_and_biases(scales, bias)
         check_range("zero_point", zero_point, *INT32)
-        if not 0 <= tolerance <= 1:
-            raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
         goal = goal_of(low, high, bound)
         lines, _ = finest_lines(
             each,

@@ -130,7 +130,7 @@ class Backend(ABC):
         """What brings operators of a graph to the target."""
 
     def prepare(self, calls: Sequence[Invocation], tell: Report) -> None:  # noqa: B027
-        """Compile what steps of these calls will need, several at a time, if it can be told."""
+        """May compile the code of these calls together; `step` compiles what is missing."""
 
     @abstractmethod
     def step(self, call: Invocation, parts: Parts) -> Step:

@@ -29,7 +29,7 @@ class Operand:
     dtype, ranks
         What it has to be; any where not said.
     constant
-        It is known when the network is compiled, or it is not; None where both will do.
+        Whether it has to be known when the network is compiled, or must not be; None: either.
     """
 
     name: str
@@ -228,7 +228,7 @@ class Matcher:
             )
 
     def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
-        if pattern.constant not in (None, isinstance(plain, Constant)):
+        if pattern.constant is not None and isinstance(plain, Constant) != pattern.constant:
             kind = "computed when the network runs" if pattern.constant else "a constant"
             raise Unsupported(f"{place} is {kind}")
         found = atom.type if isinstance(atom, Constant) else self.types[atom.name]

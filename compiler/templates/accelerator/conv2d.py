@@ -259,14 +259,15 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         times = np.where(kept["image"], 1, oc_tiles)
         weights = cut(workload.weight[:2], (oc, ic))
         # A group's last step goes on into the next group, if there is one.
-        last, channels = 1 / workload.groups, -(-extents["ic"] // ic) * ic
+        last_group, steps = 1 / workload.groups, -(-extents["ic"] // ic)
+        beyond = steps * ic - extents["ic"]
         image = (
             (
                 np.asarray(count * times * share),
                 (groups * depth, *self._under(workload, rows, columns)),
             )
             for count, (rest, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
-            for share, depth in ((last, rest), (1 - last, ic))
+            for share, depth in ((last_group, rest), (1 - last_group, ic))
         )
         pixels = prod(
             seen(window, sizes) for window, sizes in zip(workload.windows, (y, x), strict=True)
@@ -280,7 +281,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         of_image = replace(
             copies(MemoryId.INP, image, workload.data[1:4]),
-            elements=(channels - last * (channels - extents["ic"])) * spans * pixels,
+            elements=(steps * ic - last_group * beyond) * spans * pixels,
         )
         size = images * prod(whole)
         # Where a tile spans groups, the array is told block by block.
@@ -295,7 +296,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             ),
             again,
             workload.kernel(choices),
-            Sums(-(-extents["ic"] // ic) * blocks, size * extents["ic"] * workload.taps, size),
+            Sums(steps * blocks, size * extents["ic"] * workload.taps, size),
         )
 
     def _under(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:

@@ -156,8 +156,9 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
         packed, output = self.layer(workload, None, machine)
         if packed.dot and packed.output.shape[1] == 1 and output is not packed.output:
-            # Operators that broadcast read it at channel 0: that is no vector of channels.
-            raise Unsupported("a single channel, read as one, is no vector of sums")
+            # An operator that broadcasts reads channel 0 only, which would cut a dot product's
+            # vector of channels.
+            raise Unsupported("a dot product computes several channels, and this layer has one")
         return workload, Arguments()
 
     @abstractmethod

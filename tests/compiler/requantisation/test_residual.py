@@ -188,3 +188,6 @@ class TestRefusals:
             ResidualSpec.from_scales(1e-7, 1.0)
         with pytest.raises(QuantisationError, match="scale is -1"):
             ResidualSpec.from_scales(1.0, -1.0)
+        for tolerance in (-0.1, 1.5, float("nan")):
+            with pytest.raises(QuantisationError, match=r"it has to lie in 0\.\.1"):
+                ResidualSpec.from_scales(0.5, 0.5, tolerance=tolerance)
