@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup demo matmul test test-exhaustive test-mutants lint bench clean
+.PHONY: help setup demo matmul test check test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -31,6 +31,10 @@ matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
 test: $(STAMP)  ## run the tests (a few minutes on two cores)
 	@.ci/packages
 	$(BIN)/python -m pytest -n auto
+
+check: $(STAMP)  ## run the tests that a change since the last check can affect (the first time: all)
+	@.ci/packages
+	$(BIN)/python -m pytest -n auto --testmon --testmon-forceselect
 
 test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	@.ci/packages
@@ -57,5 +61,5 @@ bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	done; exit $$status
 
 clean:  ## remove .venv and everything made by tools
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .testmondata*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
