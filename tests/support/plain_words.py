@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["findings"]
+__all__ = ["findings", "tracked"]
 
 _SUFFIXES = (".py", ".md", ".cpp", ".hpp", ".h", ".toml", ".lark")
 # What has to name them: this file and its test, the record of changes, and other people's files.
@@ -23,21 +23,21 @@ _HISTORY = ("CHANGELOG.md", "tests/golden/vectors")
 
 _BETTER = {
     r"(?<!\bin )\bturns?\b": "iteration",
-    r"\b(LiftStarts|lift_starts)\b": "HoistReductionInit",
-    r"\b(ShareAccumulators)\b": "InPlaceAccumulators",
+    r"\b(?:LiftStarts|lift_starts)\b": "HoistReductionInit",
+    r"\b(?:ShareAccumulators)\b": "InPlaceAccumulators",
     r"\bAsk\b": "TypeQuery",
     r"\bFindings\b": "AnalysisCache",
     r"\bTold\b|\btold\.py\b": "RunReport",
     r"\bGiven\b(?= *[(\]:,|)])": "RunInputs",
-    r"\b(Doubt|Gap)\b": "Unknown, Unchecked",
-    r"\b(Resident|TokenedSlot)\b": "PlacedCommand",
+    r"\b(?:Doubt|Gap)\b": "Unknown, Unchecked",
+    r"\b(?:Resident|TokenedSlot)\b": "PlacedCommand",
     r"\bValuesKnown\b|\bclass Known\b": "ValueForms",
     r"\bclass Small\b": "Int8Value",
     r"\bclass Sums\b": "PendingAccumulator",
     r"\bBeatCutter\b|\bbeat_cutter\b": "BeatUnpacker",
     r"\bPATIENCE\b": "DEADLOCK_CYCLES",
     r"\bopen_orders\b": "outstanding_writes",
-    r"\b(complain|complaints?)\b": "describe, diagnostics",
+    r"\b(?:complain|complaints?)\b": "describe, diagnostics",
     r"\badmission\b": "preflight",
     r"\bshare\.py\b": "in_place_accumulators.py",
     r"\btoo_far\b": "shift_out_of_range",
@@ -49,7 +49,8 @@ _BETTER = {
     r"\b[Rr]ooms?\b": "package, module",
     r"\bdealt\b": "dispatched",
 }
-_RULES = {re.compile(pattern): better for pattern, better in _BETTER.items()}
+_RULE = re.compile("|".join(f"(?P<_{i}>{pattern})" for i, pattern in enumerate(_BETTER)))
+_WORDS = tuple(_BETTER.values())
 
 
 def findings(paths: list[Path]) -> Iterator[str]:
@@ -57,10 +58,10 @@ def findings(paths: list[Path]) -> Iterator[str]:
     for path in paths:
         text = path.read_text()
         for number, line in enumerate(text.splitlines(), 1):
-            for rule, better in _RULES.items():
-                if found := rule.search(line):
-                    yield f"{path}:{number}: {found[0]!r} is called {better}"
-        if path.suffix == ".py":
+            if found := _RULE.search(line):
+                better = _WORDS[int((found.lastgroup or "")[1:])]
+                yield f"{path}:{number}: {found[0]!r} is called {better}"
+        if path.suffix == ".py" and "each" in text:
             yield from (f"{path}:{line}: `each` is the name of something" for line in _each(text))
 
 
@@ -82,7 +83,7 @@ def _each(text: str) -> Iterator[int]:
                 yield node.lineno
 
 
-def _tracked(within: list[str]) -> list[Path]:
+def tracked(within: list[str]) -> list[Path]:
     command = ["git", "ls-files", "--", *within]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return [
@@ -94,7 +95,7 @@ def _tracked(within: list[str]) -> list[Path]:
 
 def main() -> int:
     """Print the findings; 1 if there are any."""
-    found = list(findings(_tracked(sys.argv[1:])))
+    found = list(findings(tracked(sys.argv[1:])))
     print(*found, sep="\n")
     return bool(found)
 
