@@ -34,7 +34,7 @@ def check(function: Function, options: QuantiseOptions) -> None:
     samples = list(synthetic(function, 2))
     found = quantise_network(function, samples, RUN, options).function
     types = verify(found)
-    assert {let.source for let in found.body.lets} <= set(verify(function))
+    assert {let.origin for let in found.body.lets} - {None} <= set(verify(function))
     result = found.body.result
     assert isinstance(result, Var)
     assert isinstance(function.body.result, Var)
