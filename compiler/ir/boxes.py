@@ -11,9 +11,9 @@ from compiler.errors import IRError
 from compiler.ir.divisions import Divisions, divided
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.index_arithmetic import binary_sum, chain
 from compiler.ir.interval import Ranges, speaks_of_data
 from compiler.ir.linear import Linear
+from compiler.ir.linear_ops import binary_sum, chain
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 

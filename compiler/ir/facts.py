@@ -13,8 +13,19 @@ from typing import assert_never
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, ExprFacts, Load, Select, Unary, Var
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import Alloc, Block, Facts, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    Facts,
+    For,
+    If,
+    Invoke,
+    LoopKind,
+    Seq,
+    Stmt,
+    Store,
+    parameters,
+)
 
 __all__ = ["expr_facts", "facts"]
 

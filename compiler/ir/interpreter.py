@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from compiler.errors import IRError
 from compiler.ir.evaluate import Cell, Frame, Memory, element
-from compiler.ir.operands import kept_axes, parameters
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -24,6 +23,8 @@ from compiler.ir.stmt import (
     Seq,
     Stmt,
     Store,
+    kept_axes,
+    parameters,
 )
 from compiler.ir.verify import verify
 

@@ -12,15 +12,14 @@ from typing import assert_never
 import numpy as np
 
 from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
-from compiler.ir.comparisons import compared, negated
 from compiler.ir.divisions import Divisions
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.facts import expr_facts
-from compiler.ir.index_arithmetic import binary_sum, chain, unary_sum
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import ANY
 from compiler.ir.linear import Linear
+from compiler.ir.linear_ops import binary_sum, chain, compared, negated, unary_sum
 from compiler.ir.ops import all_of, any_of
 
 __all__ = ["Normaliser"]

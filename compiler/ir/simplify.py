@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from compiler.ir.comparisons import negated
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.index_arithmetic import chain
 from compiler.ir.interval import NO_RANGES, Interval, Ranges
+from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -25,6 +25,8 @@ __all__ = [
     "Seq",
     "Stmt",
     "Store",
+    "kept_axes",
+    "parameters",
 ]
 
 
@@ -185,6 +187,10 @@ class Block(Node):
     init: Stmt | None
     body: Stmt
 
+    def axes(self, kind: IterKind) -> tuple[BlockIter, ...]:
+        """The block's axes of one kind, in order."""
+        return tuple(axis for axis in self.iters if axis.kind is kind)
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -221,3 +227,22 @@ class Function:
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Stmt
+
+
+def parameters(intrinsic: Function) -> tuple[Buffer, ...]:
+    """What the operands stand for, in order: inputs, then outputs; one that is both comes once."""
+    return tuple(dict.fromkeys((*intrinsic.inputs, *intrinsic.outputs)))
+
+
+def kept_axes(operand: Sequence[int], parameter: Sequence[int]) -> tuple[int, ...] | None:
+    """The operand's axes that are the parameter's, where all others have an extent of 1.
+
+    None where the shapes do not fit.
+    """
+    kept: list[int] = []
+    for axis, extent in enumerate(operand):
+        if len(kept) < len(parameter) and extent == parameter[len(kept)]:
+            kept.append(axis)
+        elif extent != 1:
+            return None
+    return tuple(kept) if len(kept) == len(parameter) else None

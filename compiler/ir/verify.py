@@ -8,7 +8,6 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Const, Load
 from compiler.ir.facts import facts
-from compiler.ir.operands import kept_axes, parameters
 from compiler.ir.place import Place
 from compiler.ir.printer import text
 from compiler.ir.stmt import (
@@ -24,6 +23,8 @@ from compiler.ir.stmt import (
     Seq,
     Stmt,
     Store,
+    kept_axes,
+    parameters,
 )
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.visit import subexpressions

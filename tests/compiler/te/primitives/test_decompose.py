@@ -37,7 +37,7 @@ def test_the_new_stage_can_be_scheduled() -> None:
 
 def test_refuses() -> None:
     start = Schedule.of(matmul())
-    with pytest.raises(ScheduleError, match=r"C\.k, around C\.j, joins terms of C"):
+    with pytest.raises(ScheduleError, match=r"C\.k, around C\.j, reduces C"):
         start.reorder("C", "i", "k", "j").decompose_reduction("C", "j")
     with pytest.raises(ScheduleError, match="C starts no sums, or does so elsewhere already"):
         start.decompose_reduction("C", "k").decompose_reduction("C", "k")

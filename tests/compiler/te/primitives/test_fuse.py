@@ -23,7 +23,7 @@ def test_fused_and_split(factor: int) -> None:
 
 def test_refuses() -> None:
     start = Schedule.of(matmul())
-    with pytest.raises(ScheduleError, match=r"C\.k is not the one statement inside C\.i: bring"):
+    with pytest.raises(ScheduleError, match=r"C\.k is not the only statement inside C\.i: reorder"):
         start.fuse("C", "i", "k")
     with pytest.raises(ScheduleError, match="one names elements of C and the other joins terms"):
         start.fuse("C", "j", "k")
