@@ -1,4 +1,8 @@
-"""Operations on affine sums."""
+"""Operations of the language on affine sums: arithmetic, and comparisons in one canonical form.
+
+Operations on exact sums (`Divisions.exact`) give exact sums. A result that depends on data and may
+overflow stays an atom.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from compiler.ir.divisions import Divisions, divided, steps
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
 from compiler.ir.interval import speaks_of_data
-from compiler.ir.linear import Linear, order
+from compiler.ir.linear import Linear, term_order
 from compiler.ir.ops import chained
 
 __all__ = ["binary_sum", "chain", "compared", "negated", "unary_sum"]
 
 
 def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
-    """`op` of an exact sum."""
+    """Return `op` of an exact sum."""
     if not value.terms:
         return Linear((), unary_function(op, INDEX)(value.constant))
     found = sums.interval(value)
@@ -35,7 +39,7 @@ def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
 
 
 def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
-    """`op` of two exact sums."""
+    """Return `op` of two exact sums."""
     if not left.terms and not right.terms:
         return Linear((), binary_function(op, INDEX)(left.constant, right.constant))
     match op:
@@ -45,12 +49,12 @@ def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Li
             return _product(left, right, sums)
     result = _affine(op, left, right, sums)
     if result is not None and sums.exact(result):
-        return sums.joined(result)
+        return sums.recombined(result)
     return sums.atom(Binary(op, left.expr(), right.expr()))
 
 
 def _affine(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear | None:
-    """The result as a sum, if it is one; it may not be exact."""
+    """The result as a sum, which may not be exact; None if it is no sum."""
     number = None if right.terms else right.constant
     match op:
         case BinaryOp.ADD:
@@ -79,7 +83,7 @@ def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Line
     if divisor == 0:
         return Linear(())
     if divisor < 0:
-        # Both signs turned: the same quotient, and the opposite of the remainder.
+        # With both signs changed, the quotient is the same and the remainder has the other sign.
         flipped = left.times(-1)
         if not sums.exact(flipped) or divisor == INDEX.low:
             return None
@@ -89,26 +93,25 @@ def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Line
 
 
 def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
-    """Of two sums, neither of them a number."""
+    """The product of two sums, neither of which is a number."""
     written = Binary(BinaryOp.MUL, left.expr(), right.expr())
     if speaks_of_data(written):
         return sums.atom(written)
     factor, parts = 1, list[Expr]()
-    for each in (left, right):
-        common = gcd(each.divisor, each.constant) * (1 if each.terms[0][1] > 0 else -1)
+    for value in (left, right):
+        common = gcd(value.divisor, value.constant) * (1 if value.terms[0][1] > 0 else -1)
         factor *= common
-        terms = tuple((atom, times // common) for atom, times in each.terms)
-        parts += chain(BinaryOp.MUL, Linear.of(dict(terms), each.constant // common).expr())
+        terms = {atom: times // common for atom, times in value.terms}
+        parts += chain(BinaryOp.MUL, Linear.of(terms, value.constant // common).expr())
     return sums.atom(_in_order(BinaryOp.MUL, parts)).times(factor)
 
 
 def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
-    """The least or the greatest of what two sums stand for, without those that never are it."""
+    """The minimum or maximum of two sums, without operands that never are it."""
     kept: list[Linear] = []
-    for each in (*_choices(op, left, sums), *_choices(op, right, sums)):
-        if any(_decided(op, other, each, sums) for other in kept):
-            continue
-        kept = [other for other in kept if not _decided(op, each, other, sums)] + [each]
+    for value in (*_choices(op, left, sums), *_choices(op, right, sums)):
+        if not any(_decided(op, other, value, sums) for other in kept):
+            kept = [other for other in kept if not _decided(op, value, other, sums)] + [value]
     if len(kept) == 1:
         return kept[0]
     return sums.atom(_in_order(op, [each.expr() for each in kept]))
@@ -122,14 +125,14 @@ def _choices(op: BinaryOp, value: Linear, sums: Divisions) -> list[Linear]:
 
 
 def _decided(op: BinaryOp, one: Linear, other: Linear, sums: Divisions) -> bool:
-    """Whether of the two it is always `one`."""
+    """Whether the minimum or maximum of two sums is always `one`."""
     found = sums.interval(one - other)
     end = found.high if op is BinaryOp.MIN else found.low
     return end is not None and (end <= 0 if op is BinaryOp.MIN else end >= 0)
 
 
 def chain(op: BinaryOp, expr: Expr) -> list[Expr]:
-    """What `op` connects, from left to right: one expression, if it is not `op`."""
+    """The operands of nested `op`, from left to right; the expression itself if it is not `op`."""
     match expr:
         case Binary(op=found, left=left, right=right) if found is op:
             return [*chain(op, left), *chain(op, right)]
@@ -138,8 +141,10 @@ def chain(op: BinaryOp, expr: Expr) -> list[Expr]:
 
 
 def _in_order(op: BinaryOp, parts: list[Expr]) -> Expr:
-    """In one order, numbers last."""
-    return chained(op, sorted(parts, key=lambda each: (isinstance(each, Const), order((each, 1)))))
+    """Return `op` of all parts in a canonical order, numbers last."""
+    return chained(
+        op, sorted(parts, key=lambda each: (isinstance(each, Const), term_order((each, 1))))
+    )
 
 
 _OPPOSITE = {
@@ -150,11 +155,11 @@ _OPPOSITE = {
     BinaryOp.AND: BinaryOp.OR,
     BinaryOp.OR: BinaryOp.AND,
 }
-"""For LT and LE, with the sides exchanged."""
+"""The negated operation; of LT and LE, with the sides exchanged."""
 
 
 def compared(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Expr:
-    """`left op right` for exact sums."""
+    """Return the comparison `left op right` of exact sums, decided if intervals allow it."""
     difference = left - right
     ordered = op in (BinaryOp.LT, BinaryOp.LE)
     if ordered:
@@ -164,20 +169,20 @@ def compared(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Expr
     if isinstance(found, bool):
         return Const(found != (op is BinaryOp.NE), BOOL)
     if any(speaks_of_data(atom) for atom, _ in difference.terms):
-        # What is moved to the other side could overflow there.
+        # Terms moved to the other side could overflow there.
         return Binary(op, left.expr(), right.expr())
     return _less(found) if ordered else _equal(op, found)
 
 
 def negated(condition: Expr) -> Expr | None:
-    """The opposite of a condition, without NOT in it; None if there is no such form."""
+    """Return the negation of a condition without NOT in it; None if there is no such form."""
     match condition:
         case Const(value=value):
             return Const(not value, BOOL)
         case Unary(op=UnaryOp.NOT, operand=operand):
             return operand
         case Binary(op=op, left=left, right=right) if op.compares and not left.dtype.is_float:
-            # The opposite of a comparison of floats is not one: both are false of a NaN.
+            # Comparisons of floats have no opposite: a NaN makes both false.
             if op in (BinaryOp.LT, BinaryOp.LE):
                 return Binary(_OPPOSITE[op], right, left)
             return Binary(_OPPOSITE[op], left, right)
@@ -256,7 +261,9 @@ def _less(value: Linear) -> Expr:
 def _equal(op: BinaryOp, value: Linear) -> Expr:
     """`value op 0`, for EQ and NE, with what is subtracted on the right."""
     gains, losses = _sides(value)
-    if not gains.terms or (losses.terms and order(losses.terms[0]) < order(gains.terms[0])):
+    if not gains.terms or (
+        losses.terms and term_order(losses.terms[0]) < term_order(gains.terms[0])
+    ):
         gains, losses, value = losses, gains, value.times(-1)
     if not losses.terms or value.constant < 0:
         return Binary(op, gains.expr(), losses.shifted(-value.constant).expr())

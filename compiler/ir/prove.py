@@ -1,4 +1,4 @@
-"""Proofs of conditions on indices."""
+"""Proofs of conditions on indices, by refuting systems of linear inequalities."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["contradictory", "prove"]
 _FALSE = Const(False, BOOL)
 
 _CASES = 3
-"""Minima and maxima that are looked at one choice after the other: twice the work for each."""
+"""The number of minima and maxima that are proved case by case; each doubles the work."""
 
 
 def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> bool:
-    """Whether a condition surely holds for all values in `ranges` that meet all of `assuming`.
+    """Whether a condition provably holds for all values in `ranges` that meet all of `assuming`.
 
-    Comparisons of index expressions, joined by `&`, `|` and `~`. True is a proof. False says
-    nothing: what needs products of variables, or elements of arrays that may overflow, is not
-    found. If no values are left at all, everything holds.
+    Conditions are comparisons of index expressions, combined by `&`, `|` and `~`. False means that
+    no proof is found: products of variables, and sums of data that may overflow, are not analysed.
+    If there are no such values, every condition holds.
     """
     normal = Normaliser(ranges)
     goal = normal.expr(condition)
@@ -38,7 +38,7 @@ def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> boo
 
 
 class _Proof:
-    """What is known; conditions in normal form."""
+    """The known conditions, in normal form."""
 
     def __init__(self, normal: Normaliser, known: tuple[Expr, ...]) -> None:
         self._normal = normal
@@ -46,7 +46,7 @@ class _Proof:
         self._facts = [fact for each in known for fact in _facts(each, normal)]
 
     def holds(self, goal: Expr) -> bool:
-        """Whether it follows."""
+        """Whether a condition follows from the known ones."""
         if goal in self._known or _FALSE in self._known:
             return True
         match goal:
@@ -86,10 +86,10 @@ class _Proof:
                 return self._impossible(difference) or self._impossible(difference.times(-1))
 
     def _impossible(self, value: Linear) -> bool:
-        """Whether `value >= 0` contradicts what is known."""
+        """Whether `value >= 0` contradicts the known conditions."""
         rows = _reached([value, *self._facts])
         if len(rows) == 1 and all(isinstance(atom, Var) for atom, _ in value.terms):
-            # Then intervals tell all there is, and the normal form has asked them.
+            # Intervals decide this alone, and the normal form has used them.
             return False
         choices: list[list[Linear]] = []
         seen: set[Expr] = set()
@@ -101,8 +101,8 @@ class _Proof:
         return _refuted(rows, choices[:_CASES])
 
     def _meaning(self, atom: Expr, choices: list[list[Linear]]) -> Iterator[Linear]:
-        """Sums that are 0 or more because an atom is what it is. Of a minimum or maximum also those
-        of which one is 0 or more: they go to `choices`."""
+        """Yield sums that are 0 or more by the definition of an atom. For a minimum or maximum,
+        append to `choices` the sums of which at least one is 0 or more."""
         sums, itself = self._normal.sums, Linear.atom(atom)
         found = sums.interval(itself)
         if found.low is not None:
@@ -130,7 +130,7 @@ class _Proof:
 
 
 def _facts(condition: Expr, normal: Normaliser) -> Iterator[Linear]:
-    """Sums that are 0 or more where a condition holds."""
+    """Yield sums that are 0 or more where a condition holds."""
     match condition:
         case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
             difference = normal.linear(right) - normal.linear(left)
@@ -151,7 +151,7 @@ def _facts(condition: Expr, normal: Normaliser) -> Iterator[Linear]:
 
 
 def _reached(rows: list[Linear]) -> list[Linear]:
-    """The first, and those that share variables with it, or with others that do."""
+    """The first row, and all that are connected to it by shared variables."""
     kept, rest = rows[:1], rows[1:]
     names = _names(rows[0])
     while True:
@@ -174,18 +174,24 @@ def _refuted(rows: list[Linear], choices: list[list[Linear]]) -> bool:
 
 
 _LIMIT = 200
-"""Inequalities at a time. Those of a tile's guards are some twenty."""
+"""The greatest number of inequalities. The guards of a tile need some twenty."""
 
 _Row = dict[Expr, int]
 _System = dict[frozenset[tuple[Expr, int]], int]
-"""For each left side, the least constant: `sum of factor * atom + constant >= 0`."""
+"""The constant of each inequality `sum of factor * atom + constant >= 0`, by its terms."""
 
 
 def contradictory(inequalities: Iterable[Linear]) -> bool:
-    """Whether no integers make all of these sums 0 or more. False also where nothing was found."""
+    """Whether no integers make all of these sums 0 or more; False if no contradiction is found.
+
+    Fourier-Motzkin elimination: to eliminate a variable, every inequality that bounds it from below
+    is added to every one that bounds it from above. This finds every contradiction of rational
+    numbers; dividing by common factors and rounding finds many that only integers have. A step can
+    square the number of inequalities, which is limited.
+    """
     system: _System = {}
-    for each in inequalities:
-        if _add(system, dict(each.terms), each.constant):
+    for inequality in inequalities:
+        if _add(system, dict(inequality.terms), inequality.constant):
             return True
     while system and len(system) <= _LIMIT:
         atom = _cheapest(list(system))
@@ -210,18 +216,18 @@ def contradictory(inequalities: Iterable[Linear]) -> bool:
 def _sum(
     row: _Row, factor: int, constant: int, other: _Row, times: int, offset: int
 ) -> tuple[_Row, int]:
-    """`times` the one and `factor` times the other, divided by what both numbers share."""
+    """`times` one row plus `factor` times the other, with both numbers in lowest terms."""
     common = gcd(factor, times)
     factor, times = factor // common, times // common
     result = {atom: times * each for atom, each in row.items()}
-    for atom, each in other.items():
-        result[atom] = result.get(atom, 0) + factor * each
+    for atom, number in other.items():
+        result[atom] = result.get(atom, 0) + factor * number
     return result, times * constant + factor * offset
 
 
 def _add(system: _System, row: _Row, constant: int) -> bool:
-    """Put an inequality in, unless a stronger one of the same left side is there. Whether it can
-    never hold."""
+    """Add an inequality, unless the system has a stronger one of the same terms. Returns whether
+    the inequality can never hold."""
     row = {atom: each for atom, each in row.items() if each}
     if not row:
         return constant < 0
@@ -233,7 +239,7 @@ def _add(system: _System, row: _Row, constant: int) -> bool:
 
 
 def _cheapest(keys: Sequence[frozenset[tuple[Expr, int]]]) -> Expr:
-    """The atom that leaves the fewest inequalities behind."""
+    """The atom whose elimination leaves the fewest inequalities."""
     below: dict[Expr, int] = {}
     above: dict[Expr, int] = {}
     for key in keys:

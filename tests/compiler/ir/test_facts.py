@@ -101,7 +101,7 @@ def accepted() -> For:
     """`A[i] = 0.0` in a loop, verified once."""
     loop = For(Var("i"), index(8), LoopKind.SERIAL, Store(A, (Var("i"),), ZERO))
     verify(Function("f", (), (A,), loop))
-    assert facts(loop).sound
+    assert facts(loop).verified
     return loop
 
 
@@ -115,7 +115,7 @@ def reading() -> Stmt:
     """`B[0] = A[k]` in a loop over `k`, of which the part inside is verified."""
     store = Store(B, (index(0),), Load(A, (Var("k"),)))
     verify(Function("f", (A,), (B,), For(Var("k"), index(8), LoopKind.SERIAL, store)))
-    assert facts(store).sound
+    assert facts(store).verified
     return store
 
 

@@ -110,7 +110,7 @@ def test_refuses_what_may_change_a_result() -> None:
 def test_refuses_other_stages() -> None:
     with pytest.raises(ScheduleError, match="C initialises its reduction itself: decompose_red"):
         Schedule.of(window()).skip_terms("C")
-    with pytest.raises(ScheduleError, match="blury does not join terms that are a select"):
+    with pytest.raises(ScheduleError, match="blury does not reduce a select"):
         Schedule.of(blur()).skip_terms("blury")
     with pytest.raises(ScheduleError, match="C does not join terms that are a select"):
         Schedule.of(matmul()).decompose_reduction("C", "k").skip_terms("C")
