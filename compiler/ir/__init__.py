@@ -45,22 +45,8 @@ from compiler.ir.dtypes import (
     UINT64,
     DType,
     Kind,
-    dtype_of,
 )
-from compiler.ir.expr import (
-    Binary,
-    BinaryOp,
-    Cast,
-    Const,
-    Expr,
-    Load,
-    Operand,
-    Operators,
-    Select,
-    Unary,
-    UnaryOp,
-    Var,
-)
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -108,8 +94,6 @@ __all__ = [
     "Kind",
     "Load",
     "LoopKind",
-    "Operand",
-    "Operators",
     "Region",
     "Scope",
     "Select",
@@ -119,5 +103,4 @@ __all__ = [
     "Unary",
     "UnaryOp",
     "Var",
-    "dtype_of",
 ]

@@ -143,7 +143,7 @@ def chain(op: BinaryOp, expr: Expr) -> list[Expr]:
 def _in_order(op: BinaryOp, parts: list[Expr]) -> Expr:
     """Return `op` of all parts in a canonical order, numbers last."""
     return chained(
-        op, sorted(parts, key=lambda each: (isinstance(each, Const), term_order((each, 1))))
+        op, sorted(parts, key=lambda part: (isinstance(part, Const), term_order((part, 1))))
     )
 
 

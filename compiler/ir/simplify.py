@@ -12,18 +12,7 @@ from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    If,
-    Invoke,
-    IterKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, IterKind, Seq, Stmt, Store
 from compiler.ir.visit import map_children, map_expressions, with_body
 
 __all__ = ["simplify", "simplify_function"]

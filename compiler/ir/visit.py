@@ -109,7 +109,7 @@ def _preorder(root: _T, below: Callable[[_T], tuple[_T, ...]]) -> Iterator[_T]:
 
 def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return an expression with `change` applied to every node, in post-order."""
-    return change(map_operands(expr, lambda each: rewrite_expr(each, change)))
+    return change(map_operands(expr, lambda inner: rewrite_expr(inner, change)))
 
 
 def variables(expr: Expr) -> frozenset[str]:
@@ -123,7 +123,7 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
         return values.get(expr.name, expr)
     if expr_facts(expr).variables.isdisjoint(values):
         return expr
-    return map_operands(expr, lambda each: substitute(each, values))
+    return map_operands(expr, lambda inner: substitute(inner, values))
 
 
 def children(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -214,7 +214,7 @@ def statements(stmt: Stmt) -> Iterator[Stmt]:
 
 def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
     """Return a statement with `change` applied to it and all under it, in post-order."""
-    return change(map_children(stmt, lambda each: rewrite(each, change)))
+    return change(map_children(stmt, lambda child: rewrite(child, change)))
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
@@ -280,7 +280,7 @@ def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
     if not facts(stmt).mentions(values):
         return stmt
     stmt = map_expressions(stmt, lambda expr: substitute(expr, values))
-    return map_children(stmt, lambda each: substitute_in(each, values))
+    return map_children(stmt, lambda child: substitute_in(child, values))
 
 
 def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
@@ -323,7 +323,7 @@ def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt
     """Apply `map_accesses` to a statement and all under it; allocations stay."""
     if not facts(stmt).uses(names):
         return stmt
-    stmt = map_children(stmt, lambda each: map_accesses_in(each, names, change))
+    stmt = map_children(stmt, lambda child: map_accesses_in(child, names, change))
     return map_accesses(stmt, names, change)
 
 

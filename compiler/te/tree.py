@@ -135,7 +135,7 @@ def replace_stmt(body: Stmt, old: Stmt, new: Stmt) -> Stmt:
         return new
     if not _may_hold(body, old):
         return body
-    changed = map_children(body, lambda each: replace_stmt(each, old, new))
+    changed = map_children(body, lambda child: replace_stmt(child, old, new))
     return NO_OP if NO_OP in children(changed) else changed
 
 
@@ -145,14 +145,14 @@ def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
         return body
     if isinstance(body, For) and body.var.name == name:
         return change(body)
-    return map_children(body, lambda each: replace_loop(each, name, change))
+    return map_children(body, lambda child: replace_loop(child, name, change))
 
 
 def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
     """Return `body` with every block changed."""
     if not blocks(body):
         return body
-    changed = map_children(body, lambda each: map_blocks(each, change))
+    changed = map_children(body, lambda child: map_blocks(child, change))
     return change(changed) if isinstance(changed, Block) else changed
 
 
@@ -213,7 +213,7 @@ def without_alloc(body: Stmt, name: str) -> Stmt:
         return body
     if isinstance(body, Alloc) and body.buffer.name == name:
         return body.body
-    return map_children(body, lambda each: without_alloc(each, name))
+    return map_children(body, lambda child: without_alloc(child, name))
 
 
 def read_by(stmt: Stmt) -> frozenset[str]:

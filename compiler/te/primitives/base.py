@@ -106,7 +106,9 @@ class Primitive(ABC):
     def require_only_writer(self, body: Stmt, block: Block, buffer: str) -> None:
         """Refuse unless the block alone writes the buffer."""
         others = [
-            each.name for each in blocks(body) if each is not block and buffer in written_by(each)
+            other.name
+            for other in blocks(body)
+            if other is not block and buffer in written_by(other)
         ]
         if others:
             self.refuse(f"{block.name} computes {buffer} only in part, {', '.join(others)} as well")

@@ -50,9 +50,9 @@ class Reorder(Primitive):
     def _nest(self, body: Stmt, wanted: list[For]) -> list[For]:
         """From the outermost of the loops to the innermost, with nothing but loops between."""
         paths = {each.var.name: path_to(body, each) for each in wanted}
-        innermost = max(wanted, key=lambda each: len(paths[each.var.name]))
+        innermost = max(wanted, key=lambda loop: len(paths[loop.var.name]))
         path = paths[innermost.var.name]
-        outermost = min(wanted, key=lambda each: len(paths[each.var.name]))
+        outermost = min(wanted, key=lambda loop: len(paths[loop.var.name]))
         for loop in wanted:
             if loop not in loops_among(path):
                 self.refuse(f"{innermost.var.name} does not lie inside {loop.var.name}")

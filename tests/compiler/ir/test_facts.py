@@ -14,18 +14,7 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.expr import Const, Expr, Load, Var
 from compiler.ir.facts import expr_facts, facts
 from compiler.ir.ops import index
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    If,
-    Invoke,
-    LoopKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
 from compiler.ir.visit import children, expressions, operands, statements, subexpressions

@@ -41,5 +41,5 @@ def test_refuses() -> None:
         start.reorder("C", "i", "k", "j").decompose_reduction("C", "j")
     with pytest.raises(ScheduleError, match="C has no reduction initialiser, or has it elsewhere"):
         start.decompose_reduction("C", "k").decompose_reduction("C", "k")
-    with pytest.raises(ScheduleError, match="blury starts no sums"):
+    with pytest.raises(ScheduleError, match="blury has no reduction initialiser"):
         Schedule.of(blur()).decompose_reduction("blury", "y")
