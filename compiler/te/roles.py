@@ -12,7 +12,7 @@ from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Stor
 from compiler.ir.visit import blocks, statements, variables
 from compiler.te.tree import allocated, read_by, written_by
 
-__all__ = ["any_order", "feeds", "not_independent", "not_vectorizable"]
+__all__ = ["any_order", "carried_dependence", "feeds", "vectorization_obstacle"]
 
 _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
@@ -42,7 +42,7 @@ def any_order(block: Block) -> bool:
     return True
 
 
-def not_independent(loop: For) -> str | None:
+def carried_dependence(loop: For) -> str | None:
     """Why the loop's iterations cannot run in any order, or at once; None if they can."""
     private = allocated(loop.body)
     name = loop.var.name
@@ -61,7 +61,7 @@ def not_independent(loop: For) -> str | None:
     return None
 
 
-def not_vectorizable(loop: For, reassociate: bool) -> str | None:
+def vectorization_obstacle(loop: For, reassociate: bool) -> str | None:
     """Why the loop's iterations cannot be the lanes of vectors; None if they can."""
     name = loop.var.name
     for stmt in statements(loop.body):
@@ -83,4 +83,4 @@ def not_vectorizable(loop: For, reassociate: bool) -> str | None:
             case _:
                 pass
     kinds = {kind for each in blocks(loop.body) for kind in feeds(name, each)}
-    return None if kinds == {IterKind.REDUCE} else not_independent(loop)
+    return None if kinds == {IterKind.REDUCE} else carried_dependence(loop)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.te.primitives.base import Primitive
-from compiler.te.roles import not_independent, not_vectorizable
+from compiler.te.roles import carried_dependence, vectorization_obstacle
 from compiler.te.tree import loops_among, path_to, replace_loop
 
 __all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
@@ -53,7 +53,7 @@ class Vectorize(_Annotation):
         for around in loops_among(path_to(program.body, loop)):
             if around.kind is LoopKind.VECTORIZED:
                 return f"{loop.var.name} lies inside {around.var.name}, vectorized already"
-        return not_vectorizable(loop, self.reassociate)
+        return vectorization_obstacle(loop, self.reassociate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Parallel(_Annotation):
         for inside in loops(loop.body):
             if inside.kind is LoopKind.PARALLEL:
                 return f"{inside.var.name} inside {loop.var.name} is parallel already"
-        return not_independent(loop)
+        return carried_dependence(loop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +107,4 @@ class VirtualThread(_Annotation):
     kind: ClassVar[LoopKind] = LoopKind.VIRTUAL_THREAD
 
     def objection(self, program: Function, loop: For) -> str | None:
-        return not_independent(loop)
+        return carried_dependence(loop)
