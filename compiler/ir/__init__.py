@@ -1,33 +1,32 @@
-"""The loop language: one for the accelerator and the CPU.
+"""The loop language of the accelerator and the CPU.
 
-The whole of it, as it is printed (`printer`) and parsed (`parser`):
+Its grammar, as it is printed (`printer`) and parsed (`parser`):
 
     function  = "func" name "(" buffers ")" "->" "(" buffers ")" ":" stmt
     buffer    = name ":" dtype "[" extents "]" ["@" scope]
 
     stmt      = for | if | alloc | block | store | invoke | "pass"  one or more, indented
-    for       = "for" var "in" expr [kind] ":" stmt                 from 0; serial unless it says
+    for       = "for" var "in" expr [kind] ":" stmt                 from 0; serial by default
     if        = "if" expr ":" stmt
-    alloc     = "alloc" buffer                                      for all that is below, at this
-                                                                    indentation
+    alloc     = "alloc" buffer                                      to the end of this indentation
     block     = "block" name "(" iters ")" ":" [where] [init] stmt
     iter      = ("spatial" | "reduce") var "<" extent "=" expr
-    where     = "where" expr {"," expr}                             the turn is left out elsewhere
-    init      = "init:" stmt                                        where all that reduces is 0
+    where     = "where" expr {"," expr}                             skips other iterations
+    init      = "init:" stmt                                        where all reduce axes are 0
     store     = buffer-name "[" exprs "]" "=" expr
     invoke    = "invoke" intrinsic-name "(" regions ")"             inputs, then outputs
     region    = buffer-name "[" {expr ":+" extent} "]"
 
     expr      = const | var | buffer-name "[" exprs "]" | "(" expr ")"
-              | ("-" | "~") expr | expr infix expr                  binding as in Python
+              | ("-" | "~") expr | expr infix expr                  precedence as in Python
               | dtype "(" expr ")" | "select(" expr "," expr "," expr ")"
               | ("min" | "max" | "pow" | "exp" | ...) "(" exprs ")"
-    const     = number | "inf" | "nan" | "True" | "False"           of the type that is expected
-              | dtype "(" number ")"                                where none is: else int64
+    const     = number | "inf" | "nan" | "True" | "False"           of the expected type
+              | dtype "(" number ")"                                where none is expected: int64
 
-A schedule rewrites programs in which each computation is a `Block`; lowering then turns blocks into
-plain loops. Both are programs: `interpreter` runs either, and `verify` says whether one means
-anything. Nodes are frozen, so that a rewritten program shares what it did not touch.
+A schedule rewrites programs in which each computation is a `Block`; lowering then replaces blocks
+by plain loops. Both are programs: `interpreter` runs them, and `verify` checks that they are legal.
+Nodes are frozen, so that a rewritten program shares the unchanged parts.
 """
 
 from compiler.ir.buffer import Buffer, Scope
@@ -46,22 +45,8 @@ from compiler.ir.dtypes import (
     UINT64,
     DType,
     Kind,
-    dtype_of,
 )
-from compiler.ir.expr import (
-    Binary,
-    BinaryOp,
-    Cast,
-    Const,
-    Expr,
-    Load,
-    Operand,
-    Operators,
-    Select,
-    Unary,
-    UnaryOp,
-    Var,
-)
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -109,8 +94,6 @@ __all__ = [
     "Kind",
     "Load",
     "LoopKind",
-    "Operand",
-    "Operators",
     "Region",
     "Scope",
     "Select",
@@ -120,5 +103,4 @@ __all__ = [
     "Unary",
     "UnaryOp",
     "Var",
-    "dtype_of",
 ]

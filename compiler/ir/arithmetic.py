@@ -1,8 +1,7 @@
-"""What each operation does with values, for every type: the reference that others are held to.
+"""The meaning of every operation for every type: the reference for all other implementations.
 
 Values are Python's `int` and `bool`, and `numpy.float32` and `numpy.float64`. Floats overflow and
-divide by zero as IEEE 754 says; NumPy warns of it unless the caller asks it not to
-(`numpy.errstate`).
+divide by zero as in IEEE 754; NumPy warns unless the caller disables that (`numpy.errstate`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from compiler.ir.expr import BinaryOp, Const, UnaryOp, constant
 
 __all__ = ["binary_function", "cast_function", "neutral", "unary_function", "value_of"]
 
-_EVERYWHERE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
+_ANY_TYPE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.AND: operator.and_,
     BinaryOp.OR: operator.or_,
     BinaryOp.XOR: operator.xor,
@@ -34,16 +33,16 @@ _EVERYWHERE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.MAX: lambda a, b: a if a > b or a != a else b,
 }
 
-_OF_FLOATS: dict[BinaryOp, Callable[[Any, Any], Any]] = {
+_FLOATS: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.ADD: operator.add,
     BinaryOp.SUB: operator.sub,
     BinaryOp.MUL: operator.mul,
     BinaryOp.DIV: operator.truediv,
-    # Rounded once to the type: nearer to the truth than a float32 function would be.
+    # Computed in float64 and rounded once: closer than a float32 function.
     BinaryOp.POW: lambda a, b: type(a)(np.float64(a) ** np.float64(b)),
 }
 
-_IN_DOUBLE: dict[UnaryOp, Callable[[Any], Any]] = {
+_ELEMENTARY: dict[UnaryOp, Callable[[Any], Any]] = {
     UnaryOp.EXP: np.exp,
     UnaryOp.LOG: np.log,
     UnaryOp.SQRT: np.sqrt,
@@ -64,15 +63,13 @@ _IN_DOUBLE: dict[UnaryOp, Callable[[Any], Any]] = {
 
 
 def value_of(const: Const) -> Any:
-    """A constant as a value."""
+    """The value of a constant."""
     return const.dtype.numpy.type(const.value) if const.dtype.is_float else const.value
 
 
 def neutral(op: BinaryOp, dtype: DType) -> Const:
-    """The number that `op` joins to any value of a type without a change: -0.0 to a sum of floats.
-
-    Defined for sums, products, minima, maxima and logic of the type, else a KeyError.
-    """
+    """The identity element of `op` for a type: `op` of it and any value is that value (-0.0 for ADD
+    of floats). KeyError unless `op` is a sum, product, minimum, maximum or logic of the type."""
     numbers: dict[BinaryOp, int | float]
     if dtype.is_float:
         numbers = {
@@ -95,18 +92,18 @@ def neutral(op: BinaryOp, dtype: DType) -> Const:
 
 
 def binary_function(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
-    """What `op` makes of two values of that type."""
-    if op in _EVERYWHERE:
-        return _EVERYWHERE[op]
-    if dtype.is_float and op in _OF_FLOATS:
-        return _OF_FLOATS[op]
+    """A function that computes `op` of two values of that type."""
+    if op in _ANY_TYPE:
+        return _ANY_TYPE[op]
+    if dtype.is_float and op in _FLOATS:
+        return _FLOATS[op]
     if dtype.is_integer:
         return _integer_binary(op, dtype)
     raise IRError(f"{op.value} is not defined for {dtype}")
 
 
 def unary_function(op: UnaryOp, dtype: DType) -> Callable[[Any], Any]:
-    """What `op` makes of a value of that type."""
+    """A function that computes `op` of a value of that type."""
     wrap = _wrapping(dtype) if dtype.is_integer else None
     match op:
         case UnaryOp.NOT if dtype.kind is Kind.BOOL:
@@ -121,16 +118,16 @@ def unary_function(op: UnaryOp, dtype: DType) -> Callable[[Any], Any]:
             return operator.neg
         case UnaryOp.ABS if dtype.is_float:
             return operator.abs
-        case _ if op in _IN_DOUBLE and dtype.is_float:
-            # Rounded once, as powers are.
-            function, kind = _IN_DOUBLE[op], dtype.numpy.type
+        case _ if op in _ELEMENTARY and dtype.is_float:
+            # Computed in float64 and rounded once.
+            function, kind = _ELEMENTARY[op], dtype.numpy.type
             return lambda a: kind(function(np.float64(a)))
         case _:
             raise IRError(f"{op.value} is not defined for {dtype}")
 
 
 def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
-    """What a cast makes of a value of type `source`."""
+    """A function that casts a value of type `source`."""
     match target.kind:
         case Kind.BOOL:
             return lambda a: bool(a != 0)
@@ -138,7 +135,7 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
             kind = target.numpy.type
             match source.kind:
                 case Kind.INT:
-                    # Not through a Python float: that would round a wide integer twice.
+                    # Through a Python float a wide integer would be rounded twice.
                     return lambda a: np.int64(a).astype(kind)
                 case Kind.UINT:
                     return lambda a: np.uint64(a).astype(kind)
@@ -177,7 +174,7 @@ def _integer_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
 
 
 def _wrapping(dtype: DType) -> Callable[[int], int]:
-    # `DType.wrap` with its bounds at hand: most of an interpreter's time is here.
+    # `DType.wrap` with its bounds computed once: the interpreter spends most of its time here.
     low, mask = dtype.low, (1 << dtype.bits) - 1
     return lambda value: ((value - low) & mask) + low
 

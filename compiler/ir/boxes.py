@@ -1,4 +1,4 @@
-"""Boxes: what a set of turns of loops touches of a buffer, as one box of constant shape."""
+"""Boxes of constant shape that hold all elements a set of loop iterations accesses."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from compiler.errors import IRError
 from compiler.ir.divisions import Divisions, divided
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.index_arithmetic import binary_sum, chain
 from compiler.ir.interval import Ranges, speaks_of_data
 from compiler.ir.linear import Linear
+from compiler.ir.linear_ops import binary_sum, chain
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
@@ -21,56 +21,58 @@ __all__ = ["Box", "NotABox", "box", "union"]
 
 
 class NotABox(IRError):
-    """Accesses that no box of constant shape is known to hold."""
+    """No box of constant shape is known that holds the accesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """From `lower`, `shape` elements along each dimension."""
+    """A box of a buffer: from `lower`, `shape` elements along each dimension."""
 
     lower: tuple[Expr, ...]
     shape: tuple[int, ...]
 
 
 _Span: TypeAlias = tuple[Linear, int]
-"""The integers from a sum of outer variables up to that sum plus a number."""
+"""The integers from a sum of outer variables to that sum plus a number, both included."""
 
 
 def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[int]) -> Box:
-    """A box that holds `indices` for all values of the inner variables.
+    """Return a box that holds `indices` for all values of the inner variables.
 
     Parameters
     ----------
     indices
-        Of one access, an expression for each dimension.
+        The indices of one access, an expression for each dimension.
     inner
-        Variables that the box is to cover.
+        The ranges of the variables that the box covers.
     outer
-        Variables that it may depend on. Those that neither names count as outer ones of any value.
+        The ranges of the variables that the box may depend on. Variables in neither are outer ones
+        of unknown range.
     within
-        The buffer's shape, elements. A dimension of which a box as long or longer would be needed,
-        or an element of an array decides the index, is taken whole.
+        The buffer's shape, elements. The box is the whole of a dimension that it would fill or
+        exceed, or whose index depends on data.
 
     Returns
     -------
     Box
-        The least, where indices are sums of variables, quotients and remainders that ranges take
-        apart; else perhaps more. `lower` speaks of outer variables; it may be below 0, and lower
-        plus shape above `within`, where the access is. No values of an inner variable: shape 0.
+        The smallest one if indices are sums of variables, quotients and remainders that ranges take
+        apart; otherwise perhaps a larger one. `lower` depends on outer variables; it may be below
+        0, and lower plus shape above `within`, where the access is. The shape is 0 if an inner
+        variable has no values.
 
     Raises
     ------
     NotABox
-        For an inner variable without bounds, and for indices that are no INDEX for each dimension.
+        If an inner variable has no bounds, or indices are not one INDEX for each dimension.
     """
     if len(indices) != len(within):
         raise NotABox(f"{len(indices)} indices in a buffer of {len(within)} dimensions")
     for name, found in inner.items():
         if found.bounds is None:
             raise NotABox(f"{name} is not bounded: from {found.low} to {found.high}")
-    for each in indices:
-        if each.dtype != INDEX:
-            raise NotABox(f"an index is of the type {INDEX}, not {each.dtype}")
+    for index in indices:
+        if index.dtype != INDEX:
+            raise NotABox(f"an index is of the type {INDEX}, not {index.dtype}")
     if any(each.empty for each in inner.values()):
         return Box(tuple(Const(0) for _ in within), tuple(0 for _ in within))
     spans = _Spans(inner, outer)
@@ -79,9 +81,9 @@ def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[
 
 
 def union(boxes: Sequence[Box], within: Sequence[int], outer: Ranges) -> Box:
-    """A box around all of some boxes of one buffer, of shape `within`.
+    """Return a box around several boxes of one buffer, of shape `within`.
 
-    A dimension is taken whole where the distance between two of them is not constant.
+    The box is the whole of a dimension if the distance between two boxes is not constant.
     """
     filled = [each for each in boxes if 0 not in each.shape]
     if not filled:
@@ -99,7 +101,7 @@ def union(boxes: Sequence[Box], within: Sequence[int], outer: Ranges) -> Box:
 
 
 def _around(sides: Sequence[tuple[Linear, int]], normal: Normaliser) -> tuple[Linear, int] | None:
-    """Start and length around several; None where they move against each other."""
+    """Start and length around several intervals; None if their distances are not constant."""
     first = sides[0][0]
     low, high = 0, 0
     for start, extent in sides:
@@ -111,7 +113,7 @@ def _around(sides: Sequence[tuple[Linear, int]], normal: Normaliser) -> tuple[Li
 
 
 class _Spans:
-    """Finds between which sums of outer variables a sum of all variables lies."""
+    """Bounds sums of all variables by sums of outer variables."""
 
     def __init__(self, inner: Ranges, outer: Ranges) -> None:
         self._inner = inner
@@ -119,7 +121,7 @@ class _Spans:
         self._sums: Divisions = self._normal.sums
 
     def side(self, index: Expr, extent: int) -> tuple[Expr, int]:
-        """Where a box begins along one dimension, and its length there."""
+        """The start and the length of a box along one dimension."""
         whole = Const(0), extent
         value = self._normal.linear(index)
         if any(speaks_of_data(atom) for atom, _ in value.terms):
@@ -128,7 +130,7 @@ class _Spans:
         return whole if span is None or span[1] + 1 >= extent else (span[0].expr(), span[1] + 1)
 
     def _span(self, value: Linear) -> _Span | None:
-        """None if no bound is known."""
+        """The values of a sum for all values of inner variables; None if no bound is known."""
         lower, width = Linear((), value.constant), 0
         for atom, factor in value.terms:
             span = self._atom(atom)
@@ -138,7 +140,7 @@ class _Spans:
             width += span[1] * abs(factor)
             if factor < 0:
                 lower = lower.shifted(span[1] * factor)
-        return self._sums.joined(lower), width
+        return self._sums.recombined(lower), width
 
     def _atom(self, atom: Expr) -> _Span | None:
         names = variables(atom)
@@ -152,7 +154,7 @@ class _Spans:
         return min(spans, key=lambda span: span[1], default=None)
 
     def _mixed(self, atom: Expr) -> _Span | None:
-        """Of an atom of inner and outer variables."""
+        """The values of an atom of inner and outer variables."""
         match atom:
             case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
                 inner = divided(atom, op)
@@ -166,17 +168,17 @@ class _Spans:
                 if len(known) < len(spans):
                     return None
                 lower = reduce(partial(binary_sum, op, sums=self._sums), [low for low, _ in known])
-                # Each is at most so much above its own lower end.
+                # Each operand exceeds its own lower bound by at most its width.
                 return lower, max(width for _, width in known)
             case _:
                 return None
 
     def _divided(self, op: BinaryOp, lower: Linear, width: int, divisor: int) -> _Span | None:
-        """Of the quotient, or remainder, of what lies from `lower` up to `lower + width`."""
+        """The quotients, or remainders, of the integers from `lower` to `lower + width`."""
         start = self._sums.interval(self._sums.remainder(lower, divisor)).high
         assert start is not None
         if op is BinaryOp.FLOORDIV:
-            # As far into a period as `lower` can lie, so many periods end at most.
+            # `start` is the furthest that `lower` can lie into a period of the divisor.
             return self._sums.quotient(lower, divisor), (start + width) // divisor
         if start + width < divisor:
             return self._sums.remainder(lower, divisor), width

@@ -1,4 +1,4 @@
-"""Buffers: where values are kept."""
+"""Buffers and the memories that they lie in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ __all__ = ["Buffer", "Scope"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which memory a buffer lies in, by its name. Targets have memories of their own; the two that
-    are named here are every CPU's."""
+    """A memory, by its name. Targets define their own; the two that are named here are a CPU's."""
 
     value: str
 
@@ -30,7 +29,7 @@ Scope.LOCAL = Scope("local")
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A dense array, row-major. Two of one name are the same.
+    """A dense row-major array. Buffers of one program have different names.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """The number of elements."""
         return prod(self.shape)
 
     @property

@@ -1,11 +1,10 @@
-"""Quotients and remainders of sums, by positive numbers, and sums of them.
+"""Quotients and remainders of affine sums by positive numbers, and sums of them.
 
-The one idea: if a sum is `g * a + b`, and `b` stays within one period of `g`, that is, if
-`b // g` is the same number `k` for all values of `b`, then `(g * a + b) // g` is `a + k`. Divisors
-`c` that are multiples of `g` follow: `(g * a + b) // c` is `(a + k) // (c // g)`.
+If a sum is `g * a + b`, and `b` stays within one period of `g`, that is, if `b // g` is the same
+number `k` for all values of `b`, then `(g * a + b) // g` is `a + k`. For a divisor `c` that is a
+multiple of `g`, `(g * a + b) // c` is `(a + k) // (c // g)`.
 
-Where elements of arrays take part, sums may overflow, and these laws do not hold of sums that do:
-see `exact`.
+Sums that depend on data may overflow, and then these laws do not hold: see `exact`.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ __all__ = ["Divisions", "divided", "steps"]
 
 
 class Divisions:
-    """Arithmetic of sums whose atoms are simplified, where variables have their ranges."""
+    """Arithmetic of sums of simplified atoms, for given ranges of the variables."""
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
         self._intervals: dict[Expr, Interval] = {}
 
     def interval(self, value: Linear) -> Interval:
-        """Where an exact sum lies."""
+        """The interval of an exact sum."""
         low: int | None = value.constant
         high: int | None = value.constant
         for atom, factor in value.terms:
@@ -50,8 +49,8 @@ class Divisions:
         return found
 
     def exact(self, value: Linear) -> bool:
-        """Whether its value is that of unbounded integers. Of variables alone it is, by contract;
-        with elements of arrays, if intervals show it, or if the sum is one atom."""
+        """Whether a sum cannot overflow. Sums of variables do not, by contract; sums that depend on
+        data do not if intervals show it, or if the sum is one atom."""
         if all(isinstance(atom, Var) or not speaks_of_data(atom) for atom, _ in value.terms):
             return True
         if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
@@ -60,7 +59,7 @@ class Divisions:
         return ends is not None and INDEX.low <= ends[0] and ends[1] <= INDEX.high
 
     def atom(self, expr: Expr) -> Linear:
-        """`expr` as it is, or the number that it always is."""
+        """`expr` as one term, or its value if it has only one."""
         only = interval(expr, self.ranges).only
         return Linear.atom(expr) if only is None else Linear((), only)
 
@@ -70,9 +69,8 @@ class Divisions:
         return found if self.exact(found) else Linear.atom(expr)
 
     def coarse(self, value: Linear, limit: int) -> tuple[int, Linear, Linear] | None:
-        """A step that divides `limit`, and sums a and b so that the value is `step * a + b` and b
-        is always at least 0 and less than the step; None if none is found. If `limit` is 0, it
-        bounds nothing."""
+        """A step that divides `limit`, and sums a and b such that the value is `step * a + b` and
+        `0 <= b < step` always; None if none is found. Any step divides a limit of 0."""
         for step in steps(value, limit):
             coarse, fine = value.split(step)
             ends = self.interval(fine).bounds
@@ -124,8 +122,8 @@ class Divisions:
     def _reduced(self, value: Linear, divisor: int) -> Linear:
         """A sum of the same remainder, without multiples of the divisor and needless remainders.
 
-        Other factors stay as they are, even above the divisor: `x % c` shall speak of the same `x`
-        as `x // c`, so that `joined` can find them.
+        Other factors stay as they are, even above the divisor: the `x` of `x % c` has to stay that
+        of `x // c`, so that `recombined` can find them.
         """
         while True:
             factors: dict[Expr, int] = {}
@@ -141,28 +139,28 @@ class Divisions:
                 for part, times in parts:
                     factors[part] = factors.get(part, 0) + times
             kept = {atom: factor for atom, factor in factors.items() if factor % divisor}
-            smaller = self.joined(Linear.of(kept, constant % divisor))
+            smaller = self.recombined(Linear.of(kept, constant % divisor))
             if smaller == value or not self.exact(smaller):
                 return value
             value = smaller
 
-    def joined(self, value: Linear) -> Linear:
-        """The same sum with quotients and remainders put together that belong together."""
+    def recombined(self, value: Linear) -> Linear:
+        """The same sum, with `c * (x // c) + x % c` and the like merged."""
         while len(value.terms) > 1:
-            shorter = next(self._joins(value), None)
+            shorter = next(self._recombinations(value), None)
             if shorter is None:
                 break
             value = shorter
         return value
 
-    def _joins(self, value: Linear) -> Iterator[Linear]:
+    def _recombinations(self, value: Linear) -> Iterator[Linear]:
         for atom, factor in value.terms:
             if (inner := divided(atom, BinaryOp.MOD)) is not None:
-                yield from self._join_remainder(value, atom, factor, *inner)
+                yield from self._with_remainder(value, atom, factor, *inner)
             elif (inner := divided(atom, BinaryOp.FLOORDIV)) is not None:
-                yield from self._join_quotient(value, atom, factor, *inner)
+                yield from self._with_quotient(value, atom, factor, *inner)
 
-    def _join_remainder(
+    def _with_remainder(
         self, value: Linear, atom: Expr, factor: int, under: Linear, divisor: int
     ) -> Iterator[Linear]:
         """`c * (x // c) + x % c` is `x`; `c * ((x // c) % d) + x % c` is `x % (c * d)`."""
@@ -182,7 +180,7 @@ class Divisions:
                 if len(joined.terms) < len(value.terms):
                     yield joined
 
-    def _join_quotient(
+    def _with_quotient(
         self, value: Linear, atom: Expr, factor: int, under: Linear, divisor: int
     ) -> Iterator[Linear]:
         """`x - c * (x // c)` is `x % c`."""
@@ -194,7 +192,7 @@ class Divisions:
 
 
 def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
-    """What is divided and by which positive number, if `expr` is such a division."""
+    """The dividend and the divisor of a division `op` by a positive constant; None otherwise."""
     match expr:
         case Binary(op=found, left=left, right=Const(value=value)) if found is op and value > 0:
             return linear(left), int(value)
@@ -203,9 +201,9 @@ def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
 
 
 def steps(value: Linear, limit: int) -> list[int]:
-    """Numbers that divide `limit` and some of a sum's factors, greatest first; not 1.
+    """The numbers above 1 that divide `limit` and some of a sum's factors, greatest first.
 
-    If `limit` is 0, it bounds nothing."""
+    Any number divides a limit of 0."""
     found = {limit}
     common = limit
     for _, factor in sorted(value.terms, key=lambda term: -abs(term[1])):

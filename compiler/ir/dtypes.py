@@ -1,4 +1,4 @@
-"""Types of values."""
+"""Data types of values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Kind(Enum):
-    """Families of types."""
+    """Kinds of types."""
 
     BOOL = "bool"
     INT = "int"
@@ -56,12 +56,12 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """IEEE 754."""
+        """Whether it is a float."""
         return self.kind is Kind.FLOAT
 
     @property
     def is_integer(self) -> bool:
-        """Signed or unsigned."""
+        """Whether it is a signed or an unsigned integer."""
         return self.kind in (Kind.INT, Kind.UINT)
 
     @property
@@ -80,9 +80,9 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy type. Types of other widths have none and are refused."""
+        """The NumPy type; IRError for integers of other widths than 8, 16, 32 and 64 bits."""
         if self.kind is not Kind.BOOL and self.bits not in (8, 16, 32, 64):
-            raise IRError(f"{self} has no array type: 8, 16, 32 and 64 bits have")
+            raise IRError(f"{self} has no array type: its width must be 8, 16, 32 or 64 bits")
         return np.dtype(str(self))
 
 
@@ -100,7 +100,7 @@ def smallest_int(low: int, high: int) -> DType:
 
 
 def dtype_of(text: str) -> DType:
-    """The type that is written so, as `int8`, `float32`, `bool`."""
+    """The type of this name, such as `int8`, `float32`, `bool`."""
     if text == "bool":
         return BOOL
     for kind in (Kind.UINT, Kind.INT, Kind.FLOAT):

@@ -1,4 +1,4 @@
-"""Expressions as Python functions: the interpreter's half that has no effects."""
+"""Compiles expressions to Python functions, for the interpreter."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
 __all__ = ["Cell", "Frame", "Memory", "Value", "element"]
 
 Value: TypeAlias = Callable[[], Any]
-"""Gives an expression's value in the present turn of all loops."""
+"""Computes an expression's value in the current iteration of all loops."""
 
 Cell: TypeAlias = list[int]
-"""A variable: its value is the one element."""
+"""A variable: the only element is its value."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """Where a buffer's elements are: `cells[offset + sum(index * stride)]`.
+    """The elements of a buffer: `cells[offset + sum(index * stride)]`.
 
-    The content of an element that nobody has written is None. The other contents are values in the
-    sense of `arithmetic`.
+    An element that has not been written is None; others are values in the sense of `arithmetic`.
     """
 
     buffer: Buffer
@@ -36,53 +35,53 @@ class Memory:
     cells: list[Any] = field(default_factory=list)
 
     def clear(self) -> None:
-        """Space of its own, all undefined."""
+        """Allocate the elements, all undefined."""
         self.cells = [None] * self.buffer.size
 
     def fill(self, array: NDArray[Any]) -> None:
-        """The values of an array of the same shape and type."""
+        """Copy the elements of an array of the same shape and type."""
         flat = array.ravel()
-        # Of floats the elements themselves: NumPy's scalars know which type they round to.
+        # NumPy's scalars keep the type that floats round to.
         self.cells = list(flat) if self.buffer.dtype.is_float else flat.tolist()
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is in scope at one place of a program.
+    """The scope at one point of a program.
 
     Attributes
     ----------
     memories
-        By the buffer's name. Shared by all frames of a program.
+        The memories, by the buffers' names. Shared by all frames of a program.
     variables
-        By name.
-    trail
-        All loops and axes around, also those out of scope: messages tell their turns.
+        The variables, by name.
+    enclosing
+        All loops and axes around, also those out of scope, for messages.
     """
 
     memories: dict[str, Memory]
     variables: Mapping[str, Cell]
-    trail: tuple[tuple[str, Cell], ...]
+    enclosing: tuple[tuple[str, Cell], ...]
 
     def declare(self, buffer: Buffer) -> Memory:
-        """A memory for a buffer; nothing is in it, not even space."""
+        """Return the memory of a buffer, without elements if it is new."""
         return self.memories.setdefault(buffer.name, Memory(buffer, buffer.strides))
 
     def inside_loop(self, name: str, cell: Cell) -> Frame:
-        """With one more variable."""
-        return Frame(self.memories, {**self.variables, name: cell}, (*self.trail, (name, cell)))
+        """Return a frame with one more variable."""
+        return Frame(self.memories, {**self.variables, name: cell}, (*self.enclosing, (name, cell)))
 
     def inside_block(self, axes: Mapping[str, Cell]) -> Frame:
-        """With no variables but the axes'."""
-        return Frame(self.memories, axes, (*self.trail, *axes.items()))
+        """Return a frame whose only variables are a block's axes."""
+        return Frame(self.memories, axes, (*self.enclosing, *axes.items()))
 
     def error(self, message: str) -> IRError:
-        """An error that tells the present turns."""
-        turns = ", ".join(f"{name} = {cell[0]}" for name, cell in self.trail)
-        return IRError(f"{message}, at {turns}" if turns else message)
+        """Return an error that names the current iteration."""
+        values = ", ".join(f"{name} = {cell[0]}" for name, cell in self.enclosing)
+        return IRError(f"{message}, at {values}" if values else message)
 
     def value(self, expr: Expr) -> Value:
-        """A function that gives the expression's value."""
+        """Return a function that computes the expression's value."""
         match expr:
             case Const():
                 constant = value_of(expr)
@@ -107,39 +106,39 @@ class Frame:
             case _:
                 assert_never(expr)
 
-    def place(self, memory: Memory, indices: Sequence[Expr]) -> Callable[[], int]:
-        """A function that gives where in a memory's cells an element lies."""
+    def position(self, memory: Memory, indices: Sequence[Expr]) -> Callable[[], int]:
+        """Return a function that computes the position of an element among a memory's cells."""
         buffer = memory.buffer
         values = [self.value(index) for index in indices]
         axes = tuple(zip(values, buffer.shape, memory.strides, strict=True))
 
         def find() -> int:
-            place = memory.offset
+            found = memory.offset
             for value, extent, stride in axes:
                 index = value()
                 if not 0 <= index < extent:
                     name = element(buffer, [each() for each in values])
                     raise self.error(f"{name} lies outside the buffer")
-                place += index * stride
-            return place
+                found += index * stride
+            return found
 
         return find
 
     def _load(self, memory: Memory, indices: Sequence[Expr]) -> Value:
-        place = self.place(memory, indices)
+        position = self.position(memory, indices)
 
         def read() -> Any:
-            value = memory.cells[place()]
+            value = memory.cells[position()]
             if value is None:
                 name = element(memory.buffer, [self.value(each)() for each in indices])
-                raise self.error(f"{name} is read, but nobody has written it")
+                raise self.error(f"{name} is read before it is written")
             return value
 
         return read
 
 
 def element(buffer: Buffer, index: Sequence[int]) -> str:
-    """An element's name, for messages."""
+    """The name of an element, for messages."""
     return f"{buffer.name}[{', '.join(map(str, index))}] (shape {buffer.shape})"
 
 

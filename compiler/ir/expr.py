@@ -1,7 +1,7 @@
-"""Expressions: values without effects.
+"""Expressions: values without side effects.
 
-Built with Python's operators, or with `binary` and `unary` below and the functions of `ops`, which
-check types; the classes only hold. All are frozen and compare by structure.
+Python's operators, `binary` and `unary` below and the functions of `ops` build them and check
+types; the classes check nothing. All are frozen and compare by structure.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = [
     "binary_dtype",
     "common_dtype",
     "constant",
-    "held",
     "operand",
+    "represented",
     "unary",
     "unary_dtype",
 ]
 
 
 class BinaryOp(Enum):
-    """Operations on two values of one type; the value is what the text form writes."""
+    """Operations on two values of one type; the enum's value is the operator in the text form."""
 
     __hash__ = object.__hash__
 
@@ -66,9 +66,9 @@ class BinaryOp(Enum):
     OR = "|"
     XOR = "^"
     SHL = "<<"
-    """Of integers, by an amount read as unsigned; bits that leave are lost."""
+    """Of integers, by an amount read as unsigned."""
     SHR = ">>"
-    """Likewise; what comes in are copies of the sign of an `int`, and zeros in a `uint`."""
+    """Likewise: an arithmetic shift of an `int`, a logical one of a `uint`."""
     LT = "<"
     LE = "<="
     EQ = "=="
@@ -76,7 +76,7 @@ class BinaryOp(Enum):
 
     @property
     def compares(self) -> bool:
-        """Gives a bool."""
+        """Whether it is a comparison, whose result is a bool."""
         return self in (BinaryOp.LT, BinaryOp.LE, BinaryOp.EQ, BinaryOp.NE)
 
 
@@ -115,11 +115,11 @@ class ExprFacts(NamedTuple):
     Attributes
     ----------
     height
-        Nodes under each other, 1 of a constant.
+        The depth of the tree, 1 for a constant.
     variables
-        Names.
+        The names of its variables.
     loads
-        The buffers that are read, by name.
+        The buffers that it reads, by name.
     """
 
     height: int
@@ -132,7 +132,7 @@ def _infix(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
 
 
 def _swapped(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
-    """The operator of the right operand: the method's own expression stands on the right."""
+    """The reflected operator: the method's own expression is the right operand."""
     return lambda right, left: binary(op, left, right)
 
 
@@ -146,21 +146,20 @@ class Operators:
     Attributes
     ----------
     facts
-        Computed once, when `facts.expr_facts` is first asked.
-    type_found
-        The type that the verifier found once: it is of that type wherever what it mentions is the
-        same.
+        What `facts.expr_facts` returns, cached.
+    verified_dtype
+        The type that the verifier found, valid wherever what the expression mentions is the same.
     normal_for
-        The ranges of its variables for which `normal` last found it to be in normal form, and, of
-        an index, the sum that it is.
+        The ranges of its variables for which `normal` last found it to be in normal form, and the
+        sum that it is if it is an index.
 
-    None is part of the value: equality, hashes and pickles leave them out.
+    These caches are not part of the value: equality, hashes and pickles leave them out.
     """
 
-    __slots__ = ("facts", "normal_for", "type_found")
+    __slots__ = ("facts", "normal_for", "verified_dtype")
 
     facts: ExprFacts
-    type_found: DType
+    verified_dtype: DType
     normal_for: tuple[Mapping[str, Any], Any]
 
     __add__ = _infix(BinaryOp.ADD)
@@ -193,9 +192,9 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Const(Operators):
-    """A number. `value` is an int, a float (rounded to the type) or a bool.
+    """A constant. `value` is an int, a float (rounded to the type) or a bool.
 
-    Floats are equal as constants if they are written alike: 0.0 is not -0.0, and a NaN is itself.
+    Constants are equal if their texts are: 0.0 is not -0.0, and a NaN equals itself.
     """
 
     value: int | float | bool
@@ -211,13 +210,13 @@ class Const(Operators):
 
     @property
     def _digits(self) -> int | str:
-        # Equal programs must do the same: 1 / 0.0 and 1 / -0.0 do not.
+        # Equal programs must have equal results: those of 1 / 0.0 and 1 / -0.0 differ.
         return self.value.hex() if isinstance(self.value, float) else self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Var(Operators):
-    """A loop's variable, or a block's: two of one name are the same."""
+    """The variable of a loop or of a block's axis, identified by its name."""
 
     name: str
     dtype: DType = INDEX
@@ -235,7 +234,7 @@ class Load(Operators):
 
     @property
     def dtype(self) -> DType:
-        """The buffer's."""
+        """The buffer's type."""
         return self.buffer.dtype
 
 
@@ -248,7 +247,7 @@ class Unary(Operators):
 
     @property
     def dtype(self) -> DType:
-        """The operand's."""
+        """The operand's type."""
         return self.operand.dtype
 
 
@@ -262,7 +261,7 @@ class Binary(Operators):
 
     @property
     def dtype(self) -> DType:
-        """The operands', or bool of a comparison."""
+        """The operands' type, or bool for a comparison."""
         return BOOL if self.op.compares else self.left.dtype
 
 
@@ -270,8 +269,8 @@ class Binary(Operators):
 class Cast(Operators):
     """A value in another type.
 
-    Integers wrap; a float becomes an integer towards zero, the nearest where there is none, and 0
-    if it is NaN; anything but zero becomes true.
+    Integers wrap; floats are truncated and saturate when cast to an integer, and NaN becomes 0;
+    anything but zero becomes true.
     """
 
     operand: Expr
@@ -280,7 +279,7 @@ class Cast(Operators):
 
 @dataclass(frozen=True, slots=True)
 class Select(Operators):
-    """`then` where the condition holds, else `otherwise`; the other one is not evaluated."""
+    """`then` if the condition holds, else `otherwise`; only one of the two is evaluated."""
 
     condition: Expr
     then: Expr
@@ -288,13 +287,13 @@ class Select(Operators):
 
     @property
     def dtype(self) -> DType:
-        """That of both."""
+        """The type of both values."""
         return self.then.dtype
 
 
 Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Select]  # noqa: UP007
 Operand: TypeAlias = Union["Operators", int, float, bool]
-"""What Python's operators take beside an expression; numbers get the expression's type."""
+"""An operand of Python's operators: a number takes the type of the other operand."""
 
 
 _FLOATS_ONLY = (BinaryOp.DIV, BinaryOp.POW)
@@ -303,12 +302,12 @@ _BITS = (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def constant(value: int | float | bool, dtype: DType) -> Const:
-    """A number of that type; refused if the type cannot hold it."""
-    return Const(held(value, dtype), dtype)
+    """Return a number as a constant of a type; IRError if it is not representable."""
+    return Const(represented(value, dtype), dtype)
 
 
-def held(value: int | float | bool, dtype: DType) -> int | float | bool:
-    """The number as a constant of that type holds it; refused if the type cannot."""
+def represented(value: int | float | bool, dtype: DType) -> int | float | bool:
+    """Return a number as a constant of a type stores it; IRError if it cannot."""
     match dtype.kind:
         case Kind.BOOL:
             if value not in (0, 1):
@@ -330,12 +329,12 @@ def _rounded(value: int | float | bool, dtype: DType) -> float:
         result = math.inf
     if math.isinf(result) and abs(value) != math.inf:
         raise IRError(f"{value!r} is no {dtype}: its magnitude is too large")
-    # One NaN for all: a NaN equals nothing, but a node that holds the same object equals this one.
+    # One NaN object: a NaN equals nothing, but nodes that hold the same object are equal.
     return math.nan if math.isnan(result) else result
 
 
 def operand(value: Operand, dtype: DType) -> Expr:
-    """An expression of that type: a number becomes one, an expression must be one."""
+    """Return an operand as an expression of a type; IRError if it has another type."""
     if not isinstance(value, Operators):
         return constant(value, dtype)
     expr = cast(Expr, value)
@@ -344,21 +343,21 @@ def operand(value: Operand, dtype: DType) -> Expr:
 
 
 def _same(expected: DType, found: DType) -> None:
-    # Nearly always the same object: asked first, as this is asked of every node there is.
+    # Nearly always the same object; this runs for every node.
     if found is not expected and found != expected:
         raise IRError(f"{expected} is expected here, not {found}: cast() converts")
 
 
 def common_dtype(what: str, left: Operand, right: Operand) -> DType:
-    """The type of two operands of `what`: a Python number takes the other's type."""
+    """The type of two operands of `what`; a Python number takes the other's type."""
     for value in (left, right):
         if isinstance(value, Operators):
             return cast(Expr, value).dtype
-    raise IRError(f"{what} of two plain numbers: neither says a type")
+    raise IRError(f"{what} of two plain numbers, which have no type")
 
 
 def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
-    """`op` of two values of one type; a Python number takes the other's type."""
+    """Return `op` of two values of one type; a Python number takes the other's type."""
     dtype = common_dtype(op.value, left, right)
     a, b = operand(left, dtype), operand(right, dtype)
     binary_dtype(op, dtype, dtype)
@@ -366,7 +365,7 @@ def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
 
 
 def binary_dtype(op: BinaryOp, left: DType, right: DType) -> DType:
-    """The type that `op` gives of values of these types.
+    """The result type of `op` for operands of these types.
 
     Raises
     ------
@@ -390,14 +389,14 @@ def binary_dtype(op: BinaryOp, left: DType, right: DType) -> DType:
 
 
 def unary(op: UnaryOp, value: Operators) -> Expr:
-    """`op` of a value."""
+    """Return `op` of a value."""
     expr = cast(Expr, value)
     unary_dtype(op, expr.dtype)
     return Unary(op, expr)
 
 
 def unary_dtype(op: UnaryOp, dtype: DType) -> DType:
-    """The type that `op` gives of a value of this type; raises `IRError` if `op` is not defined."""
+    """The result type of `op` for an operand of this type; IRError if there is none."""
     match op:
         case UnaryOp.NOT:
             allowed = not dtype.is_float

@@ -1,7 +1,7 @@
-"""What a node mentions: computed once and kept with it, as nodes never change.
+"""Facts about nodes: the names that they mention, computed once and stored in the frozen node.
 
-Searches and rewritings ask it where they need not look, and the verifier what it need not check
-again. A rewritten program shares what it did not touch, and so its facts.
+Searches and rewritings skip subtrees by them, and the verifier skips what it has checked. A
+rewritten program shares unchanged nodes, and so their facts.
 """
 
 from __future__ import annotations
@@ -13,8 +13,19 @@ from typing import assert_never
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, ExprFacts, Load, Select, Unary, Var
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import Alloc, Block, Facts, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.stmt import (
+    Alloc,
+    Block,
+    Facts,
+    For,
+    If,
+    Invoke,
+    LoopKind,
+    Seq,
+    Stmt,
+    Store,
+    parameters,
+)
 
 __all__ = ["expr_facts", "facts"]
 
@@ -23,7 +34,7 @@ _CONSTANT = ExprFacts(1, _NO_NAMES, MappingProxyType({}))
 
 
 def expr_facts(expr: Expr) -> ExprFacts:
-    """What an expression mentions."""
+    """The facts about an expression."""
     try:
         return expr.facts
     except AttributeError:
@@ -33,7 +44,7 @@ def expr_facts(expr: Expr) -> ExprFacts:
 
 
 def facts(stmt: Stmt) -> Facts:
-    """What a statement mentions."""
+    """The facts about a statement."""
     try:
         return stmt.facts
     except AttributeError:
@@ -49,20 +60,20 @@ def _of_expr(expr: Expr) -> ExprFacts:
         case Var(name=name):
             return ExprFacts(1, frozenset((name,)), _CONSTANT.loads)
         case Binary(left=left, right=right):
-            return _joined((expr_facts(left), expr_facts(right)))
+            return _over((expr_facts(left), expr_facts(right)))
         case Unary(operand=operand) | Cast(operand=operand):
-            return _joined((expr_facts(operand),))
+            return _over((expr_facts(operand),))
         case Load(buffer=buffer, indices=indices):
-            inside = _joined(map(expr_facts, indices))
+            inside = _over(map(expr_facts, indices))
             return inside._replace(loads={**inside.loads, buffer.name: buffer})
         case Select(condition=condition, then=then, otherwise=otherwise):
-            return _joined((expr_facts(condition), expr_facts(then), expr_facts(otherwise)))
+            return _over((expr_facts(condition), expr_facts(then), expr_facts(otherwise)))
         case _:
             assert_never(expr)
 
 
-def _joined(parts: Iterable[ExprFacts]) -> ExprFacts:
-    """Of a node above."""
+def _over(parts: Iterable[ExprFacts]) -> ExprFacts:
+    """The facts about an expression with these operands."""
     height, names, loads = 0, _NO_NAMES, _CONSTANT.loads
     for part in parts:
         height = max(height, part.height)
@@ -80,7 +91,7 @@ def _of_stmt(stmt: Stmt) -> Facts:
             found = _around(body, extent)
             found.parallel |= stmt.kind is LoopKind.PARALLEL
             found.loops |= {var.name}
-            # The extent speaks of loops around.
+            # The extent depends on loops around.
             found.variables = inside.variables - {var.name} | extent.variables
             return found
         case If(condition=condition, body=body):
@@ -90,27 +101,25 @@ def _of_stmt(stmt: Stmt) -> Facts:
         case Alloc(buffer=buffer, body=body):
             found = _around(body, _CONSTANT)
             found.allocated = {buffer.name: buffer, **found.allocated}
-            found.buffers = {
-                name: one for name, one in found.buffers.items() if name != buffer.name
-            }
+            found.buffers = {name: b for name, b in found.buffers.items() if name != buffer.name}
             return found
         case Seq(body=parts):
             return _sequence(parts)
         case Store(buffer=buffer, indices=indices, value=value):
-            used = _joined(map(expr_facts, (*indices, value)))
+            used = _over(map(expr_facts, (*indices, value)))
             return _leaf(used, {buffer.name: buffer}, used.loads, (buffer.name,))
         case Invoke(intrinsic=intrinsic, operands=operands):
-            used = _joined(expr_facts(low) for each in operands for low in each.lower)
+            used = _over(expr_facts(low) for each in operands for low in each.lower)
             names = [each.buffer.name for each in operands]
-            # An operand for each parameter: so the verifier wants it.
+            # The verifier makes sure that there is an operand for each parameter.
             pairs = zip(parameters(intrinsic), names, strict=False)
             results = [name for parameter, name in pairs if parameter in intrinsic.outputs]
             touched = {each.buffer.name: each.buffer for each in operands}
             return _leaf(used, touched, (*used.loads, *names[: len(intrinsic.inputs)]), results)
         case Block(init=init, body=body):
-            # What is under a block is counted as a sequence, of one or two: so high is the block.
+            # The parts of a block count as a sequence, of one or two, whose height is the block's.
             inside = _sequence((body,) if init is None else (init, body))
-            used = _joined(map(expr_facts, (*(each.value for each in stmt.iters), *stmt.guard)))
+            used = _over(map(expr_facts, (*(each.value for each in stmt.iters), *stmt.guard)))
             axes = frozenset(each.var.name for each in stmt.iters)
             inside.height = max(inside.height, used.height)
             inside.axes |= axes
@@ -125,7 +134,7 @@ def _of_stmt(stmt: Stmt) -> Facts:
 def _leaf(
     used: ExprFacts, touched: Mapping[str, Buffer], reads: Iterable[str], writes: Iterable[str]
 ) -> Facts:
-    """Of a statement with none under it."""
+    """The facts about a statement without statements under it."""
     return Facts(
         used.height,
         (),
@@ -140,7 +149,7 @@ def _leaf(
 
 
 def _around(body: Stmt, used: ExprFacts) -> Facts:
-    """Of a statement with one under it, and an expression."""
+    """The facts about a statement around another one and an expression."""
     inside = facts(body)
     loads = used.loads
     return Facts(
@@ -159,11 +168,11 @@ def _around(body: Stmt, used: ExprFacts) -> Facts:
 
 
 def _sequence(parts: Sequence[Stmt]) -> Facts:
-    """Of statements one after the other."""
+    """The facts about statements one after the other."""
     inside = [facts(each) for each in parts]
     blocks: list[Block] = []
-    for part, each in zip(parts, inside, strict=True):
-        blocks += (part, *each.blocks) if isinstance(part, Block) else each.blocks
+    for part, known in zip(parts, inside, strict=True):
+        blocks += (part, *known.blocks) if isinstance(part, Block) else known.blocks
     return Facts(
         1 + max((each.height for each in inside), default=0),
         tuple(blocks),

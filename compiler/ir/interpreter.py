@@ -1,4 +1,4 @@
-"""Runs programs: slow and obvious, the reference of every transformation and every back end."""
+"""Interprets programs: the reference for every transformation and every back end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from compiler.errors import IRError
 from compiler.ir.evaluate import Cell, Frame, Memory, element
-from compiler.ir.operands import kept_axes, parameters
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -24,6 +23,8 @@ from compiler.ir.stmt import (
     Seq,
     Stmt,
     Store,
+    kept_axes,
+    parameters,
 )
 from compiler.ir.verify import verify
 
@@ -37,24 +38,26 @@ _ANY_ORDER = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.VIRTUAL_THREAD)
 def run(
     function: Function, arrays: Sequence[NDArray[Any]], *, complete: bool = True
 ) -> tuple[NDArray[Any], ...]:
-    """The outputs, in order.
+    """Run a program and return its outputs, in order.
 
-    Loops whose turns may run in any order run backwards, so that a dependence between turns shows.
+    Loops whose iterations may run in any order run backwards, so that a dependence between
+    iterations shows.
 
     Parameters
     ----------
     arrays
-        One for each input, in order, of its shape and type. They are not modified.
+        One for each input, in order, of its shape and type; they are not modified.
     complete
-        Refuse a program that leaves an element of an output unwritten (otherwise it becomes 0).
+        Whether to refuse a program that leaves an element of an output unwritten, instead of
+        returning 0 there.
 
     Raises
     ------
     IRError
-        If the program is not legal (`verify`), if an array does not fit, if an element outside a
-        buffer is touched, if one is read that nobody has written, if an axis of a block leaves its
-        domain, if a loop's extent is negative, or if an output is not complete. Names the element
-        and the turn of each loop.
+        If the program is not legal (`verify`), an array does not fit, an element outside a buffer
+        is accessed or one is read before it is written, an axis of a block leaves its domain, a
+        loop's extent is negative, or an output is not complete. Names the element and the iteration
+        of each loop.
     """
     verify(function)
     if len(arrays) != len(function.inputs):
@@ -76,29 +79,29 @@ def run(
 
 def _check(function: Function, memory: Memory, array: NDArray[Any]) -> None:
     buffer = memory.buffer
-    place = f"input {buffer.name} of {function.name}"
+    name = f"input {buffer.name} of {function.name}"
     if not isinstance(array, np.ndarray):
-        raise IRError(f"{place} is a NumPy array, not {type(array).__name__}")
+        raise IRError(f"{name} is a NumPy array, not {type(array).__name__}")
     if array.shape != buffer.shape:
-        raise IRError(f"{place} has the shape {buffer.shape}, not {array.shape}")
+        raise IRError(f"{name} has the shape {buffer.shape}, not {array.shape}")
     if array.dtype != buffer.dtype.numpy:
-        raise IRError(f"{place} is {buffer.dtype}, not {array.dtype}")
+        raise IRError(f"{name} is {buffer.dtype}, not {array.dtype}")
 
 
 def _result(memory: Memory, complete: bool) -> NDArray[Any]:
     buffer = memory.buffer
-    missing = [place for place, value in enumerate(memory.cells) if value is None]
+    missing = [position for position, value in enumerate(memory.cells) if value is None]
     if missing and complete:
         index = [int(each) for each in np.unravel_index(missing[0], buffer.shape)]
         name = element(buffer, index)
         raise IRError(f"{len(missing)} elements of an output are never written, first {name}")
-    for place in missing:
-        memory.cells[place] = 0
+    for position in missing:
+        memory.cells[position] = 0
     return np.array(memory.cells, buffer.dtype.numpy).reshape(buffer.shape)
 
 
 def _action(stmt: Stmt, frame: Frame) -> _Action:
-    """A function that does what the statement says."""
+    """Return a function that executes the statement."""
     match stmt:
         case Store():
             return _store(stmt, frame)
@@ -129,10 +132,10 @@ def _in_order(actions: Sequence[_Action]) -> _Action:
 
 def _store(stmt: Store, frame: Frame) -> _Action:
     memory = frame.memories[stmt.buffer.name]
-    place, value = frame.place(memory, stmt.indices), frame.value(stmt.value)
+    position, value = frame.position(memory, stmt.indices), frame.value(stmt.value)
 
     def write() -> None:
-        memory.cells[place()] = value()
+        memory.cells[position()] = value()
 
     return write
 
@@ -149,15 +152,15 @@ def _if(stmt: If, frame: Frame) -> _Action:
 
 def _for(loop: For, frame: Frame) -> _Action:
     extent = frame.value(loop.extent)
-    turn: Cell = [0]
-    body = _action(loop.body, frame.inside_loop(loop.var.name, turn))
+    iteration: Cell = [0]
+    body = _action(loop.body, frame.inside_loop(loop.var.name, iteration))
     backwards = loop.kind in _ANY_ORDER
 
     def repeat() -> None:
-        turns = extent()
-        if turns < 0:
-            raise frame.error(f"loop {loop.var.name} has {turns} turns")
-        for turn[0] in range(turns - 1, -1, -1) if backwards else range(turns):
+        count = extent()
+        if count < 0:
+            raise frame.error(f"loop {loop.var.name} has {count} iterations")
+        for iteration[0] in range(count - 1, -1, -1) if backwards else range(count):
             body()
 
     return repeat
@@ -167,12 +170,12 @@ def _block(block: Block, frame: Frame) -> _Action:
     guard = [frame.value(each) for each in block.guard]
     cells: dict[str, Cell] = {axis.var.name: [0] for axis in block.iters}
     axes = [(axis, cells[axis.var.name], frame.value(axis.value)) for axis in block.iters]
-    reduced = [cells[axis.var.name] for axis in block.iters if axis.kind is IterKind.REDUCE]
+    reduced = [cells[axis.var.name] for axis in block.axes(IterKind.REDUCE)]
     inside = frame.inside_block(cells)
     init = _in_order([]) if block.init is None else _action(block.init, inside)
     body = _action(block.body, inside)
 
-    def turn() -> None:
+    def execute() -> None:
         for condition in guard:
             if not condition():
                 return
@@ -180,19 +183,19 @@ def _block(block: Block, frame: Frame) -> _Action:
             cell[0] = value()
             if not 0 <= cell[0] < axis.extent:
                 raise inside.error(
-                    f"axis {axis.var.name} of block {block.name} is {cell[0]}, outside of its "
-                    f"{axis.extent} values"
+                    f"axis {axis.var.name} of block {block.name} is {cell[0]}, outside its "
+                    f"extent {axis.extent}"
                 )
         if not any(cell[0] for cell in reduced):
             init()
         body()
 
-    return turn
+    return execute
 
 
 def _invoke(stmt: Invoke, frame: Frame) -> _Action:
     intrinsic = stmt.intrinsic
-    inside = Frame({}, {}, frame.trail)
+    inside = Frame({}, {}, frame.enclosing)
     bindings = [
         _binding(intrinsic, region, inside.declare(parameter), frame)
         for parameter, region in zip(parameters(intrinsic), stmt.operands, strict=True)
@@ -201,7 +204,7 @@ def _invoke(stmt: Invoke, frame: Frame) -> _Action:
 
 
 def _binding(intrinsic: Function, region: Region, parameter: Memory, frame: Frame) -> _Action:
-    """Makes a parameter of an intrinsic a window on its operand."""
+    """Return a function that makes a parameter of an intrinsic a view of its operand."""
     operand = frame.memories[region.buffer.name]
     lower = [frame.value(each) for each in region.lower]
     kept = kept_axes(region.shape, parameter.buffer.shape)
@@ -215,8 +218,8 @@ def _binding(intrinsic: Function, region: Region, parameter: Memory, frame: Fram
             if low < 0 or low + extent > whole:
                 name = element(region.buffer, first)
                 raise frame.error(
-                    f"{intrinsic.name} is given {region.shape} from {name}, which reaches beyond "
-                    "the buffer"
+                    f"operand {region.shape} of {intrinsic.name}, from {name}, reaches beyond the "
+                    "buffer"
                 )
         parameter.cells = operand.cells
         parameter.offset = operand.offset + sum(map(int.__mul__, first, strides))

@@ -1,7 +1,7 @@
 """Intervals: the least and the greatest value that an integer expression can take.
 
-`interval` looks at one node after the other and forgets that two of them speak of the same
-variable: it does not see that `i - i` is 0. Simplify first, then ask.
+`interval` treats the operands of a node as independent: it does not find that `i - i` is 0.
+Simplify expressions first.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from compiler.ir.visit import operands
 __all__ = ["EMPTY", "NO_RANGES", "Interval", "Ranges", "interval", "speaks_of_data"]
 
 Ranges: TypeAlias = Mapping[str, Interval]
-"""What is known of variables, by name."""
+"""The intervals of variables, by name."""
 
 NO_RANGES: Ranges = MappingProxyType({})
 
 
 def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
-    """Every value of an expression of integers or bools lies in it; a bool is 0 or 1.
+    """Return an interval that holds every value of an expression of integers or bools (0 or 1).
 
-    A variable that `ranges` does not know, and an element of an array, have the range of their
-    type; that of INDEX is unbounded. What index arithmetic makes of variables and constants is
-    taken not to overflow; where an element of an array is part of it, it may. If a variable's
-    range is empty, so is the result.
+    A variable that is not in `ranges`, and an element of a buffer, have the range of their type;
+    that of INDEX is unbounded. Index arithmetic on variables and constants is assumed not to
+    overflow; index arithmetic on data may. The result is empty if a variable's range is.
 
     Raises
     ------
@@ -47,7 +46,7 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
 
 
 def speaks_of_data(expr: Expr) -> bool:
-    """Whether elements of arrays, or conversions, are part of it."""
+    """Whether an expression contains elements of buffers or casts."""
     if isinstance(expr, Load | Cast):
         return True
     return any(speaks_of_data(each) for each in operands(expr))
@@ -58,7 +57,7 @@ def _whole(dtype: DType) -> Interval:
 
 
 def _bounds(expr: Expr, ranges: Ranges) -> Interval:
-    """As `interval`, but with numbers for what data can be in INDEX, so that overflow is seen."""
+    """As `interval`, but with the numeric bounds of INDEX for data, to detect overflow."""
     match expr:
         case Const(value=value, dtype=dtype) if not dtype.is_float:
             return Interval(int(value), int(value))
@@ -67,8 +66,8 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
         case Binary(op=op, left=left, right=right) if left.dtype.is_integer:
             a, b = _bounds(left, ranges), _bounds(right, ranges)
             if op is BinaryOp.SHL:
-                return _settled(expr, _shifted_left(a, b, left.dtype))
-            return _settled(expr, binary_interval(op, a, b))
+                return _wrapped(expr, _shifted_left(a, b, left.dtype))
+            return _wrapped(expr, binary_interval(op, a, b))
         case _ if expr.dtype.is_float:
             raise IRError(f"there are no intervals of {expr.dtype}")
         case Var(dtype=dtype):
@@ -84,24 +83,24 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
             return _bounds(then, ranges).hull(_bounds(otherwise, ranges))
         case Unary(op=change, operand=operand):
             top = -1 if expr.dtype.kind is Kind.INT else _whole(expr.dtype).high or 0
-            return _settled(expr, unary_interval(change, _bounds(operand, ranges), top))
+            return _wrapped(expr, unary_interval(change, _bounds(operand, ranges), top))
         case Binary(left=left) if left.dtype.is_float:
             return BIT
         case Binary(op=op, left=left, right=right):
-            return _settled(expr, _of_bools(op, _bounds(left, ranges), _bounds(right, ranges)))
+            return _wrapped(expr, _of_bools(op, _bounds(left, ranges), _bounds(right, ranges)))
         case _:
             assert_never(expr)
 
 
-def _settled(expr: Expr, found: Interval) -> Interval:
-    """What a type makes of a result that it may not be able to hold."""
-    held = _held(found, expr.dtype)
-    wraps = held is not found and (expr.dtype != INDEX or speaks_of_data(expr))
-    return held if wraps else found
+def _wrapped(expr: Expr, found: Interval) -> Interval:
+    """The interval of a result that may overflow its type."""
+    clipped = _clipped(found, expr.dtype)
+    wraps = clipped is not found and (expr.dtype != INDEX or speaks_of_data(expr))
+    return clipped if wraps else found
 
 
-def _held(found: Interval, dtype: DType) -> Interval:
-    """The interval if a type holds all of it, else everything that the type holds."""
+def _clipped(found: Interval, dtype: DType) -> Interval:
+    """The interval if a type can represent all of it, else the range of the type."""
     whole = _whole(dtype)
     ends, limits = found.bounds, whole.bounds
     assert limits is not None
@@ -128,4 +127,4 @@ def _cast(operand: Expr, dtype: DType, ranges: Ranges) -> Interval:
         return found
     if dtype == BOOL:
         return binary_interval(BinaryOp.NE, found, Interval(0, 0))
-    return _held(found, dtype)
+    return _clipped(found, dtype)

@@ -1,6 +1,6 @@
-"""Arithmetic of intervals: where the results of an operation lie, if its operands lie there.
+"""Interval arithmetic of unbounded integers: the results of an operation on operands in intervals.
 
-Results are those of unbounded integers; who asks says what a type makes of them.
+The caller accounts for overflow.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["ANY", "BIT", "EMPTY", "Interval", "binary_interval", "unary_interval
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The integers from `low` to `high`, both included. None: no bound on that side.
+    """The integers from `low` to `high`, both included. None is no bound on that side.
 
-    Nothing lies in it if `low` is above `high`.
+    The interval is empty if `low` is above `high`.
     """
 
     low: int | None
@@ -28,17 +28,17 @@ class Interval:
 
     @property
     def empty(self) -> bool:
-        """Nothing lies in it."""
+        """Whether no integer lies in it."""
         return self.low is not None and self.high is not None and self.low > self.high
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Both bounds, if there are both."""
+        """Both bounds, or None if one is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def only(self) -> int | None:
-        """Its one integer, if there is exactly one."""
+        """Its only integer, or None if it does not hold exactly one."""
         return self.low if self.low == self.high else None
 
     def __contains__(self, value: int) -> bool:
@@ -53,7 +53,7 @@ class Interval:
         )
 
     def times(self, factor: int) -> Interval:
-        """Around the multiples."""
+        """The interval of the multiples by a factor."""
         if self.empty or factor == 0:
             return EMPTY if self.empty else Interval(0, 0)
         low = None if self.low is None else self.low * factor
@@ -61,7 +61,7 @@ class Interval:
         return Interval(low, high) if factor > 0 else Interval(high, low)
 
     def hull(self, other: Interval) -> Interval:
-        """The least interval around both."""
+        """The smallest interval around both."""
         if self.empty or other.empty:
             return other if self.empty else self
         return Interval(
@@ -70,7 +70,7 @@ class Interval:
         )
 
     def meet(self, other: Interval) -> Interval:
-        """What lies in both."""
+        """The intersection of both."""
         lows = [each.low for each in (self, other) if each.low is not None]
         highs = [each.high for each in (self, other) if each.high is not None]
         return Interval(max(lows, default=None), min(highs, default=None))
@@ -83,8 +83,8 @@ _NO, _YES = Interval(0, 0), Interval(1, 1)
 
 
 def unary_interval(op: UnaryOp, a: Interval, top: int) -> Interval:
-    """`op` of what lies in `a`. `top` is what NOT subtracts from: -1, or of a bool or unsigned
-    type the greatest value."""
+    """The interval of `op`. NOT subtracts from `top`: -1, or the greatest value of a bool or an
+    unsigned type."""
     match op:
         case UnaryOp.NEG:
             return a.times(-1)
@@ -99,7 +99,7 @@ def unary_interval(op: UnaryOp, a: Interval, top: int) -> Interval:
 
 
 def binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval:
-    """`op` of what lies in `a` and in `b`; division by zero gives 0, and comparisons 0 or 1."""
+    """The interval of `op`; division by zero gives 0, and comparisons give 0 or 1."""
     if a.empty or b.empty:
         return EMPTY
     return _BINARY[op](a, b) if op in _BINARY else ANY
@@ -128,8 +128,8 @@ def _multiplied(a: Interval, b: Interval) -> Interval:
 def _by_sign(
     of_positive: Callable[[Interval, Interval], Interval], a: Interval, b: Interval, flip: int
 ) -> Interval:
-    """A division, from what it is by positive divisors. That by negative ones is the same of both
-    signs turned, with the result times `flip`; by zero it is 0."""
+    """The interval of a division, from that by positive divisors. With negative divisors both signs
+    change, and the result is multiplied by `flip`; division by zero gives 0."""
     above, below = b.meet(Interval(1, None)), b.meet(Interval(None, -1))
     found = _NO if 0 in b else EMPTY
     if not above.empty:
@@ -190,7 +190,7 @@ def _bitwise(op: BinaryOp, a: Interval, b: Interval) -> Interval:
 
 
 def _shifted_right(a: Interval, b: Interval) -> Interval:
-    """Shifts by whatever amount go towards 0, or towards -1 from below."""
+    """The interval of `a >> b`: shifts by any amount go towards 0, or towards -1 from below."""
     if b.only is not None and 0 <= b.only < 64:
         return _quotient(a, Interval(1 << b.only, 1 << b.only))
     return Interval(
@@ -215,4 +215,4 @@ _BINARY: dict[BinaryOp, Callable[[Interval, Interval], Interval]] = {
     BinaryOp.XOR: partial(_bitwise, BinaryOp.XOR),
     BinaryOp.SHR: _shifted_right,
 }
-"""What each operation does, of intervals that are not empty; the others may give anything."""
+"""Every operation on non-empty intervals; the result of other operations is unbounded."""

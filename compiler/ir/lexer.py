@@ -1,4 +1,4 @@
-"""From text to tokens, with indentation as tokens of its own."""
+"""Splits text into tokens, with tokens for indentation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class TokenKind(Enum):
-    """Families of tokens; the value is what messages call them."""
+    """Kinds of tokens; the enum's value is the name in messages."""
 
     NAME = "a name"
     NUMBER = "a number"
@@ -32,7 +32,7 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token and where it begins, both from 1."""
+    """A token, and the line and column where it begins, from 1."""
 
     kind: TokenKind
     text: str
@@ -43,7 +43,7 @@ class Token:
         return repr(self.text) if self.text else self.kind.value
 
     def error(self, message: str) -> ParseError:
-        """An error at this place."""
+        """Return an error at this token."""
         return ParseError(message, self.line, self.column)
 
 
@@ -57,11 +57,11 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[\w.]+|[^ ]")
 _LONGEST_NUMBER = 100
-"""Characters; Python refuses to read integers of many digits, and none is ours."""
+"""Characters. Python refuses to read integers of many digits."""
 
 
 def tokens(text: str) -> list[Token]:
-    """All tokens; the last is END. From `#` to the end of a line is a comment."""
+    """Return all tokens; the last is END. A comment goes from `#` to the end of its line."""
     found: list[Token] = []
     indents = [0]
     lines = text.split("\n")
@@ -87,12 +87,12 @@ def tokens(text: str) -> list[Token]:
 
 
 def _line(line: str, number: int) -> Iterator[Token]:
-    place = 0
-    while place < len(line):
-        match = _TOKEN.match(line, place)
+    position = 0
+    while position < len(line):
+        match = _TOKEN.match(line, position)
         if match is None:
-            word = _WORD.findall(line, place)[0]
-            column = line.index(word, place) + 1
+            word = _WORD.findall(line, position)[0]
+            column = line.index(word, position) + 1
             raise ParseError(
                 f"found {word!r}, expected a name, a number or an operator", number, column
             )
@@ -102,39 +102,39 @@ def _line(line: str, number: int) -> Iterator[Token]:
         if token.kind is TokenKind.NUMBER and len(word) > _LONGEST_NUMBER:
             raise token.error(f"a number of {len(word)} characters: {_LONGEST_NUMBER} are allowed")
         yield token
-        place = match.end()
+        position = match.end()
 
 
 class Cursor:
-    """A place among the tokens of a text, and how deep in the program it is."""
+    """A position among the tokens of a text, and its nesting depth."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokens(text)
-        self._place = 0
+        self._position = 0
         self._depth = 0
 
     @property
     def token(self) -> Token:
         """The next token."""
-        return self._tokens[self._place]
+        return self._tokens[self._position]
 
     def advance(self) -> Token:
         """Take the next token. The last one, END, is never passed."""
         token = self.token
-        self._place = min(self._place + 1, len(self._tokens) - 1)
+        self._position = min(self._position + 1, len(self._tokens) - 1)
         return token
 
     def fail(self, expected: str) -> NoReturn:
-        """What comes next is none of what is allowed."""
+        """Raise an error: the next token is not the expected one."""
         raise self.token.error(f"found {self.token}, expected {expected}")
 
     def at(self, text: str) -> bool:
-        """Whether this symbol or word comes next: no text is that of tokens of two kinds."""
+        """Whether the next token is this symbol or word."""
         return self.token.text == text
 
     def followed_by(self, *symbols: str) -> bool:
-        """Whether one of these symbols comes after the next token."""
-        after = self._tokens[min(self._place + 1, len(self._tokens) - 1)]
+        """Whether the token after the next is one of these symbols."""
+        after = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
         return after.text in symbols
 
     def at_word(self, word: str) -> bool:
@@ -178,7 +178,7 @@ class Cursor:
 
     @contextmanager
     def deeper(self, levels: int = 1) -> Iterator[None]:
-        """Within, nodes are nested deeper; refused where that is too deep."""
+        """A context in which nodes are nested deeper; ParseError if that is too deep."""
         if self._depth + levels > MAX_DEPTH:
             raise self.token.error(f"nested more than {MAX_DEPTH} deep")
         self._depth += levels

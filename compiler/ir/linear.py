@@ -1,7 +1,7 @@
-"""Sums: index expressions as integer multiples of atoms, plus a constant.
+"""Affine sums: index expressions as integer multiples of atoms, plus a constant.
 
-An atom is whatever is no sum itself: a variable, an element of an array, a division, a minimum.
-Equal sums of equal atoms are equal values, so that `i + 1 + i` and `2 * i + 1` are the same.
+An atom is an expression that is no sum: a variable, an element of a buffer, a division, a minimum.
+Equal sums of equal atoms compare equal: `i + 1 + i` and `2 * i + 1` are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 
-__all__ = ["Linear", "linear", "order"]
+__all__ = ["Linear", "linear", "term_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Linear:
     Attributes
     ----------
     terms
-        Each atom once, no factor 0, in one order: from the greatest factor to the least, negative
-        ones last (again from the greatest magnitude), and by name where factors are equal.
+        Each atom once, without factors of 0, in a canonical order: positive factors first, then by
+        descending magnitude, then by name.
     """
 
     terms: tuple[tuple[Expr, int], ...]
@@ -34,15 +34,15 @@ class Linear:
 
     @staticmethod
     def of(factors: Mapping[Expr, int], constant: int = 0) -> Linear:
-        """A sum from the factor of each atom, in any order; factors may be 0."""
-        terms = [each for each in factors.items() if each[1]]
+        """Return a sum from the factor of each atom, in any order; factors may be 0."""
+        terms = [term for term in factors.items() if term[1]]
         if len(terms) > 1:
-            terms.sort(key=order)
+            terms.sort(key=term_order)
         return Linear(tuple(terms), constant)
 
     @staticmethod
     def atom(expr: Expr) -> Linear:
-        """One term: `expr` as it is."""
+        """Return the sum of one term, `expr` itself."""
         return Linear(((expr, 1),), 0)
 
     def __add__(self, other: Linear) -> Linear:
@@ -52,21 +52,21 @@ class Linear:
         return self.plus(other, -1)
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """With `factor` times another sum."""
+        """Return this sum plus `factor` times another."""
         constant = self.constant + factor * other.constant
         if not other.terms or not factor:
             return Linear(self.terms, constant)
         factors = dict(self.terms)
-        for atom, each in other.terms:
-            factors[atom] = factors.get(atom, 0) + factor * each
+        for atom, times in other.terms:
+            factors[atom] = factors.get(atom, 0) + factor * times
         return Linear.of(factors, constant)
 
     def shifted(self, amount: int) -> Linear:
-        """With a number added."""
+        """Return this sum plus a number."""
         return Linear(self.terms, self.constant + amount)
 
     def times(self, factor: int) -> Linear:
-        """A multiple."""
+        """Return a multiple of this sum."""
         if factor > 0:
             terms = tuple((atom, factor * each) for atom, each in self.terms)
             return Linear(terms, factor * self.constant)
@@ -82,15 +82,15 @@ class Linear:
 
     @property
     def divisor(self) -> int:
-        """The greatest that divides all factors; 0 if there are none."""
+        """The greatest common divisor of the factors; 0 if there are none."""
         return gcd(*(each for _, each in self.terms))
 
     def factor(self, atom: Expr) -> int:
-        """The factor of an atom; 0 where it is no term."""
-        return next((each for mine, each in self.terms if mine == atom), 0)
+        """The factor of an atom; 0 if it is no term."""
+        return next((factor for other, factor in self.terms if other == atom), 0)
 
     def expr(self) -> Expr:
-        """The sum as an expression: what is subtracted comes last, as in `4 * i + j - k - 1`."""
+        """The sum as an expression: subtracted terms come last, as in `4 * i + j - k - 1`."""
         constant = self.constant
         result: Expr | None = None
         for atom, factor in self.terms:
@@ -112,9 +112,9 @@ class Linear:
 
 
 def linear(expr: Expr) -> Linear:
-    """An index expression as a sum; equal to it where nothing overflows, and modulo 2**64 always.
+    """Return an index expression as a sum, which is equal modulo 2**64.
 
-    Atoms stay as they are written: simplify first, if equal ones may be written differently.
+    Atoms are not simplified: simplify first, if equal ones may be written differently.
 
     Raises
     ------
@@ -160,18 +160,18 @@ def _multiple(atom: Expr, factor: int) -> Expr:
 
 
 def _number(value: int) -> Const:
-    # A factor beyond the type can only come of factors that have overflowed already.
+    # A factor beyond the type can only result from factors that have overflowed already.
     return Const(INDEX.wrap(value))
 
 
-def order(term: tuple[Expr, int]) -> tuple[bool, int, bool, str]:
-    """The key that terms are sorted by."""
+def term_order(term: tuple[Expr, int]) -> tuple[bool, int, bool, str]:
+    """The sort key of terms."""
     atom, factor = term
     return factor < 0, -abs(factor), not isinstance(atom, Var), _text(atom)
 
 
 def _text(expr: Expr) -> str:
-    """A key to sort by: different for different expressions."""
+    """A sort key: different for different expressions."""
     match expr:
         case Var(name=name):
             return name

@@ -1,8 +1,7 @@
-"""Expressions in a normal form: what `simplify` does, for one set of ranges.
+"""The normal form of expressions, for one set of ranges.
 
-Conditions and whatever is not of the type INDEX keep their shape: constants are folded, operands
-that change nothing are dropped. Index arithmetic goes to `index_arithmetic`, comparisons of indices
-to `comparisons`.
+Index arithmetic and comparisons of indices become affine sums (`linear_ops`). Other expressions
+keep their shape: constants are folded, and operands that change nothing are dropped.
 """
 
 from __future__ import annotations
@@ -12,20 +11,19 @@ from typing import assert_never
 import numpy as np
 
 from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
-from compiler.ir.comparisons import compared, negated
 from compiler.ir.divisions import Divisions
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.facts import expr_facts
-from compiler.ir.index_arithmetic import binary_sum, chain, unary_sum
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import ANY
 from compiler.ir.linear import Linear
+from compiler.ir.linear_ops import binary_sum, chain, compared, negated, unary_sum
 from compiler.ir.ops import all_of, any_of
 
 __all__ = ["Normaliser"]
 
-_RIGHT_ZERO_IS_NOTHING = (
+_RIGHT_ZERO_NEUTRAL = (
     BinaryOp.ADD,
     BinaryOp.SUB,
     BinaryOp.OR,
@@ -33,10 +31,10 @@ _RIGHT_ZERO_IS_NOTHING = (
     BinaryOp.SHL,
     BinaryOp.SHR,
 )
-_LEFT_ZERO_IS_NOTHING = (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR)
+_LEFT_ZERO_NEUTRAL = (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR)
 
-_FAR = 1 << 31
-"""No index is as far out as that, nor a number that one is multiplied with."""
+_MAX_INDEX = 1 << 31
+"""A bound on the magnitude of indices, and of numbers that they are multiplied by."""
 
 
 class Normaliser:
@@ -46,8 +44,8 @@ class Normaliser:
         self.sums = Divisions(ranges)
 
     def expr(self, expr: Expr) -> Expr:
-        """The normal form of an expression of any type; the very same, if it is known to be one
-        where variables have these ranges."""
+        """Return the normal form of an expression of any type; the same object if it is known to be
+        in normal form for these ranges."""
         if isinstance(expr, Const | Var):
             return expr
         if self._known(expr) is not None:
@@ -62,7 +60,7 @@ class Normaliser:
         return found
 
     def _known(self, expr: Expr) -> tuple[Ranges, Linear | None] | None:
-        """What is known of an expression that is in normal form here."""
+        """The cached facts about an expression that is in normal form here; None otherwise."""
         known: tuple[Ranges, Linear | None] | None = getattr(expr, "normal_for", None)
         if known is not None:
             ranges = self.sums.ranges
@@ -95,7 +93,7 @@ class Normaliser:
                 assert_never(expr)
 
     def linear(self, expr: Expr) -> Linear:
-        """An index expression as an exact sum of simplified atoms (`Divisions.exact`)."""
+        """Return an index expression as an exact sum of simplified atoms (`Divisions.exact`)."""
         if isinstance(expr, Var):
             return Linear.atom(expr)
         if isinstance(expr, Const):
@@ -115,8 +113,8 @@ class Normaliser:
             case Cast(operand=operand):
                 inner = self.expr(operand)
                 found = _cast(inner, INDEX)
-                if isinstance(found, Const) and abs(int(found.value)) > _FAR:
-                    # Sums of numbers are taken not to overflow; of conversions they are not.
+                if isinstance(found, Const) and abs(int(found.value)) > _MAX_INDEX:
+                    # Sums of constants are assumed not to overflow; sums of casts are not.
                     return Linear.atom(Cast(inner, INDEX))
                 return self.sums.atom(found)
             case Select(condition=condition, then=then, otherwise=otherwise):
@@ -148,7 +146,7 @@ def _cast(value: Expr, dtype: DType) -> Expr:
 
 
 def _binary(op: BinaryOp, left: Expr, right: Expr) -> Expr:
-    """An operation that is not one of indices, on normal forms."""
+    """Return an operation on normal forms that are no indices."""
     dtype = left.dtype
     if dtype.is_float:
         return Binary(op, left, right)
@@ -159,11 +157,11 @@ def _binary(op: BinaryOp, left: Expr, right: Expr) -> Expr:
         return _connected(op, left, right) if op in _NEUTRAL else Binary(op, left, right)
     a = left.value if isinstance(left, Const) else None
     b = right.value if isinstance(right, Const) else None
-    if (b == 0 and op in _RIGHT_ZERO_IS_NOTHING) or (
+    if (b == 0 and op in _RIGHT_ZERO_NEUTRAL) or (
         b == 1 and op in (BinaryOp.MUL, BinaryOp.FLOORDIV)
     ):
         return left
-    if (a == 0 and op in _LEFT_ZERO_IS_NOTHING) or (a == 1 and op is BinaryOp.MUL):
+    if (a == 0 and op in _LEFT_ZERO_NEUTRAL) or (a == 1 and op is BinaryOp.MUL):
         return right
     if (0 in (a, b) and op in (BinaryOp.MUL, BinaryOp.AND)) or (b == 1 and op is BinaryOp.MOD):
         return Const(0, dtype)
@@ -174,12 +172,12 @@ _NEUTRAL = {BinaryOp.AND: True, BinaryOp.OR: False}
 
 
 def _connected(op: BinaryOp, left: Expr, right: Expr) -> Expr:
-    """All, or any, of conditions: each once, without those that are constant."""
+    """Return a conjunction or disjunction without duplicates and constants."""
     parts: dict[Expr, None] = {}
-    for each in (*chain(op, left), *chain(op, right)):
-        if isinstance(each, Const):
-            if bool(each.value) is not _NEUTRAL[op]:
-                return each
+    for part in (*chain(op, left), *chain(op, right)):
+        if isinstance(part, Const):
+            if bool(part.value) is not _NEUTRAL[op]:
+                return part
         else:
-            parts[each] = None
+            parts[part] = None
     return all_of(*parts) if op is BinaryOp.AND else any_of(*parts)

@@ -1,4 +1,4 @@
-"""Functions that Python's operators do not give."""
+"""Functions that build the expressions for which Python has no operator."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ __all__ = [
 
 
 def const(value: int | float | bool, dtype: DType) -> Expr:
-    """A number of that type."""
+    """Return a constant of a type."""
     return constant(value, dtype)
 
 
 def index(value: int) -> Const:
-    """A number to index with."""
+    """Return a constant of the type INDEX."""
     return constant(value, INDEX)
 
 
 def cast(value: Operators, dtype: DType) -> Expr:
-    """`value` in another type (see `Cast`); itself, if that is its type."""
+    """Return `value` cast to a type (see `Cast`); itself, if that is its type."""
     expr = as_type(Expr, value)
     return expr if expr.dtype == dtype else Cast(expr, dtype)
 
 
 minimum = partial(binary, BinaryOp.MIN)
-"""The lesser; NaN if either is."""
+"""The smaller of two values; NaN if either is."""
 maximum = partial(binary, BinaryOp.MAX)
-"""The greater; NaN if either is."""
+"""The greater of two values; NaN if either is."""
 power = partial(binary, BinaryOp.POW)
 """`left` to the power `right`, of floats."""
 equal = partial(binary, BinaryOp.EQ)
@@ -71,30 +71,30 @@ not_equal = partial(binary, BinaryOp.NE)
 
 
 def all_of(*conditions: Expr) -> Expr:
-    """Whether each holds."""
+    """Return the conjunction of conditions."""
     return chained(BinaryOp.AND, conditions) if conditions else Const(True, BOOL)
 
 
 def any_of(*conditions: Expr) -> Expr:
-    """Whether one holds."""
+    """Return the disjunction of conditions."""
     return chained(BinaryOp.OR, conditions) if conditions else Const(False, BOOL)
 
 
 def chained(op: BinaryOp, parts: Iterable[Expr]) -> Expr:
-    """`op` of all parts, from left to right; there is at least one."""
+    """Return `op` of one or more parts, from left to right."""
     return reduce(partial(Binary, op), parts)
 
 
 def select(condition: Operators, then: Operand, otherwise: Operand) -> Expr:
-    """`then` where the condition holds, else `otherwise`. The other one is not evaluated, so that
-    a condition can keep an index within its buffer."""
+    """Return `then` if the condition holds, else `otherwise`. Only one of the two is evaluated, so
+    that a condition can keep an index within its buffer."""
     test = operand(condition, BOOL)
     dtype = common_dtype("select", then, otherwise)
     return Select(test, operand(then, dtype), operand(otherwise, dtype))
 
 
 def load(buffer: Buffer, *indices: Operand) -> Expr:
-    """The element of `buffer` at `indices`."""
+    """Return the element of `buffer` at `indices`."""
     if len(indices) != len(buffer.shape):
         raise IRError(
             f"{buffer.name} has {len(buffer.shape)} dimensions {buffer.shape}, not {len(indices)}"

@@ -1,7 +1,7 @@
-"""From text to expressions.
+"""Parses expressions.
 
-The type of a number comes from around it. So each part is read as a `Term`, which knows what its
-own text tells of its type, and is built when the place has said what it must be.
+The type of a number is inferred from its context. So every part is read as a `_Term` with the type
+that its own text determines, and is built when the context has determined its type.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from compiler.ir.expr import (
 from compiler.ir.lexer import Cursor, Token, TokenKind
 from compiler.ir.syntax import (
     BINARY_FUNCTIONS,
-    LEVELS,
     NUMBER_WORDS,
+    PRECEDENCE,
     PREFIX_OPERATORS,
     UNARY_FUNCTIONS,
 )
@@ -38,9 +38,9 @@ from compiler.ir.syntax import (
 __all__ = ["element", "expression", "known_buffer", "type_named"]
 
 Buffers: TypeAlias = Mapping[str, Buffer]
-"""Those in scope, by name."""
+"""The buffers in scope, by name."""
 
-_INFIX = {op.value: op for op in LEVELS}
+_INFIX = {op.value: op for op in PRECEDENCE}
 _MIRRORED = {">": BinaryOp.LT, ">=": BinaryOp.LE}
 _FUNCTIONS = ", ".join(["select", *BINARY_FUNCTIONS, *UNARY_FUNCTIONS])
 _START = "a number, a name, '(', '-' or '~'"
@@ -53,37 +53,37 @@ class _Term:
     Attributes
     ----------
     token
-        Where it is.
-    tells
-        The type that its text tells; None of numbers, and of what only consists of numbers.
+        Its position.
+    dtype
+        The type that its text determines; None for numbers, and expressions of numbers only.
     depth
-        Nodes under each other.
+        The depth of its tree.
     build
-        Gives the expression, of a type that agrees with `tells`.
+        Returns the expression of a type, which is `dtype` if that is not None.
     literal
-        It is a plain number.
+        Whether it is a plain number.
     """
 
     token: Token
-    tells: DType | None
+    dtype: DType | None
     depth: int
     build: Callable[[DType], Expr]
     literal: bool = False
 
 
 def expression(cursor: Cursor, buffers: Buffers, expected: DType) -> Expr:
-    """Read an expression of a type that the place tells."""
+    """Parse an expression of the expected type."""
     return _build(_infix(cursor, buffers, 0), expected)
 
 
 def element(cursor: Cursor, buffers: Buffers) -> tuple[Buffer, tuple[Expr, ...]]:
-    """Read an element of a buffer: the buffer, and its indices."""
+    """Parse an element of a buffer: the buffer, and the indices."""
     buffer, within = _element(cursor, buffers)
     return buffer, _indices(within)
 
 
 def known_buffer(cursor: Cursor, buffers: Buffers) -> Buffer:
-    """Take the name of a buffer that is in scope."""
+    """Parse the name of a buffer that is in scope."""
     if cursor.token.kind is not TokenKind.NAME:
         cursor.fail("the name of a buffer")
     buffer = buffers.get(cursor.token.text)
@@ -94,18 +94,18 @@ def known_buffer(cursor: Cursor, buffers: Buffers) -> Buffer:
 
 
 def type_named(token: Token, expected: str = "a type") -> DType:
-    """The type that a token names; `expected` is for the message."""
+    """Return the type that a token names; `expected` is for the message."""
     try:
         return dtype_of(token.text)
     except (IRError, ValueError) as error:
-        # ValueError: Python does not read integers of many digits.
+        # ValueError: Python refuses to read integers of many digits.
         types = "(int8, uint8, float32, bool or the like)"
         raise token.error(f"found {token}, expected {expected} {types}") from error
 
 
 def _build(term: _Term, expected: DType) -> Expr:
-    if term.tells not in (None, expected):
-        raise term.token.error(f"found {term.tells}, expected {expected}: {expected}(..) converts")
+    if term.dtype not in (None, expected):
+        raise term.token.error(f"found {term.dtype}, expected {expected}: {expected}(..) converts")
     try:
         return term.build(expected)
     except ParseError:
@@ -121,42 +121,42 @@ def _indices(terms: tuple[_Term, ...]) -> tuple[Expr, ...]:
 def _node(
     cursor: Cursor,
     token: Token,
-    tells: DType | None,
+    dtype: DType | None,
     parts: tuple[_Term, ...],
     build: Callable[[DType], Expr],
 ) -> _Term:
-    """A term over others."""
+    """Return a term with operands."""
     depth = 1 + max((part.depth for part in parts), default=0)
     with cursor.deeper(depth):
-        return _Term(token, tells, depth, build)
+        return _Term(token, dtype, depth, build)
 
 
 def _infix(cursor: Cursor, buffers: Buffers, level: int) -> _Term:
-    """Operands with operators between them that bind at least as tightly as `level`."""
+    """Parse operands and infix operators of at least this precedence."""
     left = _operand(cursor, buffers)
     compared = False
     while True:
         token = cursor.token
         mirrored = token.text in _MIRRORED
         op = (_MIRRORED if mirrored else _INFIX).get(token.text)
-        if op is None or LEVELS[op] < level:
+        if op is None or PRECEDENCE[op] < level:
             return left
         if op.compares and compared:
             cursor.fail("no second comparison: comparisons do not chain")
         cursor.advance()
-        right = _infix(cursor, buffers, LEVELS[op] + 1)
-        left = _join(cursor, token, op, *((right, left) if mirrored else (left, right)))
+        right = _infix(cursor, buffers, PRECEDENCE[op] + 1)
+        left = _operation(cursor, token, op, *((right, left) if mirrored else (left, right)))
         compared = op.compares
 
 
-def _join(cursor: Cursor, token: Token, op: BinaryOp, left: _Term, right: _Term) -> _Term:
-    tells = left.tells or right.tells
+def _operation(cursor: Cursor, token: Token, op: BinaryOp, left: _Term, right: _Term) -> _Term:
+    dtype = left.dtype or right.dtype
 
     def build(expected: DType) -> Expr:
-        dtype = (tells or INDEX) if op.compares else expected
-        return binary(op, _build(left, dtype), _build(right, dtype))
+        inner = (dtype or INDEX) if op.compares else expected
+        return binary(op, _build(left, inner), _build(right, inner))
 
-    return _node(cursor, token, BOOL if op.compares else tells, (left, right), build)
+    return _node(cursor, token, BOOL if op.compares else dtype, (left, right), build)
 
 
 def _operand(cursor: Cursor, buffers: Buffers) -> _Term:
@@ -226,7 +226,7 @@ def _element(cursor: Cursor, buffers: Buffers) -> tuple[Buffer, tuple[_Term, ...
 
 def _unary(cursor: Cursor, token: Token, op: UnaryOp, operand: _Term) -> _Term:
     return _node(
-        cursor, token, operand.tells, (operand,), lambda dtype: unary(op, _build(operand, dtype))
+        cursor, token, operand.dtype, (operand,), lambda dtype: unary(op, _build(operand, dtype))
     )
 
 
@@ -243,7 +243,7 @@ def _call(cursor: Cursor, buffers: Buffers) -> _Term:
         return _select(cursor, token, *parts)
     if token.text in BINARY_FUNCTIONS:
         count(2)
-        return _join(cursor, token, BINARY_FUNCTIONS[token.text], *parts)
+        return _operation(cursor, token, BINARY_FUNCTIONS[token.text], *parts)
     if token.text in UNARY_FUNCTIONS:
         count(1)
         return _unary(cursor, token, UNARY_FUNCTIONS[token.text], *parts)
@@ -257,20 +257,20 @@ def _select(cursor: Cursor, token: Token, condition: _Term, then: _Term, otherwi
         return Select(_build(condition, BOOL), _build(then, dtype), _build(otherwise, dtype))
 
     parts = (condition, then, otherwise)
-    return _node(cursor, token, then.tells or otherwise.tells, parts, build)
+    return _node(cursor, token, then.dtype or otherwise.dtype, parts, build)
 
 
 def _cast(cursor: Cursor, token: Token, dtype: DType, operand: _Term) -> _Term:
-    """A cast; or, of a number, a constant of that type."""
+    """Return a cast; for a number, a constant of that type."""
     if operand.literal:
         return _Term(token, dtype, 1, lambda _: _build(operand, dtype))
-    source = operand.tells or INDEX
+    source = operand.dtype or INDEX
     return _node(cursor, token, dtype, (operand,), lambda _: Cast(_build(operand, source), dtype))
 
 
 def _list(cursor: Cursor, buffers: Buffers, opening: str, closing: str) -> tuple[_Term, ...]:
-    """Terms between brackets, with commas between them."""
-    # Not `Cursor.listed`: calls of calls would be two frames a level deeper.
+    """Parse terms between brackets, separated by commas."""
+    # Not `Cursor.listed`, which would take two more stack frames for each level of nesting.
     cursor.expect(opening)
     found: list[_Term] = []
     with cursor.deeper():

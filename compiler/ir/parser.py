@@ -1,4 +1,4 @@
-"""From text to programs: the inverse of `printer`."""
+"""Parses programs: the inverse of `printer`."""
 
 from __future__ import annotations
 
@@ -38,26 +38,25 @@ _Word = TypeVar("_Word", bound=Enum)
 
 
 def parse(text: str, intrinsics: Mapping[str, Function] = _NO_INTRINSICS) -> Function:
-    """The program that a text is. Types agree in it; all else is for `verify` to say.
+    """Return the program in a text. Its types agree; `verify` checks everything else.
 
-    `parse(text(f))` is `f` for every legal `f` whose sequences have their normal form, and gives
-    them that form where they have not (`visit.sequence`).
+    `parse(text(f))` is `f` for every legal `f`, with sequences in normal form (`visit.sequence`).
 
     Parameters
     ----------
     intrinsics
-        Those that `invoke` may name.
+        Those that `invoke` may use, by name.
 
     Raises
     ------
     ParseError
-        Says where, what is found there and what is expected.
+        Names the position, what is found there and what is expected.
     """
     parser = _Parser(text, intrinsics)
     try:
         return parser.function()
     except RecursionError as error:
-        # The caller is deep in the stack: that `Cursor.deeper` allows it does not help.
+        # The caller is too deep in the stack for a depth that `Cursor.deeper` allows.
         raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 
@@ -68,7 +67,7 @@ class _Parser(Cursor):
         self._buffers: dict[str, Buffer] = {}
 
     def function(self) -> Function:
-        """The whole text."""
+        """Parse the whole text."""
         self.expect("func")
         name = self.take(TokenKind.NAME, "the function's name").text
         inputs = self.listed("(", ")", self._parameter)
@@ -97,14 +96,14 @@ class _Parser(Cursor):
         return Buffer(name, shape, dtype, scope)
 
     def _one_of(self, words: type[_Word]) -> _Word:
-        for each in words:
-            if self.accept(each.value):
-                return each
+        for word in words:
+            if self.accept(word.value):
+                return word
         self.fail("one of " + ", ".join(each.value for each in words))
 
     @contextmanager
     def _indented(self) -> Iterator[None]:
-        """Within, what is indented under a line that ends with a colon."""
+        """A context in which the indented lines after a colon are parsed."""
         self.expect(":")
         self.take(TokenKind.NEWLINE)
         self.take(TokenKind.INDENT, "a statement, indented")
@@ -117,7 +116,7 @@ class _Parser(Cursor):
             return self._statements()
 
     def _statements(self) -> Stmt:
-        """All up to the end of this indentation."""
+        """Parse all statements of this indentation."""
         found = [self._statement()]
         while self.token.kind not in (TokenKind.DEDENT, TokenKind.END):
             found.append(self._statement())

@@ -1,9 +1,9 @@
-"""Programs as text (the grammar is in `compiler.ir`). `parser` reads it back.
+"""Prints programs as text (the grammar is in `compiler.ir`), which `parser` reads back.
 
-A constant is a plain number where its type follows from the place (what is stored, an index, an
-extent, an argument) or from what it is combined with; a plain integer of which nothing tells the
-type is an index. Elsewhere its type stands around it: `int8(3)`, `float32(inf)`. A cast of a
-constant always says both types: `int8(float32(3.5))`.
+A constant is a plain number if its type follows from the context (a stored value, an index, an
+extent, an argument) or from the other operand, or if it is an index whose type nothing else
+determines. Otherwise it is written with its type: `int8(3)`, `float32(inf)`. A cast of a constant
+always has both types: `int8(float32(3.5))`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.syntax import LEVELS, PREFIX_LEVEL, PREFIX_OPERATORS
+from compiler.ir.syntax import PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
 from compiler.ir.visit import sequence
 
 __all__ = ["declaration", "text"]
@@ -40,7 +40,7 @@ _INDENT = "  "
 
 
 def text(node: Function | Stmt | Expr) -> str:
-    """A program, a statement or an expression. Programs and statements end with a line's end."""
+    """Return the text of a program, statement or expression; the first two end with a newline."""
     match node:
         case Function():
             return _lines(_function(node))
@@ -68,7 +68,7 @@ def _function(function: Function) -> Iterator[str]:
 
 
 def declaration(buffer: Buffer) -> str:
-    """A buffer as it is declared."""
+    """Return the text of a buffer's declaration."""
     scope = "" if buffer.scope == Scope.GLOBAL else f" @ {buffer.scope.value}"
     return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]{scope}"
 
@@ -132,68 +132,68 @@ def _indices(indices: Sequence[Expr]) -> str:
     return ", ".join(_expr(each, INDEX) for each in indices)
 
 
-def _expr(expr: Expr, told: DType | None, level: int = 0) -> str:
-    """An expression at a place that tells its type, or tells nothing (None); in parentheses if it
-    binds less tightly than `level`."""
+def _expr(expr: Expr, expected: DType | None, level: int = 0) -> str:
+    """Return the text of an expression whose context determines the type `expected`, or no type
+    (None); in parentheses if its precedence is below `level`."""
     match expr:
         case Const():
-            return _constant(expr, told)
+            return _constant(expr, expected)
         case Var(name=name):
             return name
         case Load(buffer=buffer, indices=indices):
             return f"{buffer.name}[{_indices(indices)}]"
         case Unary(op=op, operand=operand) if op.value in PREFIX_OPERATORS:
-            inner = _expr(operand, told or _tells(operand), PREFIX_LEVEL)
+            inner = _expr(operand, expected or _own_dtype(operand), PREFIX_PRECEDENCE)
             # `-3` is a constant, and `-(3)` is not.
             apart = op is UnaryOp.NEG and isinstance(operand, Const) and inner[0].isalnum()
             return f"{op.value}({inner})" if apart else f"{op.value}{inner}"
         case Unary(op=op, operand=operand):
-            return f"{op.value}({_expr(operand, told or _tells(operand))})"
+            return f"{op.value}({_expr(operand, expected or _own_dtype(operand))})"
         case Cast(operand=Const() as operand, dtype=dtype) if operand.dtype != BOOL:
             # `int8(3)` is a constant, and `int8(int64(3))` is not.
             return f"{dtype}({operand.dtype}({_number(operand)}))"
         case Cast(operand=operand, dtype=dtype):
-            return f"{dtype}({_expr(operand, _tells(operand))})"
+            return f"{dtype}({_expr(operand, _own_dtype(operand))})"
         case Binary():
-            return _binary(expr, told, level)
+            return _binary(expr, expected, level)
         case Select(condition=condition, then=then, otherwise=otherwise):
-            told = told or _tells(then) or _tells(otherwise)
-            parts = (_expr(condition, BOOL), _expr(then, told), _expr(otherwise, told))
+            expected = expected or _own_dtype(then) or _own_dtype(otherwise)
+            parts = (_expr(condition, BOOL), _expr(then, expected), _expr(otherwise, expected))
             return f"select({', '.join(parts)})"
         case _:
             assert_never(expr)
 
 
-def _binary(expr: Binary, told: DType | None, level: int) -> str:
+def _binary(expr: Binary, expected: DType | None, level: int) -> str:
     op, left, right = expr.op, expr.left, expr.right
-    told = (None if op.compares else told) or _tells(left) or _tells(right)
-    if op not in LEVELS:
-        return f"{op.value}({_expr(left, told)}, {_expr(right, told)})"
-    own = LEVELS[op]
-    first = _expr(left, told, own + op.compares)
-    result = f"{first} {op.value} {_expr(right, told, own + 1)}"
+    expected = (None if op.compares else expected) or _own_dtype(left) or _own_dtype(right)
+    if op not in PRECEDENCE:
+        return f"{op.value}({_expr(left, expected)}, {_expr(right, expected)})"
+    own = PRECEDENCE[op]
+    first = _expr(left, expected, own + op.compares)
+    result = f"{first} {op.value} {_expr(right, expected, own + 1)}"
     return f"({result})" if own < level else result
 
 
-def _tells(expr: Expr) -> DType | None:
-    """The type of an expression, if its text tells it without help."""
+def _own_dtype(expr: Expr) -> DType | None:
+    """The type of an expression that its own text determines; None if it determines none."""
     match expr:
         case Const(dtype=dtype):
             return dtype if dtype == BOOL else None
         case Var() | Load() | Cast():
             return expr.dtype
         case Unary(operand=operand):
-            return _tells(operand)
+            return _own_dtype(operand)
         case Binary(op=op, left=left, right=right):
-            return BOOL if op.compares else _tells(left) or _tells(right)
+            return BOOL if op.compares else _own_dtype(left) or _own_dtype(right)
         case Select(then=then, otherwise=otherwise):
-            return _tells(then) or _tells(otherwise)
+            return _own_dtype(then) or _own_dtype(otherwise)
         case _:
             assert_never(expr)
 
 
-def _constant(const: Const, told: DType | None) -> str:
-    bare = const.dtype == BOOL or const.dtype == (told or INDEX)
+def _constant(const: Const, expected: DType | None) -> str:
+    bare = const.dtype == BOOL or const.dtype == (expected or INDEX)
     return _number(const) if bare else f"{const.dtype}({_number(const)})"
 
 
@@ -204,7 +204,7 @@ def _number(const: Const) -> str:
         return str(int(const.value))
     value = float(const.value)
     if const.dtype == FLOAT32 and math.isfinite(value):
-        # As few digits as tell it from other float32, not from other float64.
+        # The shortest text that is unique among float32, not among float64.
         short = str(np.float32(value))
         if float(np.float32(float(short))) == value:
             return short

@@ -1,34 +1,33 @@
-"""Proofs of conditions on indices."""
+"""Proofs of conditions on indices, by refuting systems of linear inequalities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
 
-from compiler.ir.comparisons import negated
 from compiler.ir.divisions import divided
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
-from compiler.ir.index_arithmetic import chain
-from compiler.ir.inequalities import contradictory
 from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear
+from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
-__all__ = ["prove"]
+__all__ = ["contradictory", "prove"]
 
 _FALSE = Const(False, BOOL)
 
 _CASES = 3
-"""Minima and maxima that are looked at one choice after the other: twice the work for each."""
+"""The number of minima and maxima that are proved case by case; each doubles the work."""
 
 
 def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> bool:
-    """Whether a condition surely holds for all values in `ranges` that meet all of `assuming`.
+    """Whether a condition provably holds for all values in `ranges` that meet all of `assuming`.
 
-    Comparisons of index expressions, joined by `&`, `|` and `~`. True is a proof. False says
-    nothing: what needs products of variables, or elements of arrays that may overflow, is not
-    found. If no values are left at all, everything holds.
+    Conditions are comparisons of index expressions, combined by `&`, `|` and `~`. False means that
+    no proof is found: products of variables, and sums of data that may overflow, are not analysed.
+    If there are no such values, every condition holds.
     """
     normal = Normaliser(ranges)
     goal = normal.expr(condition)
@@ -39,7 +38,7 @@ def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> boo
 
 
 class _Proof:
-    """What is known; conditions in normal form."""
+    """The known conditions, in normal form."""
 
     def __init__(self, normal: Normaliser, known: tuple[Expr, ...]) -> None:
         self._normal = normal
@@ -47,7 +46,7 @@ class _Proof:
         self._facts = [fact for each in known for fact in _facts(each, normal)]
 
     def holds(self, goal: Expr) -> bool:
-        """Whether it follows."""
+        """Whether a condition follows from the known ones."""
         if goal in self._known or _FALSE in self._known:
             return True
         match goal:
@@ -87,10 +86,10 @@ class _Proof:
                 return self._impossible(difference) or self._impossible(difference.times(-1))
 
     def _impossible(self, value: Linear) -> bool:
-        """Whether `value >= 0` contradicts what is known."""
+        """Whether `value >= 0` contradicts the known conditions."""
         rows = _reached([value, *self._facts])
         if len(rows) == 1 and all(isinstance(atom, Var) for atom, _ in value.terms):
-            # Then intervals tell all there is, and the normal form has asked them.
+            # Intervals decide this alone, and the normal form has used them.
             return False
         choices: list[list[Linear]] = []
         seen: set[Expr] = set()
@@ -102,8 +101,8 @@ class _Proof:
         return _refuted(rows, choices[:_CASES])
 
     def _meaning(self, atom: Expr, choices: list[list[Linear]]) -> Iterator[Linear]:
-        """Sums that are 0 or more because an atom is what it is. Of a minimum or maximum also those
-        of which one is 0 or more: they go to `choices`."""
+        """Yield sums that are 0 or more by the definition of an atom. For a minimum or maximum,
+        append to `choices` the sums of which at least one is 0 or more."""
         sums, itself = self._normal.sums, Linear.atom(atom)
         found = sums.interval(itself)
         if found.low is not None:
@@ -131,7 +130,7 @@ class _Proof:
 
 
 def _facts(condition: Expr, normal: Normaliser) -> Iterator[Linear]:
-    """Sums that are 0 or more where a condition holds."""
+    """Yield sums that are 0 or more where a condition holds."""
     match condition:
         case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
             difference = normal.linear(right) - normal.linear(left)
@@ -152,7 +151,7 @@ def _facts(condition: Expr, normal: Normaliser) -> Iterator[Linear]:
 
 
 def _reached(rows: list[Linear]) -> list[Linear]:
-    """The first, and those that share variables with it, or with others that do."""
+    """The first row, and all that are connected to it by shared variables."""
     kept, rest = rows[:1], rows[1:]
     names = _names(rows[0])
     while True:
@@ -172,3 +171,85 @@ def _refuted(rows: list[Linear], choices: list[list[Linear]]) -> bool:
     if contradictory(rows):
         return True
     return bool(choices) and all(_refuted([*rows, each], choices[1:]) for each in choices[0])
+
+
+_LIMIT = 200
+"""The greatest number of inequalities. The guards of a tile need some twenty."""
+
+_Row = dict[Expr, int]
+_System = dict[frozenset[tuple[Expr, int]], int]
+"""The constant of each inequality `sum of factor * atom + constant >= 0`, by its terms."""
+
+
+def contradictory(inequalities: Iterable[Linear]) -> bool:
+    """Whether no integers make all of these sums 0 or more; False if no contradiction is found.
+
+    Fourier-Motzkin elimination: to eliminate a variable, every inequality that bounds it from below
+    is added to every one that bounds it from above. This finds every contradiction of rational
+    numbers; dividing by common factors and rounding finds many that only integers have. A step can
+    square the number of inequalities, which is limited.
+    """
+    system: _System = {}
+    for inequality in inequalities:
+        if _add(system, dict(inequality.terms), inequality.constant):
+            return True
+    while system and len(system) <= _LIMIT:
+        atom = _cheapest(list(system))
+        rest: _System = {}
+        lower: list[tuple[_Row, int, int]] = []
+        upper: list[tuple[_Row, int, int]] = []
+        for key, constant in system.items():
+            row = dict(key)
+            factor = row.pop(atom, 0)
+            if not factor:
+                rest[key] = constant
+            else:
+                (lower if factor > 0 else upper).append((row, abs(factor), constant))
+        for row, factor, constant in lower:
+            for other, times, offset in upper:
+                if _add(rest, *_sum(row, factor, constant, other, times, offset)):
+                    return True
+        system = rest
+    return False
+
+
+def _sum(
+    row: _Row, factor: int, constant: int, other: _Row, times: int, offset: int
+) -> tuple[_Row, int]:
+    """`times` one row plus `factor` times the other, with both numbers in lowest terms."""
+    common = gcd(factor, times)
+    factor, times = factor // common, times // common
+    result = {atom: times * each for atom, each in row.items()}
+    for atom, number in other.items():
+        result[atom] = result.get(atom, 0) + factor * number
+    return result, times * constant + factor * offset
+
+
+def _add(system: _System, row: _Row, constant: int) -> bool:
+    """Add an inequality, unless the system has a stronger one of the same terms. Returns whether
+    the inequality can never hold."""
+    row = {atom: each for atom, each in row.items() if each}
+    if not row:
+        return constant < 0
+    common = gcd(*row.values())
+    key = frozenset((atom, each // common) for atom, each in row.items())
+    constant //= common
+    system[key] = min(constant, system.get(key, constant))
+    return False
+
+
+def _cheapest(keys: Sequence[frozenset[tuple[Expr, int]]]) -> Expr:
+    """The atom whose elimination leaves the fewest inequalities."""
+    below: dict[Expr, int] = {}
+    above: dict[Expr, int] = {}
+    for key in keys:
+        for atom, factor in key:
+            side = below if factor > 0 else above
+            side[atom] = side.get(atom, 0) + 1
+    atoms = dict.fromkeys((*below, *above))
+
+    def growth(atom: Expr) -> int:
+        lower, upper = below.get(atom, 0), above.get(atom, 0)
+        return lower * upper - lower - upper
+
+    return min(atoms, key=growth)

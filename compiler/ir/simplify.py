@@ -1,62 +1,49 @@
-"""The simplifier: expressions and programs of the same value, with less in them."""
+"""Simplifies expressions and programs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from compiler.ir.comparisons import negated
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.index_arithmetic import chain
 from compiler.ir.interval import NO_RANGES, Interval, Ranges
+from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    If,
-    Invoke,
-    IterKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, IterKind, Seq, Stmt, Store
 from compiler.ir.visit import map_children, map_expressions, with_body
 
 __all__ = ["simplify", "simplify_function"]
 
 
 def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:
-    """An expression in normal form, equal to `expr` wherever variables are in their ranges.
+    """Return the normal form of an expression, equal wherever variables are in their ranges.
 
-    It is equal to the last bit in each type: arithmetic of floats, and of integers that wrap, is
-    not reordered. Index arithmetic on variables is taken not to overflow. To simplify again changes
-    nothing.
+    It is equal to the last bit in every type: arithmetic of floats, and of integers that wrap, is
+    not reordered. Index arithmetic on variables is assumed not to overflow. Simplification is
+    idempotent.
     """
     return Normaliser(ranges).expr(expr)
 
 
 def simplify_function(function: Function) -> Function:
-    """A program with all its expressions simplified, as far as its loops and conditions allow.
+    """Return a program with its expressions simplified for the ranges of loops and the conditions.
 
-    Conditions that always hold disappear, and so does what never runs. Loops and blocks stay, also
-    loops of one turn, unless nothing is left in them: schedules speak of them by name.
+    Conditions that always hold are removed, and statements that are never executed. Loops and
+    blocks stay unless they are empty, also loops of one iteration: schedules use their names.
     """
-    body = _Place(NO_RANGES, ()).simplified(function.body)
+    body = _Context(NO_RANGES, ()).simplified(function.body)
     return replace(function, body=body)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What is known at a place of a program."""
+class _Context:
+    """The ranges of variables at one point of a program, and the conditions that hold there."""
 
     ranges: Ranges
     known: tuple[Expr, ...]
-    """Conditions that hold."""
 
     def simplified(self, stmt: Stmt) -> Stmt:
         match stmt:
@@ -81,12 +68,12 @@ class _Place:
         found = normal.sums.interval(normal.linear(loop.extent))
         last = None if found.high is None else found.high - 1
         if last is not None and last < 0:
-            # Of a variable without values everything could be proved: leave it as it is.
+            # The body is never executed, and everything could be proved in it: leave it unchanged.
             return loop if extent is loop.extent else replace(loop, extent=extent)
         known = self.known
         if not isinstance(extent, Const):
             known = (*known, Binary(BinaryOp.LT, loop.var, extent))
-        inside = _Place({**self.ranges, loop.var.name: Interval(0, last)}, known)
+        inside = _Context({**self.ranges, loop.var.name: Interval(0, last)}, known)
         body = inside.simplified(loop.body)
         return _around(loop if extent is loop.extent else replace(loop, extent=extent), body)
 
@@ -94,7 +81,7 @@ class _Place:
         conditions = self._conditions((stmt.condition,))
         if conditions == (Const(False, BOOL),):
             return Seq(())
-        body = _Place(self.ranges, (*self.known, *conditions)).simplified(stmt.body)
+        body = _Context(self.ranges, (*self.known, *conditions)).simplified(stmt.body)
         condition = all_of(*conditions)
         if condition != stmt.condition:
             stmt = replace(stmt, condition=condition)
@@ -111,29 +98,27 @@ class _Place:
         )
         if any(each.empty for each in axes.values()) or guard == (Const(False, BOOL),):
             return block
-        first = {
-            each.var.name: Interval(0, 0) for each in block.iters if each.kind is IterKind.REDUCE
-        }
-        # A block speaks of its axes alone.
-        init = None if block.init is None else _Place(axes | first, ()).simplified(block.init)
-        return replace(block, init=init, body=_Place(axes, ()).simplified(block.body))
+        first = {axis.var.name: Interval(0, 0) for axis in block.axes(IterKind.REDUCE)}
+        # A block uses no variables but its axes.
+        init = None if block.init is None else _Context(axes | first, ()).simplified(block.init)
+        return replace(block, init=init, body=_Context(axes, ()).simplified(block.body))
 
     def _conditions(self, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """What is left to be asked if all of them must hold; just False if they never do."""
+        """The conditions that remain of a conjunction; just False if it never holds."""
         normal = Normaliser(self.ranges)
         never = (Const(False, BOOL),)
-        asked = [part for each in conditions for part in chain(BinaryOp.AND, normal.expr(each))]
-        for part in list(dict.fromkeys(asked)):
-            others = [each for each in asked if each != part]
+        left = [part for each in conditions for part in chain(BinaryOp.AND, normal.expr(each))]
+        for part in list(dict.fromkeys(left)):
+            others = [each for each in left if each != part]
             if prove(part, self.ranges, (*self.known, *others)):
-                asked = others
+                left = others
                 continue
             opposite = negated(part)
             if opposite is not None and prove(opposite, self.ranges, (*self.known, *others)):
                 return never
-        return tuple(dict.fromkeys(asked))
+        return tuple(dict.fromkeys(left))
 
 
 def _around(stmt: For | If | Alloc, body: Stmt) -> Stmt:
-    """A statement around its simplified body; nothing, around nothing."""
+    """Return a statement around its simplified body; an empty one if the body is empty."""
     return body if body == Seq(()) else with_body(stmt, body)

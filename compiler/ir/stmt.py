@@ -1,8 +1,8 @@
-"""Statements: what a program does, and in which order."""
+"""Statements, regions and functions of the loop language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -25,11 +25,13 @@ __all__ = [
     "Seq",
     "Stmt",
     "Store",
+    "kept_axes",
+    "parameters",
 ]
 
 
 class LoopKind(Enum):
-    """How a loop's turns run. The result never depends on it."""
+    """How the iterations of a loop run. The result never depends on it."""
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -38,43 +40,43 @@ class LoopKind(Enum):
     """All at once, in the lanes of vectors."""
     UNROLLED = "unrolled"
     VIRTUAL_THREAD = "virtual_thread"
-    """Each with its own share of on-chip memory, interleaved in one instruction stream."""
+    """Interleaved in one instruction stream, each with its own share of on-chip memory."""
 
 
 class IterKind(Enum):
-    """What an axis of a block is for."""
+    """The kind of a block's axis."""
 
     SPATIAL = "spatial"
-    """Names an element of the output."""
+    """Indexes the elements of the output."""
     REDUCE = "reduce"
-    """Names a term of an element."""
+    """Reduces: indexes the terms of an element."""
 
 
 @dataclass(slots=True)
 class Facts:
-    """What a statement and all under it mention, by name (`facts.facts`).
+    """The names in a statement and in all under it (`facts.facts`).
 
     Attributes
     ----------
     height
-        Nodes under each other, expressions included.
+        The depth of the tree, expressions included.
     blocks
-        Those under the statement, in the order of the text.
+        The blocks under the statement, in the order of the text.
     loops, axes
-        Names of loops, and of blocks' axes.
+        The names of the loops' variables, and of the blocks' axes.
     allocated
-        Buffers, by name.
+        The buffers that are allocated, by name.
     variables
-        Those used that no loop or axis inside declares.
+        The names of the free variables: no loop or axis inside declares them.
     buffers
-        Those used that are not allocated inside.
+        The buffers used that are not allocated inside, by name.
     reads, writes
-        Names of buffers, those allocated inside included.
+        The names of the buffers that are read and written, those allocated inside included.
     parallel, conditional
-        Whether a loop is, and whether there is an `If`.
-    sound
-        Whether `verify` has accepted it somewhere: it is legal wherever what it uses from around is
-        the same, and what it declares is new.
+        Whether there is a parallel loop, and an `If`.
+    verified
+        Whether `verify` has accepted the statement somewhere. It is legal wherever the free names
+        mean the same, and the names that it declares are new.
     """
 
     height: int
@@ -88,10 +90,10 @@ class Facts:
     writes: frozenset[str]
     parallel: bool = False
     conditional: bool = False
-    sound: bool = False
+    verified: bool = False
 
     def mentions(self, variables: Iterable[str]) -> bool:
-        """Whether one of these variables is used, or declared."""
+        """Whether one of these variables is used or declared."""
         return not (
             self.variables.isdisjoint(variables)
             and self.loops.isdisjoint(variables)
@@ -99,15 +101,15 @@ class Facts:
         )
 
     def uses(self, buffers: Iterable[str]) -> bool:
-        """Whether one of these buffers is used, or allocated."""
+        """Whether one of these buffers is used or allocated."""
         return not (
             self.buffers.keys().isdisjoint(buffers) and self.allocated.keys().isdisjoint(buffers)
         )
 
 
 class Node:
-    """What statements share: facts, computed once, when `facts.facts` is first asked. They are no
-    part of the value: equality, hashes and pickles leave them out."""
+    """The base class of statements, with the cached result of `facts.facts`. The cache is not part
+    of the value: equality, hashes and pickles leave it out."""
 
     __slots__ = ("facts",)
 
@@ -125,14 +127,14 @@ class Store(Node):
 
 @dataclass(frozen=True, slots=True)
 class Seq(Node):
-    """One after the other."""
+    """Statements one after the other."""
 
     body: tuple[Stmt, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class For(Node):
-    """`body` for each value of `var` from 0 up to, without, `extent`."""
+    """Executes `body` for every value of `var` from 0 to `extent` - 1."""
 
     var: Var
     extent: Expr
@@ -142,7 +144,7 @@ class For(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """`body`, if the condition holds."""
+    """Executes `body` if the condition holds."""
 
     condition: Expr
     body: Stmt
@@ -150,7 +152,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Alloc(Node):
-    """`buffer` exists within `body`, with undefined content at its beginning."""
+    """Allocates `buffer`, with undefined elements, for the time of `body`."""
 
     buffer: Buffer
     body: Stmt
@@ -158,7 +160,7 @@ class Alloc(Node):
 
 @dataclass(frozen=True, slots=True)
 class BlockIter:
-    """An axis of a block: `var` runs over 0..extent-1; in this turn of the loops it is `value`."""
+    """An axis of a block: `var`, in 0..extent-1, is `value` in an iteration of the loops around."""
 
     var: Var
     extent: int
@@ -168,15 +170,15 @@ class BlockIter:
 
 @dataclass(frozen=True, slots=True)
 class Block(Node):
-    """One turn of a computation that its axes describe, whatever the loops around it.
+    """A computation at one point of the domain of its axes, independent of the loops around it.
 
-    `body` and `init` speak of the axes' variables, never of loops; `guard` and the axes' values
-    speak of loops. The turn is left out where a condition of `guard` does not hold. `init` comes
-    before `body` where every axis that reduces is 0. (Blocks: Feng et al., TensorIR, ASPLOS'23.)
+    `body` and `init` use the axes' variables, never those of loops; `guard` and the axes' values
+    use those of loops. An iteration in which a condition of `guard` does not hold skips the block.
+    `init` is executed before `body` where all reduce axes are 0. (Blocks: Feng et al., TensorIR,
+    ASPLOS'23.)
 
-    Over all turns of the loops around it, a block runs exactly once for each point of its axes'
-    domain that anybody reads, unless it is computed again for each of several readers, into a
-    buffer of theirs.
+    Over all iterations of the loops around, a block is executed exactly once for each point of its
+    domain that is read; or once for each of several readers, into a buffer of that reader.
     """
 
     name: str
@@ -184,6 +186,10 @@ class Block(Node):
     guard: tuple[Expr, ...]
     init: Stmt | None
     body: Stmt
+
+    def axes(self, kind: IterKind) -> tuple[BlockIter, ...]:
+        """The block's axes of one kind, in order."""
+        return tuple(axis for axis in self.iters if axis.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +205,8 @@ class Region:
 class Invoke(Node):
     """A tensor intrinsic on boxes of buffers.
 
-    `intrinsic` says by a program of its own what it does; its inputs, then its outputs, stand for
-    the operands. An operand's shape is its parameter's with axes of extent 1 anywhere between.
+    `intrinsic` is a program with the behaviour of the intrinsic, whose parameters are its inputs,
+    then its outputs. An operand has the shape of its parameter, with axes of extent 1 anywhere.
     """
 
     intrinsic: Function
@@ -214,10 +220,29 @@ Stmt: TypeAlias = Store | Seq | For | If | Alloc | Block | Invoke
 class Function:
     """A program: reads `inputs`, writes every element of `outputs`.
 
-    An output that an intrinsic updates is an input of it as well: it then stands in both.
+    An output that an intrinsic updates is one of its inputs as well.
     """
 
     name: str
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Stmt
+
+
+def parameters(intrinsic: Function) -> tuple[Buffer, ...]:
+    """The parameters of an intrinsic: its inputs, then its outputs; one that is both comes once."""
+    return tuple(dict.fromkeys((*intrinsic.inputs, *intrinsic.outputs)))
+
+
+def kept_axes(operand: Sequence[int], parameter: Sequence[int]) -> tuple[int, ...] | None:
+    """The axes of an operand that are the parameter's axes; all others have an extent of 1.
+
+    None if the shapes do not fit.
+    """
+    kept: list[int] = []
+    for axis, extent in enumerate(operand):
+        if len(kept) < len(parameter) and extent == parameter[len(kept)]:
+            kept.append(axis)
+        elif extent != 1:
+            return None
+    return tuple(kept) if len(kept) == len(parameter) else None

@@ -1,4 +1,4 @@
-"""How far apart in memory the elements are that an axis goes over."""
+"""Strides: the distance in memory between elements that a block's axis visits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def accesses(block: Block) -> list[Load | Store]:
 
 
 def stride(access: Load | Store, axis: str) -> int | None:
-    """Elements from one turn of a block's axis to the next; None if it varies."""
+    """Elements from one iteration of a block's axis to the next; None if the number varies."""
     total = 0
     for index, elements in zip(access.indices, access.buffer.strides, strict=True):
         found = linear(index)
@@ -29,13 +29,13 @@ def stride(access: Load | Store, axis: str) -> int | None:
 
 
 def strides(found: Iterable[Load | Store], axis: str) -> set[int | None]:
-    """Those of several."""
+    """The strides of several accesses."""
     return {stride(each, axis) for each in found}
 
 
 def row_length(block: Block, axis: str) -> int | None:
-    """Turns of an axis for which every index is a sum again: where it is `axis // 7` and
-    `axis % 7`, these are 7. None if that does not help."""
+    """The number of iterations of an axis within which every index is affine: 7 if indices are
+    `axis // 7` and `axis % 7`. None if there is no such number."""
     found = {
         int(expr.right.value)
         for access in accesses(block)

@@ -1,4 +1,4 @@
-"""Whether a program means anything: types, names, scopes, shapes. Bounds are `interpreter`'s."""
+"""Verifies programs: types, names, scopes, shapes. `interpreter` checks bounds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Const, Load
 from compiler.ir.facts import facts
-from compiler.ir.operands import kept_axes, parameters
-from compiler.ir.place import Place
 from compiler.ir.printer import text
 from compiler.ir.stmt import (
     Alloc,
@@ -24,40 +22,43 @@ from compiler.ir.stmt import (
     Seq,
     Stmt,
     Store,
+    kept_axes,
+    parameters,
 )
 from compiler.ir.syntax import MAX_DEPTH
+from compiler.ir.verifier_scope import VerifierScope
 from compiler.ir.visit import subexpressions
 
 __all__ = ["verify"]
 
 
 def verify(function: Function) -> None:
-    """Accept a legal program in silence. One walk, in time linear in the program's size; statements
-    that it has seen before, in other programs or at other places, are not walked again.
+    """Raise an error unless a program is legal. Takes time linear in the program's size; statements
+    that were verified before, in other programs or elsewhere in this one, are not walked again.
 
     Raises
     ------
     IRError
-        Names the place (function, loops and blocks around), what is there and what is allowed.
+        Names the enclosing function, loops and blocks, what is found and what is allowed.
     """
     _Verifier(function.name).function(function)
 
 
 class _Verifier:
-    """The state of the walk."""
+    """A walk over a program."""
 
     def __init__(self, name: str) -> None:
-        self._at = Place(name)
+        self._at = VerifierScope(name)
         self._axes: set[str] = set()
-        """Names of all axes of blocks so far: any number of blocks may share one."""
+        """The names of all axes of blocks so far, which blocks may share."""
         self._read_only: set[str] = set()
-        self._lanes: str | None = None
-        """The vectorized loop around."""
+        self._vectorized: str | None = None
+        """The enclosing vectorized loop."""
         self._intrinsics: set[int] = set()
-        """Identities of those already found legal."""
+        """The identities of intrinsics that are legal."""
 
     def function(self, function: Function) -> None:
-        """Check a whole program."""
+        """Verify a whole program."""
         self._at.name(function.name, "a function")
         for buffer in function.inputs:
             self._at.declare(buffer, "an input")
@@ -72,29 +73,29 @@ class _Verifier:
 
     def _stmt(self, stmt: Stmt, depth: int) -> None:
         known: Facts | None = getattr(stmt, "facts", None)
-        if known is not None and known.sound and self._fits(known, depth):
-            self._at.taken |= dict.fromkeys(known.loops, "a loop")
-            self._at.taken |= dict.fromkeys(known.allocated, "an allocation")
+        if known is not None and known.verified and self._fits(known, depth):
+            self._at.declared |= dict.fromkeys(known.loops, "a loop")
+            self._at.declared |= dict.fromkeys(known.allocated, "an allocation")
             self._axes |= known.axes
             return
         if depth > MAX_DEPTH:
             self._at.fail(f"nested more than {MAX_DEPTH} deep")
         self._walk(stmt, depth)
-        facts(stmt).sound = True
+        facts(stmt).verified = True
 
     def _fits(self, known: Facts, depth: int) -> bool:
-        """Whether a statement that is legal elsewhere is so here. If not, the walk says why."""
+        """Whether a statement that was verified elsewhere is legal here."""
         at = self._at
         return (
             depth + known.height - 1 <= MAX_DEPTH
             and known.variables <= at.variables
             and all([at.buffers.get(name) == buffer for name, buffer in known.buffers.items()])
             and known.writes.isdisjoint(self._read_only)
-            and at.taken.keys().isdisjoint(known.loops)
-            and at.taken.keys().isdisjoint(known.allocated)
+            and at.declared.keys().isdisjoint(known.loops)
+            and at.declared.keys().isdisjoint(known.allocated)
             and self._axes.isdisjoint(known.loops)
-            and not any([at.taken.get(axis) == "a loop" for axis in known.axes])
-            and not (known.parallel and self._lanes is not None)
+            and not any([at.declared.get(axis) == "a loop" for axis in known.axes])
+            and not (known.parallel and self._vectorized is not None)
         )
 
     def _walk(self, stmt: Stmt, depth: int) -> None:
@@ -102,8 +103,8 @@ class _Verifier:
             case Store():
                 self._store(stmt, depth)
             case Seq(body=body):
-                for each in body:
-                    self._stmt(each, depth + 1)
+                for part in body:
+                    self._stmt(part, depth + 1)
             case For():
                 self._at.enter("loop", stmt.var.name)
                 self._for(stmt, depth)
@@ -141,7 +142,7 @@ class _Verifier:
     def _for(self, loop: For, depth: int) -> None:
         name, extent = loop.var.name, loop.extent
         self._at.variable(loop.var, "a loop")
-        self._at.take(name, "a loop")
+        self._at.declare_name(name, "a loop")
         if name in self._axes:
             self._at.fail(f"{name} names a loop, and already an axis of a block")
         self._at.expr(extent, INDEX, "the extent", depth)
@@ -152,21 +153,21 @@ class _Verifier:
             self._at.fail(f"{loop.kind.value} loops have a constant extent, not {text(extent)}")
         elif any(isinstance(each, Load) for each in subexpressions(extent)):
             self._at.fail(f"the extent reads a buffer: {text(extent)}")
-        if loop.kind is LoopKind.PARALLEL and self._lanes is not None:
-            self._at.fail(f"a parallel loop inside the vectorized loop {self._lanes}")
-        lanes = self._lanes
+        if loop.kind is LoopKind.PARALLEL and self._vectorized is not None:
+            self._at.fail(f"a parallel loop inside the vectorized loop {self._vectorized}")
+        outer = self._vectorized
         if loop.kind is LoopKind.VECTORIZED:
-            self._lanes = name
+            self._vectorized = name
         self._at.variables.add(name)
         self._stmt(loop.body, depth + 1)
         self._at.variables.discard(name)
-        self._lanes = lanes
+        self._vectorized = outer
 
     def _block(self, block: Block, depth: int) -> None:
         self._at.name(block.name, "a block")
         for axis in block.iters:
             self._at.variable(axis.var, "an axis")
-            if self._at.taken.get(axis.var.name) == "a loop":
+            if self._at.declared.get(axis.var.name) == "a loop":
                 self._at.fail(f"{axis.var.name} names an axis, and already a loop")
             if axis.extent < 0:
                 self._at.fail(

@@ -1,4 +1,4 @@
-"""Walks over programs. A new node makes the type checker list these places first."""
+"""Traversals of expressions and statements. The type checker finds them all for a new node."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _Access: TypeAlias = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Ex
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly under one."""
+    """The operands of an expression."""
     match expr:
         case Const() | Var():
             return ()
@@ -61,7 +61,7 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
 
 
 def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The same node over changed operands; the very same where none changed."""
+    """Return the node with changed operands; the same object if none changed."""
     match expr:
         case Const() | Var():
             return expr
@@ -86,7 +86,7 @@ def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def _all(old: tuple[_T, ...], change: Callable[[_T], _T]) -> tuple[_T, ...]:
-    """Each changed; the very same tuple where none changed."""
+    """Return the changed elements; the same tuple if none changed."""
     new = [change(each) for each in old]
     for before, after in zip(old, new, strict=True):
         if before is not after:
@@ -95,40 +95,39 @@ def _all(old: tuple[_T, ...], change: Callable[[_T], _T]) -> tuple[_T, ...]:
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
-    """Itself and everything under it, outermost first."""
+    """An expression and all under it, in pre-order."""
     return _preorder(expr, operands)
 
 
 def _preorder(root: _T, below: Callable[[_T], tuple[_T, ...]]) -> Iterator[_T]:
     left = [root]
     while left:
-        each = left.pop()
-        yield each
-        left += below(each)[::-1]
+        node = left.pop()
+        yield node
+        left += below(node)[::-1]
 
 
 def rewrite_expr(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Every node through `change`, innermost first."""
-    return change(map_operands(expr, lambda each: rewrite_expr(each, change)))
+    """Return an expression with `change` applied to every node, in post-order."""
+    return change(map_operands(expr, lambda inner: rewrite_expr(inner, change)))
 
 
 def variables(expr: Expr) -> frozenset[str]:
-    """Names of the variables in an expression."""
+    """The names of the variables in an expression."""
     return expr_facts(expr).variables
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """Variables replaced, by name, all at once."""
-
+    """Return an expression with variables replaced, by name, all at once."""
     if isinstance(expr, Var):
         return values.get(expr.name, expr)
     if expr_facts(expr).variables.isdisjoint(values):
         return expr
-    return map_operands(expr, lambda each: substitute(each, values))
+    return map_operands(expr, lambda inner: substitute(inner, values))
 
 
 def children(stmt: Stmt) -> tuple[Stmt, ...]:
-    """The statements directly under one; a block's `init` before its body."""
+    """The statements directly under a statement; a block's `init` before its body."""
     match stmt:
         case Store() | Invoke():
             return ()
@@ -143,7 +142,7 @@ def children(stmt: Stmt) -> tuple[Stmt, ...]:
 
 
 def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
-    """The same node over changed statements; the very same where none changed."""
+    """Return the node with changed child statements; the same object if none changed."""
     match stmt:
         case Store() | Invoke():
             return stmt
@@ -161,8 +160,8 @@ def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
 
 
 def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
-    """The same node around another statement; the very same around its own, or around the same
-    condition made anew."""
+    """Return the node around another statement; the same object if that is its own, or an equal
+    `If` around the same body."""
     match body, stmt.body:
         case (
             If(condition=test, body=inside),
@@ -183,18 +182,18 @@ def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
 
 
 def with_parts(seq: Seq, parts: Sequence[Stmt]) -> Stmt:
-    """A sequence of other statements; the very same, of its own."""
+    """Return the sequence with other statements; the same object if they are its own."""
     return seq if _same(parts, seq.body) else sequence(*parts)
 
 
 def _same(parts: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
-    """Whether these are the very same statements."""
+    """Whether these are the same objects."""
     return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
 def sequence(*parts: Stmt) -> Stmt:
-    """One after the other, in the normal form: no sequence in a sequence, none of a single part,
-    and an allocation lasts to the end of its sequence."""
+    """Return statements one after the other in normal form: no sequence in a sequence, none of a
+    single part, and an allocation lasts to the end of its sequence."""
     flat: list[Stmt] = []
     for part in parts:
         flat += part.body if isinstance(part, Seq) else [part]
@@ -209,28 +208,28 @@ def sequence(*parts: Stmt) -> Stmt:
 
 
 def statements(stmt: Stmt) -> Iterator[Stmt]:
-    """Itself and everything under it, in the order of the text."""
+    """A statement and all under it, in the order of the text."""
     return _preorder(stmt, children)
 
 
 def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
-    """Every statement through `change`, innermost first."""
-    return change(map_children(stmt, lambda each: rewrite(each, change)))
+    """Return a statement with `change` applied to it and all under it, in post-order."""
+    return change(map_children(stmt, lambda child: rewrite(child, change)))
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
-    """Every block, in the order of the text."""
+    """The blocks in a statement, in the order of the text."""
     inside = facts(stmt).blocks
     return (stmt, *inside) if isinstance(stmt, Block) else inside
 
 
 def loops(stmt: Stmt) -> Iterator[For]:
-    """Every loop, in the order of the text."""
+    """The loops in a statement, in the order of the text."""
     return (each for each in statements(stmt) if isinstance(each, For))
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions that a statement itself holds, without those of statements under it."""
+    """The expressions of a statement, without those of statements under it."""
     match stmt:
         case Store(indices=indices, value=value):
             return (*indices, value)
@@ -249,8 +248,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 
 def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    """A statement over its own expressions, changed; those of statements under it stay. The very
-    same where none changed."""
+    """Return a statement with its own expressions changed, not those of statements under it; the
+    same object if none changed."""
     old = expressions(stmt)
     new = _all(old, change)
     if new is old:
@@ -264,14 +263,11 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
             return If(new[0], body)
         case Block(iters=iters):
             values = zip(iters, new[: len(iters)], strict=True)
-            bound = tuple(replace(each, value=value) for each, value in values)
+            bound = tuple(replace(axis, value=value) for axis, value in values)
             return replace(stmt, iters=bound, guard=new[len(iters) :])
         case Invoke(intrinsic=intrinsic, operands=regions):
             left = iter(new)
-            moved = (
-                Region(each.buffer, tuple(islice(left, len(each.lower))), each.shape)
-                for each in regions
-            )
+            moved = (Region(r.buffer, tuple(islice(left, len(r.lower))), r.shape) for r in regions)
             return Invoke(intrinsic, tuple(moved))
         case Seq() | Alloc():
             return stmt
@@ -280,22 +276,22 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
 
 
 def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
-    """Variables replaced everywhere in a statement (names are unique: nothing is captured)."""
+    """Return a statement with variables replaced (names are unique: none is captured)."""
     if not facts(stmt).mentions(values):
         return stmt
     stmt = map_expressions(stmt, lambda expr: substitute(expr, values))
-    return map_children(stmt, lambda each: substitute_in(each, values))
+    return map_children(stmt, lambda child: substitute_in(child, values))
 
 
 def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
-    """A statement whose own accesses to buffers of these names are changed; those of statements
-    under it stay. The very same where it has none.
+    """Return a statement with its own accesses to buffers of these names changed, not those of
+    statements under it; the same object if it has none.
 
     Parameters
     ----------
     change
-        From the buffer and the indices of a load or store to those that take their place; or from
-        the buffer and the lower corner of an operand, whose new dimensions in front have extent 1.
+        From the buffer and the indices of a load or store to the new ones; or from the buffer and
+        the lower corner of an operand, whose new leading dimensions have extent 1.
     """
 
     def in_expr(expr: Expr) -> Expr:
@@ -324,30 +320,30 @@ def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
 
 
 def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
-    """`map_accesses` of a statement and all under it; allocations stay."""
+    """Apply `map_accesses` to a statement and all under it; allocations stay."""
     if not facts(stmt).uses(names):
         return stmt
-    stmt = map_children(stmt, lambda each: map_accesses_in(each, names, change))
+    stmt = map_children(stmt, lambda child: map_accesses_in(child, names, change))
     return map_accesses(stmt, names, change)
 
 
 def reads(stmt: Stmt) -> Iterator[Load]:
-    """Every load in a statement and under it."""
+    """The loads in a statement and all under it."""
     return (
         node
-        for each in statements(stmt)
-        for expr in expressions(each)
+        for inner in statements(stmt)
+        for expr in expressions(inner)
         for node in subexpressions(expr)
         if isinstance(node, Load)
     )
 
 
 def writes(stmt: Stmt) -> Iterator[Store]:
-    """Every store in a statement and under it."""
+    """The stores in a statement and all under it."""
     return (each for each in statements(stmt) if isinstance(each, Store))
 
 
 def buffers_in(function: Function) -> tuple[Buffer, ...]:
-    """Inputs, outputs and everything allocated, each once."""
+    """The inputs, the outputs and all buffers that a function allocates, without duplicates."""
     allocated = facts(function.body).allocated.values()
     return tuple(dict.fromkeys((*function.inputs, *function.outputs, *allocated)))

@@ -1,36 +1,23 @@
-"""From tensor expressions to the program that a schedule begins with: a loop nest a stage."""
+"""From tensor expressions to the initial program of a schedule: one loop nest for each stage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from compiler.errors import TensorError
-from compiler.ir.expr import Expr, Load, Var, binary
+from compiler.ir.expr import Binary, BinaryOp, Cast, Expr, Load, Var, binary
 from compiler.ir.ops import index
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    BlockIter,
-    For,
-    Function,
-    IterKind,
-    LoopKind,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, BlockIter, For, Function, IterKind, LoopKind, Stmt, Store
 from compiler.ir.visit import rewrite_expr, sequence, subexpressions
-from compiler.te.tensor import Compute, ReduceAxis, Tensor
+from compiler.te.tensor import Combiner, Compute, ReduceAxis, Tensor
+from compiler.te.tree import LoopRef
 
-__all__ = ["loop_name", "nest", "program_of", "stage_nest", "stages"]
-
-
-def loop_name(stage: str, axis: str) -> str:
-    """A loop's name in a program."""
-    return f"{stage}.{axis}"
+__all__ = ["macs_of", "nest", "program_of", "stage_nest", "stages"]
 
 
 def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The outputs and all they are computed from, each after what it reads."""
+    """The outputs and all tensors they depend on, in topological order: operands first."""
     found: dict[str, Tensor] = {}
 
     def visit(tensor: Tensor) -> None:
@@ -52,12 +39,12 @@ def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 def program_of(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor] = (), name: str | None = None
 ) -> Function:
-    """Each stage after the other, each over all of its axes, in their order.
+    """Return the program that computes one stage after the other, over all of its axes in order.
 
     Parameters
     ----------
     inputs
-        The order of the program's inputs; those not named follow in the order of their use.
+        The first inputs of the program; the others follow in the order of their use.
     """
     if not outputs:
         raise TensorError("a program needs an output")
@@ -84,22 +71,22 @@ def program_of(
 
 
 def nest(stage: str, axes: Sequence[tuple[str, int]], body: Stmt) -> Stmt:
-    """Serial loops around `body`, the first one outermost."""
+    """Return serial loops around `body`, the first one outermost."""
     for axis, extent in reversed(axes):
-        body = For(Var(loop_name(stage, axis)), index(extent), LoopKind.SERIAL, body)
+        body = For(LoopRef(stage, axis).var, index(extent), LoopKind.SERIAL, body)
     return body
 
 
 def stage_nest(
     store: Store, reduced: Sequence[tuple[str, int]] = (), init: Store | None = None
 ) -> Stmt:
-    """A stage of the buffer's name: loops over all of the buffer, and along axes to reduce, around
-    a store whose indices are the stage's axes."""
+    """Return a stage named as the buffer: loops over all of the buffer and over reduction axes,
+    around a store whose indices are the stage's axes."""
     stage = store.buffer.name
     names = [each.name for each in store.indices if isinstance(each, Var)]
     spatial = list(zip(names, store.buffer.shape, strict=True))
     iters = tuple(
-        BlockIter(Var(axis), extent, kind, Var(loop_name(stage, axis)))
+        BlockIter(Var(axis), extent, kind, LoopRef(stage, axis).var)
         for kind, axes in ((IterKind.SPATIAL, spatial), (IterKind.REDUCE, reduced))
         for axis, extent in axes
     )
@@ -111,21 +98,36 @@ def _stage(tensor: Tensor, source: Compute) -> Stmt:
     indices: tuple[Expr, ...] = tuple(Var(each.name) for each in source.axes)
     if source.combiner is None or source.start is None:
         return stage_nest(Store(buffer, indices, value))
-    joined = binary(source.combiner.value, Load(buffer, indices), value)
-    reduced = [(each.name, each.extent) for each in source.reduce_axes]
-    return stage_nest(Store(buffer, indices, joined), reduced, Store(buffer, indices, source.start))
+    update = binary(source.combiner.value, Load(buffer, indices), value)
+    reduced = [(axis.name, axis.extent) for axis in source.reduce_axes]
+    return stage_nest(Store(buffer, indices, update), reduced, Store(buffer, indices, source.start))
 
 
 def _plain(expr: Expr) -> Expr:
-    """Without tensors and reduce axes: with plain buffers and variables."""
+    """Replace tensors by plain buffers, and reduction axes by plain variables."""
 
-    def change(each: Expr) -> Expr:
-        match each:
+    def change(node: Expr) -> Expr:
+        match node:
             case ReduceAxis(name=name):
                 return Var(name)
             case Load(buffer=Tensor() as tensor, indices=indices):
                 return Load(tensor.buffer(), indices)
             case _:
-                return each
+                return node
 
     return rewrite_expr(expr, change)
+
+
+def macs_of(outputs: Sequence[Tensor]) -> int:
+    """The number of multiply-accumulates of tensor expressions: the terms of sums of products."""
+    total = 0
+    for stage in stages(outputs):
+        source = stage.source
+        if source is None or source.combiner is not Combiner.SUM:
+            continue
+        term = source.value
+        while isinstance(term, Cast):
+            term = term.operand
+        if isinstance(term, Binary) and term.op is BinaryOp.MUL:
+            total += prod(stage.shape) * prod(each.extent for each in source.reduce_axes)
+    return total

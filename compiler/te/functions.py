@@ -1,4 +1,4 @@
-"""What expressions are made of, beside Python's operators."""
+"""Reductions and elementary functions of tensor expressions."""
 
 from __future__ import annotations
 
@@ -9,48 +9,26 @@ from typing import cast as as_type
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const, Expr, Operators, UnaryOp, constant, unary
-from compiler.ir.ops import (
-    all_of,
-    any_of,
-    cast,
-    const,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    power,
-    select,
-)
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 __all__ = [
     "abs",
     "acos",
     "all_along",
-    "all_of",
     "any_along",
-    "any_of",
     "asin",
     "atan",
-    "cast",
     "ceil",
-    "const",
     "cos",
     "cosh",
-    "equal",
     "erf",
     "exp",
     "floor",
     "log",
     "max",
-    "maximum",
     "min",
-    "minimum",
-    "not_equal",
-    "power",
     "prod",
     "round",
-    "select",
     "sin",
     "sinh",
     "sqrt",
@@ -73,14 +51,14 @@ def prod(term: Operators, axis: Axes) -> Reduction:
 
 
 def max(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
-    """The greatest `term` along axes; NaN if one is. Never less than `start`, which it begins with;
-    by default that is the least number of the type."""
+    """The greatest `term` along axes, NaN if one is; never less than `start`, its initial value,
+    which is the least number of the type by default."""
     return _reduction(Combiner.MAX, term, axis, start)
 
 
 def min(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
-    """The least `term` along axes; NaN if one is. Never more than `start`, which it begins with;
-    by default that is the greatest number of the type."""
+    """The least `term` along axes, NaN if one is; never more than `start`, its initial value,
+    which is the greatest number of the type by default."""
     return _reduction(Combiner.MIN, term, axis, start)
 
 
@@ -98,7 +76,7 @@ def _reduction(
     combiner: Combiner, term: Operators, axis: Axes, start: int | float | None = None
 ) -> Reduction:
     if not isinstance(term, Operators):
-        raise TensorError(f"{term!r} cannot be reduced: it is no expression")
+        raise TensorError(f"{term!r} is no expression to reduce")
     axes = (axis,) if isinstance(axis, ReduceAxis) else tuple(axis)
     if not axes:
         raise TensorError("a reduction needs at least one axis")
@@ -148,8 +126,8 @@ tanh = partial(unary, UnaryOp.TANH)
 erf = partial(unary, UnaryOp.ERF)
 """The error function."""
 floor = partial(unary, UnaryOp.FLOOR)
-"""The greatest whole number not above."""
+"""The greatest integer that is not above."""
 ceil = partial(unary, UnaryOp.CEIL)
-"""The least whole number not below."""
+"""The least integer that is not below."""
 round = partial(unary, UnaryOp.ROUND)
-"""The nearest whole number, halves to even."""
+"""The nearest integer, halves to even."""

@@ -1,4 +1,4 @@
-"""Knobs: the choices that a trace leaves open, by name."""
+"""Knobs: the named choices that a trace leaves open, and traces with knobs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from compiler.te.primitives.base import Primitive
 __all__ = ["Choice", "Knob", "OpenTrace", "Setting", "Trace", "When", "bind", "knob", "knobs_of"]
 
 Setting: TypeAlias = int | str
-"""What a knob is set to."""
+"""The value of a knob."""
 Choice: TypeAlias = Mapping[str, Setting]
 """A setting for each knob, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """The value of a primitive's field that a trace leaves open.
+    """Stands for the value of a primitive's field that a trace leaves open.
 
     Attributes
     ----------
     options
-        The field's value for each setting of the knob; without options it is the setting itself.
+        The field's value for each setting of the knob. Without options the setting is the value.
     """
 
     name: str
@@ -39,26 +39,23 @@ class Knob:
         Raises
         ------
         ReplayError
-            The knob has no such option.
+            The setting is none of the knob's options.
         """
-        setting = choice[self.name]
-        if not self.options:
-            return setting
-        for known, value in self.options:
-            if known == setting:
-                return value
-        allowed = ", ".join(str(known) for known, _ in self.options)
-        raise ReplayError(f"{self.name} is {setting}: {allowed} are its options")
+        setting, values = choice[self.name], dict(self.options)
+        if self.options and setting not in values:
+            allowed = ", ".join(map(str, values))
+            raise ReplayError(f"{self.name} is {setting}: {allowed} are its options")
+        return values.get(setting, setting)
 
 
 def knob(name: str, options: Mapping[Any, Any] | None = None) -> Any:
-    """A knob, for a field of whatever type."""
+    """Return a knob for a field of any type."""
     return Knob(name, tuple((options or {}).items()))
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Steps that belong to a trace only for some settings of a knob."""
+    """Steps of a trace that are taken only for some settings of a knob."""
 
     knob: str
     settings: tuple[Setting, ...]
@@ -85,19 +82,19 @@ def knobs_of(trace: Sequence[Primitive | When]) -> tuple[str, ...]:
 
 
 def bind(trace: Sequence[Primitive | When], choice: Choice) -> Trace:
-    """The trace with all knobs set.
+    """Return the trace with all knobs set.
 
     Raises
     ------
     ReplayError
-        A knob without a setting; a setting for no knob; a setting that is none of the options.
+        If a knob has no setting, a setting has no knob, or a setting is none of the options.
     """
     names = knobs_of(trace)
     missing = [name for name in names if name not in choice]
     extra = [name for name in choice if name not in names]
     if missing or extra:
         problem = f"no choice for {', '.join(missing)}" if missing else "every knob has a choice"
-        raise ReplayError(f"{problem}; chosen for nothing: {', '.join(extra) or 'none'}")
+        raise ReplayError(f"{problem}; choices for unknown knobs: {', '.join(extra) or 'none'}")
     return tuple(_bound(trace, choice))
 
 

@@ -1,35 +1,153 @@
-"""Schedules: where and when, apart from what."""
+"""Schedules, which say where and when what tensor expressions say is computed."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
+from typing import Self
 
 from compiler.errors import IRError, ScheduleError
+from compiler.ir.buffer import Scope
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
 from compiler.ir.verify import verify
+from compiler.te import primitives
 from compiler.te.build import program_of
-from compiler.te.knobs import Choice, OpenTrace, Setting, Trace, When, bind, knobs_of
-from compiler.te.primitives import Primitive
-from compiler.te.steps import Steps
+from compiler.te.knobs import Choice, Knob, OpenTrace, Setting, Trace, When, bind, knobs_of
+from compiler.te.primitives.base import Primitive
 from compiler.te.tensor import Tensor
 
 __all__ = ["Schedule", "Sketch"]
 
 
+class PrimitiveMethods(ABC):
+    """The primitives as methods of schedules, which apply them, and sketches, which record them.
+
+    Loops are named by a stage and an axis, so that a trace can be replayed on tensors of other
+    shapes. The classes in `compiler.te.primitives` say what each primitive does and refuses.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def then(self, step: Primitive) -> Self:
+        """Return the schedule or sketch after one more primitive."""
+
+    # Loops --------------------------------------------------------------------------------
+
+    def split(self, stage: str, axis: str, factor: int, names: tuple[str, ...] = ()) -> Self:
+        """Split a loop into two; the inner one has `factor` iterations."""
+        return self.then(primitives.Split(stage, axis, factor, names))
+
+    def tile(
+        self,
+        stage: str,
+        axes: tuple[str, str],
+        factors: tuple[int, int],
+        names: tuple[str, str, str, str],
+    ) -> Self:
+        """Split two nested loops and reorder them: outer, outer, inner, inner."""
+        first, second, first_inner, second_inner = names
+        return (
+            self.split(stage, axes[0], factors[0], (first, first_inner))
+            .split(stage, axes[1], factors[1], (second, second_inner))
+            .reorder(stage, first, second, first_inner, second_inner)
+        )
+
+    def fuse(self, stage: str, outer: str, inner: str, name: str = "") -> Self:
+        """Fuse two nested loops into one."""
+        return self.then(primitives.Fuse(stage, outer, inner, name))
+
+    def reorder(self, stage: str, *axes: str, reassociate: bool = False) -> Self:
+        """Reorder nested loops, outermost first; a single knob stands for all axes."""
+        (first, *more) = axes or ("",)
+        whole = first if isinstance(first, Knob) and not more else axes
+        return self.then(primitives.Reorder(stage, whole, reassociate=reassociate))
+
+    def partition(self, stage: str, axis: str, at: int, suffix: str = "tail") -> Self:
+        """Peel off the last iterations of a loop, from `at` on."""
+        return self.then(primitives.Partition(stage, axis, at, suffix))
+
+    def vectorize(
+        self, stage: str, axis: str, factor: int | None = None, *, reassociate: bool = False
+    ) -> Self:
+        """Run all iterations at once, in the lanes of vectors; with a factor, those of the inner
+        loop of a split (whose name gets the suffix `_v`)."""
+        if factor is None:
+            return self.then(primitives.Vectorize(stage, axis, reassociate=reassociate))
+        inner = f"{axis}_v"
+        return self.split(stage, axis, factor, (axis, inner)).vectorize(
+            stage, inner, reassociate=reassociate
+        )
+
+    def unroll(self, stage: str, axis: str) -> Self:
+        """Write out the iterations of a loop, one after the other."""
+        return self.then(primitives.Unroll(stage, axis))
+
+    def parallel(self, stage: str, axis: str) -> Self:
+        """Spread iterations over threads."""
+        return self.then(primitives.Parallel(stage, axis))
+
+    def virtual_thread(self, stage: str, axis: str) -> Self:
+        """Interleave iterations in one instruction stream."""
+        return self.then(primitives.VirtualThread(stage, axis))
+
+    # Stages -------------------------------------------------------------------------------
+
+    def compute_at(self, stage: str, reader: str, axis: str) -> Self:
+        """Compute a stage inside a loop of its reader."""
+        return self.then(primitives.ComputeAt(stage, reader, axis))
+
+    def compute_inline(self, stage: str) -> Self:
+        """Substitute a stage into its readers."""
+        return self.then(primitives.ComputeInline(stage))
+
+    def decompose_reduction(self, stage: str, axis: str) -> Self:
+        """Initialise a reduction before a loop, in a stage of its own (`C_init`)."""
+        return self.then(primitives.DecomposeReduction(stage, axis))
+
+    def skip_terms(self, stage: str) -> Self:
+        """Leave out the iterations of a reduction whose terms change nothing."""
+        return self.then(primitives.SkipTerms(stage))
+
+    def tensorize(self, stage: str, axis: str, intrinsic: Function) -> Self:
+        """Replace a loop and all inside it by a tensor intrinsic."""
+        return self.then(primitives.Tensorize(stage, axis, intrinsic))
+
+    # Buffers ------------------------------------------------------------------------------
+
+    def cache_read(
+        self, buffer: str, readers: tuple[str, ...], scope: Scope, name: str = ""
+    ) -> Self:
+        """Make stages read a copy (a new stage, `A_local` by default)."""
+        return self.then(primitives.CacheRead(buffer, readers, scope, name))
+
+    def cache_write(self, stage: str, scope: Scope, name: str = "") -> Self:
+        """Make a stage compute in another memory (a new stage, `C_local` by default)."""
+        return self.then(primitives.CacheWrite(stage, scope, name))
+
+    def set_scope(self, buffer: str, scope: Scope) -> Self:
+        """Keep an intermediate buffer in another memory."""
+        return self.then(primitives.SetScope(buffer, scope))
+
+    def set_layout(self, buffer: str, order: tuple[str, ...]) -> Self:
+        """Keep an intermediate buffer in another layout."""
+        return self.then(primitives.SetLayout(buffer, order))
+
+
 @dataclass(frozen=True, slots=True)
-class Schedule(Steps):
+class Schedule(PrimitiveMethods):
     """A program, and the primitives that made it from its tensor expressions.
 
-    Each method gives a new schedule and leaves this one as it is.
+    Methods return a new schedule and leave this one unchanged.
 
     Raises
     ------
     ScheduleError
-        By every primitive that cannot be applied, or shown to keep the result.
+        If a primitive cannot be applied, or cannot be shown to keep the result.
     """
 
     program: Function
@@ -37,7 +155,7 @@ class Schedule(Steps):
 
     @staticmethod
     def of(*outputs: Tensor, inputs: Sequence[Tensor] = (), name: str | None = None) -> Schedule:
-        """The schedule to begin with: each stage in full, one after the other."""
+        """Return the initial schedule: one stage after the other, each in full."""
         program = program_of(outputs, inputs, name)
         verify(program)
         return Schedule(program)
@@ -46,25 +164,25 @@ class Schedule(Steps):
         return text(self.program)
 
     def then(self, step: Primitive) -> Schedule:
-        """The schedule after one more primitive."""
+        """Return the schedule after one more primitive."""
         if names := knobs_of((step,)):
             raise ScheduleError(
-                str(step), f"{', '.join(names)} is left open: replay the trace with a choice"
+                str(step), f"{', '.join(names)} has no value: replay the trace with a choice"
             )
         program = step.apply(self.program)
         try:
             verify(program)
         except IRError as error:
-            raise ScheduleError(str(step), f"the program would mean nothing: {error}") from error
+            raise ScheduleError(str(step), f"the program would be illegal: {error}") from error
         return Schedule(program, (*self.trace, step))
 
     def replay(
         self, trace: Sequence[Primitive | When], choice: Choice = MappingProxyType({})
     ) -> Schedule:
-        """The schedule after the primitives of a trace, its knobs set by `choice`.
+        """Return the schedule after the primitives of a trace, whose knobs `choice` sets.
 
-        The program is verified once, at the end; if it means nothing, steps are taken one by one,
-        so that the error names the step that broke it.
+        The program is verified once, at the end; if it is illegal, the primitives are applied again
+        one by one, so that the error names the one that broke it.
         """
         steps = bind(trace, choice)
         program = self.program
@@ -78,15 +196,15 @@ class Schedule(Steps):
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch(Steps):
-    """Primitives written down without a program: a trace whose knobs may be open."""
+class Sketch(PrimitiveMethods):
+    """A trace recorded without a program, whose knobs may be open."""
 
     trace: OpenTrace = ()
 
     def then(self, step: Primitive) -> Sketch:
-        """The sketch with one more primitive."""
+        """Return the sketch with one more primitive."""
         return Sketch((*self.trace, step))
 
     def when(self, knob: str, settings: tuple[Setting, ...], steps: Sketch) -> Sketch:
-        """The sketch with steps that belong to it for some settings of a knob."""
+        """Return the sketch with steps that are taken only for some settings of a knob."""
         return Sketch((*self.trace, When(knob, settings, steps.trace)))

@@ -1,4 +1,4 @@
-"""Tensor expressions: what is computed, as pure functions of indices.
+"""Tensor expressions: tensors as pure functions of indices.
 
 The vocabulary is that of TVM (Chen et al., OSDI'18, section 4.1) and Halide.
 """
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Combiner(Enum):
-    """How a reduction joins its terms."""
+    """The operation of a reduction."""
 
     SUM = BinaryOp.ADD
     PRODUCT = BinaryOp.MUL
@@ -41,7 +41,7 @@ class Combiner(Enum):
     ANY = BinaryOp.OR
 
     def identity(self, dtype: DType) -> Const:
-        """What the reduction of nothing gives."""
+        """The result of reducing no terms."""
         if self is Combiner.SUM and dtype.is_float:
             return Const(0.0, dtype)
         return neutral(self.value, dtype)
@@ -49,14 +49,15 @@ class Combiner(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReduceAxis(Var):
-    """An axis along which terms are joined. Use it as an index."""
+    """An axis of a reduction, used as an index of its term."""
 
     extent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Terms joined along axes, and with `start`; only ever the whole of what a `compute` gives."""
+    """A reduction of `term` along axes, with `start` as its initial value. Only the whole result of
+    a `compute` can be a reduction."""
 
     combiner: Combiner
     term: Expr
@@ -66,7 +67,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """How a tensor's elements come about: `value` at `axes`; or `start`, and `value` joined to it
+    """How a tensor's elements are computed: `value` at `axes`; or `start`, combined with `value`
     along `reduce_axes`."""
 
     axes: tuple[Var, ...]
@@ -78,7 +79,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor(Buffer):
-    """A buffer that knows how its elements come about; without, a placeholder.
+    """A buffer with the computation of its elements, or a placeholder if `source` is None.
 
     Indexing gives an expression: `A[i, k + 1]`.
     """
@@ -98,21 +99,21 @@ class Tensor(Buffer):
             raise TensorError(f"an index of {self.name}: {error}") from None
 
     def buffer(self) -> Buffer:
-        """The plain buffer."""
+        """This tensor as a plain buffer."""
         return Buffer(self.name, self.shape, self.dtype, self.scope)
 
 
 def placeholder(
     shape: Sequence[int], dtype: DType, name: str, scope: Scope = Scope.GLOBAL
 ) -> Tensor:
-    """A tensor that is given."""
+    """Return an input tensor."""
     return Tensor(_checked(name, "tensor"), tuple(shape), dtype, scope)
 
 
 def reduce_axis(extent: int, name: str) -> ReduceAxis:
-    """An axis to reduce along, of at least one turn."""
+    """Return an axis to reduce along, of extent 1 or more."""
     if extent < 1:
-        raise TensorError(f"reduce axis {name} has {extent} turns: there is nothing to reduce")
+        raise TensorError(f"reduce axis {name} has extent {extent}: there is nothing to reduce")
     return ReduceAxis(_checked(name, "axis"), INDEX, extent)
 
 
@@ -122,23 +123,24 @@ def compute(
     name: str,
     axes: Sequence[str] | None = None,
 ) -> Tensor:
-    """A tensor whose element at `i, j, ...` is `function(i, j, ...)`.
+    """Return a tensor whose element at `i, j, ...` is `function(i, j, ...)`.
 
     Parameters
     ----------
     shape
-        Extents; 0 is allowed.
+        Extents, which may be 0.
     function
-        From index variables to an expression, or to a reduction of one (`sum`, `max_of`, ...).
+        From index variables to an expression, or to a reduction of one (`sum`, `max`, ...).
     name
         The stage's name in schedules.
     axes
-        The axes' names in schedules; by default those of the function's parameters.
+        The axes' names in schedules; the names of the function's parameters by default.
 
     Raises
     ------
     TensorError
-        Names that are no names or come twice; a reduction inside an expression; an unknown axis.
+        If a name is invalid or used twice, a reduction is part of an expression, or an axis is
+        unknown.
     """
     names = tuple(axes) if axes is not None else _parameter_names(function, len(shape), name)
     if len(names) != len(shape):
@@ -172,7 +174,7 @@ def _check_axes(name: str, source: Compute) -> None:
         raise TensorError(f"{name} has two axes called {', '.join(twice)}")
     for expr in subexpressions(source.value):
         if isinstance(expr, Var) and expr.name not in known:
-            raise TensorError(f"{name} speaks of {expr.name}, which is none of its axes {known}")
+            raise TensorError(f"{name} uses {expr.name}, which is none of its axes {known}")
 
 
 def _checked(name: str, what: str) -> str:

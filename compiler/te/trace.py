@@ -1,4 +1,4 @@
-"""Traces as JSON: the primitives that made a schedule, and the knobs that one leaves open."""
+"""Traces as JSON: the primitives that made a schedule, and the knobs that are left open."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from compiler.te.primitives import PRIMITIVES, Primitive
 __all__ = ["FORMAT", "trace_from_json", "trace_to_json"]
 
 FORMAT = 2
-"""Version of the JSON."""
+"""The version of the JSON."""
 
 
 def trace_to_json(trace: Sequence[Primitive | When]) -> str:
-    """Text that `trace_from_json` reads back, a step a line."""
+    """Return text that `trace_from_json` reads back, one line for each step."""
     body = ",\n  ".join(json.dumps(_step_to_json(step)) for step in trace)
     return f'{{"format": {FORMAT}, "steps": [\n  {body}\n]}}\n'
 
 
 def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None) -> OpenTrace:
-    """The trace in a text.
+    """Return the trace in a text.
 
     Parameters
     ----------
     intrinsics
-        What tensorize may name.
+        Those that tensorize may use, by name.
 
     Raises
     ------
     ReplayError
-        No JSON, another format, unknown primitives or fields, values of a wrong type.
+        If the text is no JSON or of another format, or a primitive, a field or the type of a value
+        is wrong.
     """
     try:
         found = json.loads(text)

@@ -1,9 +1,10 @@
-"""Where things are in a program, and how to put others there."""
+"""Finds, replaces, inserts and removes the loops, blocks and buffers of a program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Const, Var
@@ -13,16 +14,17 @@ from compiler.ir.stmt import Alloc, Block, For, Seq, Stmt
 from compiler.ir.visit import (
     blocks,
     children,
+    loops,
     map_accesses_in,
     map_children,
     rewrite,
     sequence,
-    statements,
     substitute_in,
 )
 
 __all__ = [
-    "NOTHING",
+    "NO_OP",
+    "LoopRef",
     "allocated",
     "allocations",
     "axes_of",
@@ -39,28 +41,45 @@ __all__ = [
     "rename_loops",
     "replace_loop",
     "replace_stmt",
-    "stage_of",
     "without_alloc",
     "written_by",
 ]
 
-NOTHING = Seq(())
-"""What stands for a statement that is taken out."""
+NO_OP = Seq(())
+"""The statement that does nothing."""
 
 
-def stage_of(loop: str) -> str:
-    """The stage in a loop's name."""
-    return loop.partition(".")[0]
+class LoopRef(NamedTuple):
+    """A loop of a schedule: the stage and the axis in the name of its variable, `stage.axis`."""
+
+    stage: str
+    axis: str
+
+    @staticmethod
+    def of(loop: For | str) -> LoopRef:
+        """The stage and the axis of a loop, or of the name of its variable."""
+        stage, _, axis = (loop if isinstance(loop, str) else loop.var.name).partition(".")
+        return LoopRef(stage, axis)
+
+    @property
+    def name(self) -> str:
+        """The name of the loop's variable."""
+        return f"{self.stage}.{self.axis}"
+
+    @property
+    def var(self) -> Var:
+        """The loop's variable."""
+        return Var(self.name)
 
 
 def extent_of(loop: For) -> int:
-    """A loop's turns: a number in every program of a schedule."""
+    """The number of a loop's iterations, which is constant in every program of a schedule."""
     assert isinstance(loop.extent, Const)
     return int(loop.extent.value)
 
 
 def loop_called(body: Stmt, name: str) -> For | None:
-    """The loop over the variable called so."""
+    """The loop whose variable has this name."""
     if name not in facts(body).loops:
         return None
     while not (isinstance(body, For) and body.var.name == name):
@@ -70,8 +89,8 @@ def loop_called(body: Stmt, name: str) -> For | None:
 
 def axes_of(body: Stmt, stage: str) -> tuple[str, ...]:
     """The axes of a stage's loops, outermost first."""
-    names = (each.var.name for each in statements(body) if isinstance(each, For))
-    return tuple(name.partition(".")[2] for name in names if stage_of(name) == stage)
+    found = map(LoopRef.of, loops(body))
+    return tuple(loop.axis for loop in found if loop.stage == stage)
 
 
 def path_to(body: Stmt, wanted: Stmt) -> tuple[Stmt, ...]:
@@ -79,15 +98,14 @@ def path_to(body: Stmt, wanted: Stmt) -> tuple[Stmt, ...]:
     if body is wanted:
         return (body,)
     if _may_hold(body, wanted):
-        for each in children(body):
-            rest = path_to(each, wanted)
-            if rest:
+        for child in children(body):
+            if rest := path_to(child, wanted):
                 return (body, *rest)
     return ()
 
 
 def _may_hold(body: Stmt, part: Stmt) -> bool:
-    """Whether a statement can lie in another: False where names say that it does not."""
+    """Whether a statement may contain another; False where its names exclude that."""
     known = facts(body)
     match part:
         case For(var=var):
@@ -101,81 +119,82 @@ def _may_hold(body: Stmt, part: Stmt) -> bool:
 
 
 def loops_among(path: tuple[Stmt, ...]) -> tuple[For, ...]:
-    """The loops of a path."""
+    """The loops on a path, outermost first."""
     return tuple(each for each in path if isinstance(each, For))
 
 
 def ranges_of(loops: tuple[For, ...]) -> dict[str, Interval]:
-    """What the loops' variables can be."""
+    """The values of the loops' variables."""
     return {each.var.name: Interval(0, extent_of(each) - 1) for each in loops}
 
 
 def replace_stmt(body: Stmt, old: Stmt, new: Stmt) -> Stmt:
-    """`body` with that very statement replaced; or, by `NOTHING`, taken out, with all loops that
-    hold nothing else."""
+    """Return `body` with that very statement replaced. `NO_OP` removes it, together with the loops
+    that are empty then."""
     if body is old:
         return new
     if not _may_hold(body, old):
         return body
-    changed = map_children(body, lambda each: replace_stmt(each, old, new))
-    return NOTHING if NOTHING in children(changed) else changed
+    changed = map_children(body, lambda child: replace_stmt(child, old, new))
+    return NO_OP if NO_OP in children(changed) else changed
 
 
 def replace_loop(body: Stmt, name: str, change: Callable[[For], Stmt]) -> Stmt:
-    """`body` with the loop called so changed."""
+    """Return `body` with the loop of this name changed."""
     if name not in facts(body).loops:
         return body
     if isinstance(body, For) and body.var.name == name:
         return change(body)
-    return map_children(body, lambda each: replace_loop(each, name, change))
+    return map_children(body, lambda child: replace_loop(child, name, change))
 
 
 def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
-    """Every block changed."""
+    """Return `body` with every block changed."""
     if not blocks(body):
         return body
-    changed = map_children(body, lambda each: map_blocks(each, change))
+    changed = map_children(body, lambda child: map_blocks(child, change))
     return change(changed) if isinstance(changed, Block) else changed
 
 
 def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
-    """Buffers replaced, by name, wherever they are read, written or allocated; statements without
-    them stay the very same."""
+    """Return `body` with buffers replaced, by name, wherever they are read, written or allocated;
+    statements that use none of them stay the same objects."""
 
-    def change(each: Stmt) -> Stmt:
-        if not facts(each).allocated.keys().isdisjoint(buffers):
-            each = map_children(each, change)
-        if isinstance(each, Alloc) and each.buffer.name in buffers:
-            return replace(each, buffer=buffers[each.buffer.name])
-        return each
+    def change(stmt: Stmt) -> Stmt:
+        if not facts(stmt).allocated.keys().isdisjoint(buffers):
+            stmt = map_children(stmt, change)
+        if isinstance(stmt, Alloc) and stmt.buffer.name in buffers:
+            return replace(stmt, buffer=buffers[stmt.buffer.name])
+        return stmt
 
     moved = map_accesses_in(body, buffers, lambda old, indices: (buffers[old.name], indices))
     return change(moved)
 
 
 def rename_loops(body: Stmt, new_name: Callable[[str], str]) -> Stmt:
-    """Loop variables renamed, where they run and where they are used."""
+    """Return `body` with its loop variables renamed."""
     new = {name: Var(new_name(name)) for name in facts(body).loops}
 
-    def change(each: Stmt) -> Stmt:
-        return replace(each, var=new[each.var.name]) if isinstance(each, For) else each
+    def change(stmt: Stmt) -> Stmt:
+        return replace(stmt, var=new[stmt.var.name]) if isinstance(stmt, For) else stmt
 
     return rewrite(substitute_in(body, new), change)
 
 
 def insert_before(body: Stmt, new: Stmt, buffer: str) -> Stmt:
-    """`new` in front of the first part of `body`, below its allocations, that reads a buffer."""
+    """Return `body` with `new` before the first statement in it that reads a buffer, below
+    allocations."""
     if isinstance(body, Alloc):
         return replace(body, body=insert_before(body.body, new, buffer))
     parts = body.body if isinstance(body, Seq) else (body,)
-    at = next(number for number, part in enumerate(parts) if buffer in read_by(part))
+    at = next(place for place, part in enumerate(parts) if buffer in read_by(part))
     if isinstance(parts[at], Alloc):
         return sequence(*parts[:at], insert_before(parts[at], new, buffer))
     return sequence(*parts[:at], new, *parts[at:])
 
 
 def allocated(body: Stmt) -> Mapping[str, Buffer]:
-    """Buffers that exist within `body` only."""
+    """The buffers that `body` allocates, by name."""
     return facts(body).allocated
 
 
@@ -184,30 +203,29 @@ def allocations(body: Stmt) -> Iterator[Alloc]:
     if facts(body).allocated:
         if isinstance(body, Alloc):
             yield body
-        for each in children(body):
-            yield from allocations(each)
+        for child in children(body):
+            yield from allocations(child)
 
 
 def without_alloc(body: Stmt, name: str) -> Stmt:
-    """`body` with a buffer no longer allocated."""
-
+    """Return `body` without the allocation of a buffer."""
     if name not in facts(body).allocated:
         return body
     if isinstance(body, Alloc) and body.buffer.name == name:
         return body.body
-    return map_children(body, lambda each: without_alloc(each, name))
+    return map_children(body, lambda child: without_alloc(child, name))
 
 
 def read_by(stmt: Stmt) -> frozenset[str]:
-    """Names of the buffers that a statement, or one under it, reads."""
+    """The names of the buffers that a statement, or one under it, reads."""
     return facts(stmt).reads
 
 
 def written_by(stmt: Stmt) -> frozenset[str]:
-    """Names of the buffers that a statement, or one under it, writes."""
+    """The names of the buffers that a statement, or one under it, writes."""
     return facts(stmt).writes
 
 
 def block_called(body: Stmt, stage: str) -> Block | None:
-    """The block called so."""
+    """The block of a stage."""
     return next((each for each in blocks(body) if each.name == stage), None)

@@ -1,4 +1,4 @@
-"""Integer expressions by brute force: the reference of the analyses in `compiler.ir`.
+"""Integer expressions by brute force: the reference for the analyses in `compiler.ir`.
 
 The meaning of each operation is told again here, so that nothing under test vouches for itself.
 """
@@ -35,7 +35,7 @@ __all__ = ["DATA", "conditions", "indices", "points", "ranges", "value"]
 Values = Mapping[str, int]
 
 DATA = (Buffer("wide", (4,), INT64), Buffer("narrow", (4,), INT8))
-"""What the expressions below load from. Element k of either is the variable `wide[k]` and so on."""
+"""The buffers that the expressions below read. Element k is the variable `wide[k]` and so on."""
 
 
 def _wrap(number: int, dtype: DType) -> int:
@@ -63,7 +63,7 @@ _INTEGERS: dict[BinaryOp, Callable[[int, int], int]] = {
 
 
 def value(expr: Expr, values: Values) -> int:
-    """What an expression of integers and bools is; a bool is 0 or 1."""
+    """The value of an expression of integers and bools; a bool is 0 or 1."""
     match expr:
         case Const(value=number):
             return int(number)
@@ -94,18 +94,18 @@ def value(expr: Expr, values: Values) -> int:
 
 
 def points(ranges: Mapping[str, Interval]) -> Iterator[dict[str, int]]:
-    """All values of variables that have bounds."""
+    """All assignments of values to bounded variables."""
     spaces = []
-    for each in ranges.values():
-        assert each.bounds is not None
-        spaces.append(range(each.bounds[0], each.bounds[1] + 1))
+    for found in ranges.values():
+        assert found.bounds is not None
+        spaces.append(range(found.bounds[0], found.bounds[1] + 1))
     for chosen in product(*spaces):
         yield dict(zip(ranges, chosen, strict=True))
 
 
 @st.composite
 def ranges(draw: st.DrawFn, names: Sequence[str], largest: int = 7) -> dict[str, Interval]:
-    """Loops, most of them: from 0; a few begin elsewhere."""
+    """Ranges of variables: most of loops, from 0; a few begin elsewhere."""
     found = {}
     for name in names:
         low = draw(st.sampled_from([0, 0, 0, 0, -3, 2]))
@@ -173,7 +173,7 @@ def indices(
 
 @st.composite
 def conditions(draw: st.DrawFn, names: Sequence[str], depth: int = 3, data: bool = False) -> Expr:
-    """Comparisons of indices, connected."""
+    """Conditions: comparisons of indices, combined."""
     choice = draw(st.integers(0, 6)) if depth > 0 else 0
     match choice:
         case 4:

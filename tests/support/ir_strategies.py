@@ -1,4 +1,4 @@
-"""Hypothesis strategies: expressions and programs of the loop language, legal and small.
+"""Hypothesis strategies for small legal expressions and programs of the loop language.
 
 Programs run without an error: indices stay within buffers, what is read has been written, and
 outputs are complete.
@@ -75,19 +75,19 @@ ARRAY_TYPES = (
     *(BOOL, FLOAT32, FLOAT64),
     *(INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64),
 )
-"""Those that NumPy has too."""
+"""The types that NumPy has as well."""
 TYPES = (*ARRAY_TYPES, DType(Kind.INT, 1), DType(Kind.INT, 5), DType(Kind.UINT, 3))
 
 _CPU_KINDS = tuple(kind for kind in LoopKind if kind is not LoopKind.VIRTUAL_THREAD)
 _CPU_SCOPES = (Scope.GLOBAL, Scope.LOCAL)
 _SERIAL = LoopKind.SERIAL
 _EXACT = (UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS, UnaryOp.SQRT)
-"""Of these IEEE 754 allows one result only; and of those below."""
+"""Operations of which IEEE 754 allows one result only, as of those below."""
 _ROUNDING = (UnaryOp.FLOOR, UnaryOp.CEIL, UnaryOp.ROUND)
 
 
 def _binary_ops(dtype: DType) -> Iterator[BinaryOp]:
-    """Those that give a value of the type they take."""
+    """The operations whose result has the type of the operands."""
     for op in BinaryOp:
         if not op.compares:
             try:
@@ -112,7 +112,7 @@ _COMPARISONS = tuple(op for op in BinaryOp if op.compares)
 
 
 def constants(dtype: DType) -> st.SearchStrategy[Const]:
-    """Any number of a type; small ones often."""
+    """Any constant of a type; small ones often."""
     match dtype.kind:
         case Kind.BOOL:
             values: st.SearchStrategy[Any] = st.booleans()
@@ -148,7 +148,7 @@ def index_expressions(draw: st.DrawFn, variables: Sequence[str], depth: int = 3)
 
 @dataclass(frozen=True)
 class _Scope:
-    """What an expression may speak of: variables with their extents, and buffers."""
+    """The names that an expression may use: variables with their extents, and buffers."""
 
     variables: Mapping[str, int]
     buffers: Sequence[Buffer]
@@ -252,7 +252,7 @@ _CALLS = {
     "copy4": Buffer("V", (4,), FLOAT32),
     "matvec": Buffer("M", (3, 1, 3), INT8),
 }
-"""What an invoking stage reads."""
+"""The buffer that an invoking stage reads."""
 
 
 @st.composite
@@ -311,7 +311,7 @@ def functions(
 
 
 _KEPT = ("output", "wide", "narrow")
-"""Where a stage's buffer lives: to the end, in the whole program, or for the next stage only."""
+"""The lifetime of a stage's buffer: to the end, the whole program, or the next stage only."""
 
 
 def _assemble(units: Sequence[tuple[Stmt, Buffer | None]], wide: Sequence[Buffer]) -> Stmt:
@@ -335,27 +335,27 @@ def _buffers(draw: st.DrawFn, name: str) -> Buffer:
 
 def _calls(name: str, source: Buffer, intrinsic: str) -> tuple[Buffer, Stmt]:
     """A stage of intrinsics in a loop, and its buffer."""
-    turn = Var(f"{name}.i")
+    iteration = Var(f"{name}.i")
     if intrinsic == "copy4":
         buffer = Buffer(name, (3, 4), FLOAT32)
         regions = (
             Region(source, (index(0),), (4,)),
-            Region(buffer, (turn, index(0)), (1, 4)),
+            Region(buffer, (iteration, index(0)), (1, 4)),
         )
         call = Invoke(INTRINSICS[intrinsic], regions)
-        return buffer, For(turn, index(3), LoopKind.PARALLEL, call)
+        return buffer, For(iteration, index(3), LoopKind.PARALLEL, call)
     buffer = Buffer(name, (1, 2, 1, 2), INT32)
     row, column = Var(f"{name}.r"), Var(f"{name}.c")
     clear: Stmt = Store(buffer, (index(0), row, index(0), column), constant(0, INT32))
     for var in (column, row):
         clear = For(var, index(2), LoopKind.SERIAL, clear)
     operands = (
-        Region(source, (turn, index(0), index(0)), (2, 1, 3)),
-        Region(source, (turn * 2, index(0), index(0)), (1, 1, 3)),
-        Region(buffer, (index(0), turn, index(0), index(0)), (1, 1, 1, 2)),
+        Region(source, (iteration, index(0), index(0)), (2, 1, 3)),
+        Region(source, (iteration * 2, index(0), index(0)), (1, 1, 3)),
+        Region(buffer, (index(0), iteration, index(0), index(0)), (1, 1, 1, 2)),
     )
     call = Invoke(INTRINSICS[intrinsic], operands)
-    return buffer, sequence(clear, For(turn, index(2), LoopKind.UNROLLED, call))
+    return buffer, sequence(clear, For(iteration, index(2), LoopKind.UNROLLED, call))
 
 
 def _stages(buffer: Buffer, scope: _Scope) -> st.SearchStrategy[Stmt]:
@@ -382,7 +382,7 @@ def _block_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
     guard = tuple(
         value < extent
         for (loops, value), extent in zip(bound, extents, strict=True)
-        if math.prod(turns for _, turns in loops) > extent or draw(st.integers(0, 5)) == 0
+        if math.prod(count for _, count in loops) > extent or draw(st.integers(0, 5)) == 0
     )
     iters = tuple(
         BlockIter(axis, extent, kind, value)
@@ -399,16 +399,16 @@ def _block_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
         value = binary(draw(st.sampled_from(combiners)), Load(buffer, where), value)
     body: Stmt = Block(buffer.name, iters, guard, init, Store(buffer, where, value))
     nest = [
-        (var, turns, draw(st.sampled_from(scope.kinds)) if kind is IterKind.SPATIAL else _SERIAL)
+        (var, count, draw(st.sampled_from(scope.kinds)) if kind is IterKind.SPATIAL else _SERIAL)
         for (loops, _), kind in zip(bound, kinds, strict=True)
-        for var, turns in loops
+        for var, count in loops
     ]
     return _nest(draw(st.permutations(nest)), body)
 
 
 @st.composite
 def _loops(draw: st.DrawFn, name: str, extent: int) -> tuple[list[tuple[Var, int]], Expr]:
-    """Loops over an axis, and its value in them; they may have turns beyond the extent."""
+    """Loops over an axis, and its value in them; they may have iterations beyond the extent."""
     if draw(st.booleans()):
         return [(Var(name), extent)], Var(name)
     factor = draw(st.integers(1, 3))
@@ -417,11 +417,11 @@ def _loops(draw: st.DrawFn, name: str, extent: int) -> tuple[list[tuple[Var, int
 
 
 def _nest(loops: Sequence[tuple[Var, int, LoopKind]], body: Stmt) -> Stmt:
-    """Loops around a body, the first outermost; none that is parallel in one that is vectorized."""
+    """Loops around a body, the first outermost; no parallel loop inside a vectorized one."""
     lanes = [kind is LoopKind.VECTORIZED for _, _, kind in loops]
-    for number, (var, turns, kind) in reversed(list(enumerate(loops))):
+    for number, (var, count, kind) in reversed(list(enumerate(loops))):
         forbidden = kind is LoopKind.PARALLEL and any(lanes[:number])
-        body = For(var, index(turns), _SERIAL if forbidden else kind, body)
+        body = For(var, index(count), _SERIAL if forbidden else kind, body)
     return body
 
 
@@ -435,7 +435,7 @@ def _plain_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
         Store(buffer, tuple(variables), draw(_expressions(buffer.dtype, inside, 3)))
     ]
     if draw(st.booleans()):
-        # It reads its own element only, so that the turns stay independent.
+        # It reads its own element only, so that the iterations stay independent.
         own = Load(buffer, tuple(variables))
         value = Select(
             draw(_expressions(BOOL, inside, 1)), own, draw(_expressions(buffer.dtype, inside, 2))
@@ -454,8 +454,8 @@ def _plain_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
 
 @st.composite
 def _updates(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
-    """Serial turns that read and write a buffer that is complete; the inner loop's extent is an
-    expression of the outer one."""
+    """Serial loops that read and write a complete buffer; the inner loop's extent is an expression
+    of the outer loop's variable."""
     outer, inner = Var(f"{buffer.name}.u"), Var(f"{buffer.name}.v")
     extent = draw(st.sampled_from([outer + 1, 3 - outer, index(2)]))
     inside = _Scope({outer.name: 3, inner.name: 3}, [*scope.buffers, buffer], scope.exact)
@@ -466,7 +466,7 @@ def _updates(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
 
 @st.composite
 def arrays(draw: st.DrawFn, function: Function) -> list[NDArray[Any]]:
-    """An array for each input of a function: any values, zeros, and those at the types' ends."""
+    """An array for each input of a function: any values, zeros, and the limits of the types."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return [np.asarray(_array(random, each), each.dtype.numpy) for each in function.inputs]
 

@@ -1,4 +1,4 @@
-"""Passes in tests: from text to text, and the interpreter's word that the meaning is the same."""
+"""Passes in tests: from text to text, with results compared by the interpreter."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ _NONE: Final[Mapping[str, Function]] = MappingProxyType({})
 def becomes(
     work: Pass, before: str, after: str, intrinsics: Mapping[str, Function] = _NONE
 ) -> None:
-    """The pass makes exactly this program of that one, and the two do the same.
+    """Assert that the pass makes exactly this program of that one, with the same results.
 
     `intrinsics` are those that the texts may name.
     """
     start, wanted = parse(before, intrinsics), parse(after, intrinsics)
     found = work.apply(start)
     assert text(found) == text(wanted)
-    arrays = [
-        np.arange(each.size).reshape(each.shape).astype(each.dtype.numpy) for each in start.inputs
-    ]
+    arrays = [np.arange(b.size).reshape(b.shape).astype(b.dtype.numpy) for b in start.inputs]
     for one, other in zip(
         interpreter.run(start, arrays), interpreter.run(found, arrays), strict=True
     ):
@@ -41,12 +39,12 @@ def becomes(
 
 
 def unchanged(work: Pass, program: str, intrinsics: Mapping[str, Function] = _NONE) -> None:
-    """The pass leaves this program as it is."""
+    """Assert that the pass leaves this program unchanged."""
     becomes(work, program, program, intrinsics)
 
 
 def keeps_meaning(work: Pass, function: Function, arrays: list[NDArray[Any]]) -> None:
-    """The pass makes a legal program with the same results, to the last bit."""
+    """Assert that the pass makes a legal program with the same results, to the last bit."""
     found = work.apply(function)
     verify(found)
     for one, other in zip(

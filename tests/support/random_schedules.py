@@ -1,4 +1,4 @@
-"""Random tensor expressions, and random primitives on them. A seed gives the same ones again."""
+"""Random tensor expressions and random primitives on them, determined by a seed."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ from compiler.te.primitives import (
     VirtualThread,
 )
 from compiler.te.schedule import Schedule
+from compiler.te.tree import LoopRef, axes_of
 
 __all__ = ["random_outputs", "random_schedule"]
 
 LARGEST = 7
-"""Of an input's extents."""
+"""The extents of an input."""
 DTYPES = (INT8, UINT8, INT32, FLOAT32)
 
 
@@ -150,7 +151,7 @@ def _transposed(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
 
 
 def _joined(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
-    """Terms along one axis or two."""
+    """A reduction along one axis or two."""
     source = _recent(rng, known)
     rank = len(source.shape)
     chosen = sorted(rng.sample(range(rank), rng.randint(1, min(2, rank))))
@@ -167,7 +168,7 @@ def _joined(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
 
 
 def _product(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
-    """Of a tensor's rows with each other."""
+    """The products of a tensor's rows with one another."""
     source = _recent(rng, known)
     if len(source.shape) < 2 or source.source is not None:
         return _joined(rng, known, name)
@@ -208,17 +209,9 @@ STAGES = (
 # Primitives -------------------------------------------------------------------------------
 
 
-def _loop(rng: random.Random, schedule: Schedule) -> tuple[str, str] | None:
-    names = [each.var.name for each in loops(schedule.program.body)]
-    if not names:
-        return None
-    stage, _, axis = rng.choice(names).partition(".")
-    return stage, axis
-
-
-def _axes(schedule: Schedule, stage: str) -> list[str]:
-    names = (each.var.name.partition(".") for each in loops(schedule.program.body))
-    return [axis for owner, _, axis in names if owner == stage]
+def _loop(rng: random.Random, schedule: Schedule) -> LoopRef | None:
+    found = [LoopRef.of(each) for each in loops(schedule.program.body)]
+    return rng.choice(found) if found else None
 
 
 def _stage(rng: random.Random, schedule: Schedule) -> str:
@@ -237,21 +230,19 @@ def _split(rng: random.Random, schedule: Schedule) -> Primitive | None:
 
 def _fuse(rng: random.Random, schedule: Schedule) -> Primitive | None:
     nested = [
-        each
-        for each in loops(schedule.program.body)
-        if isinstance(each.body, For)
-        and each.body.var.name.partition(".")[0] == each.var.name.partition(".")[0]
+        loop
+        for loop in loops(schedule.program.body)
+        if isinstance(loop.body, For) and LoopRef.of(loop.body).stage == LoopRef.of(loop).stage
     ]
     if not nested:
         return None
     outer = rng.choice(nested)
     assert isinstance(outer.body, For)
-    stage, _, axis = outer.var.name.partition(".")
-    return Fuse(stage, axis, outer.body.var.name.partition(".")[2])
+    return Fuse(*LoopRef.of(outer), LoopRef.of(outer.body).axis)
 
 
 def _reorder(rng: random.Random, schedule: Schedule) -> Primitive | None:
-    axes = _axes(schedule, stage := _stage(rng, schedule))
+    axes = axes_of(schedule.program.body, stage := _stage(rng, schedule))
     if len(axes) < 2:
         return None
     chosen = rng.sample(axes, rng.randint(2, len(axes)))

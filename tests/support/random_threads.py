@@ -1,4 +1,4 @@
-"""Random programs of virtual threads, whose turns are independent."""
+"""Random programs of virtual threads, whose iterations are independent."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ for q in 2:
             return [f"for {i} in 4:\n", f"  O[{place}] = {source}[{i}] + {i}\n"]
         if kind in (3, 4):
             k = self._name("k")
-            turns = ("2", f"3 - {thread}", f"{at[-1]} + {thread}", "q + 1")
-            head, around = f"for {k} in {self._rng.choice(turns)}:\n", (*at, k)
+            extents = ("2", f"3 - {thread}", f"{at[-1]} + {thread}", "q + 1")
+            head, around = f"for {k} in {self._rng.choice(extents)}:\n", (*at, k)
         elif kind == 5 or thread != "t":
             tests = (f"{thread} < 1", f"1 <= {thread} + {at[-1]}", f"({at[-1]} < 1) & (q < 1)")
             head, around = f"if {self._rng.choice(tests)}:\n", at

@@ -1,4 +1,4 @@
-"""Schedules in tests: random inputs, and the interpreter's word on whether two programs agree."""
+"""Schedules in tests: random inputs, and comparisons of programs by the interpreter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["agree", "blur", "matmul", "random_inputs", "relu_of_sum"]
 
 
 def random_inputs(program: Function, seed: int = 0) -> list[npt.NDArray[Any]]:
-    """An array for each input. Floats are small whole numbers: their sums are always exact."""
+    """An array for each input. Floats are small integers, whose sums are exact."""
     rng = np.random.default_rng(seed)
     return [_random(each, rng) for each in program.inputs]
 
@@ -39,8 +39,8 @@ def _random(buffer: Buffer, rng: np.random.Generator) -> npt.NDArray[Any]:
 def agree(
     schedule: Schedule, reference: Schedule, seed: int = 0, target: CpuTarget | None = None
 ) -> None:
-    """Both programs give the same bits; so does the schedule's after lowering, and, for a target,
-    as native code."""
+    """Assert that both programs give the same bits, and the schedule's after lowering and, for a
+    target, as native code as well."""
     inputs = random_inputs(reference.program, seed)
     wanted = interpreter.run(reference.program, inputs)
     lowered = lower(schedule.program)

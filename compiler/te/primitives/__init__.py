@@ -1,19 +1,17 @@
-"""The primitives of schedules: each a step from a program to one that computes the same."""
+"""The primitives of schedules: steps from a program to one that computes the same."""
 
 from compiler.te.primitives.annotate import Parallel, Unroll, Vectorize, VirtualThread
 from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.cache_read import CacheRead
-from compiler.te.primitives.cache_write import CacheWrite
+from compiler.te.primitives.caches import CacheRead, CacheWrite
 from compiler.te.primitives.compute_at import ComputeAt
 from compiler.te.primitives.compute_inline import ComputeInline
 from compiler.te.primitives.decompose import DecomposeReduction
 from compiler.te.primitives.fuse import Fuse
 from compiler.te.primitives.partition import Partition
 from compiler.te.primitives.reorder import Reorder
-from compiler.te.primitives.set_layout import SetLayout
-from compiler.te.primitives.set_scope import SetScope
 from compiler.te.primitives.skip_terms import SkipTerms
 from compiler.te.primitives.split import Split
+from compiler.te.primitives.storage import SetLayout, SetScope
 from compiler.te.primitives.tensorize import Tensorize
 
 __all__ = [
@@ -60,4 +58,4 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         Parallel,
     )
 }
-"""By the name that traces use."""
+"""Every primitive, by its name in traces."""

@@ -1,4 +1,4 @@
-"""vectorize, parallel, unroll, virtual_thread: how the turns of a loop run."""
+"""vectorize, parallel, unroll, virtual_thread: how the iterations of a loop run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.te.primitives.base import Primitive
-from compiler.te.roles import not_independent, not_vectorizable
+from compiler.te.roles import carried_dependence, vectorization_obstacle
 from compiler.te.tree import loops_among, path_to, replace_loop
 
 __all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
@@ -16,34 +16,32 @@ __all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
 
 @dataclass(frozen=True, slots=True)
 class _Annotation(Primitive):
-    """How the turns of a serial loop run from now on."""
+    """Sets the kind of a serial loop."""
 
     stage: str
     axis: str
     kind: ClassVar[LoopKind]
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
+        loop = self.require_serial(self.loop(program.body, self.stage, self.axis))
         if reason := self.objection(program, loop):
             self.refuse(reason)
-        body = replace_loop(program.body, loop.var.name, lambda each: replace(each, kind=self.kind))
+        body = replace_loop(program.body, loop.var.name, lambda loop: replace(loop, kind=self.kind))
         return replace(program, body=body)
 
     def objection(self, program: Function, loop: For) -> str | None:
-        """Why the loop's turns cannot run so; None if they can."""
-        del program, loop
+        """Why the loop cannot be of this kind; None if it can."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Vectorize(_Annotation):
-    """Run all turns of a loop at once, in the lanes of vectors.
+    """Run all iterations of a loop at once, in the lanes of vectors.
 
         for C.j_i in 16:           ->        for C.j_i in 16 vectorized:
 
-    Refused unless different turns write different elements; of a loop that joins terms, unless
-    their order does not matter or `reassociate` permits it to. (Halide, TVM: `vectorize`.)
+    Refused unless different iterations write different elements; for a reduction loop, unless the
+    order of the terms does not matter or `reassociate` permits another. (Halide, TVM: `vectorize`.)
     """
 
     reassociate: bool = field(default=False, kw_only=True)
@@ -52,44 +50,43 @@ class Vectorize(_Annotation):
     kind: ClassVar[LoopKind] = LoopKind.VECTORIZED
 
     def objection(self, program: Function, loop: For) -> str | None:
-        """See the class."""
         for around in loops_among(path_to(program.body, loop)):
             if around.kind is LoopKind.VECTORIZED:
                 return f"{loop.var.name} lies inside {around.var.name}, vectorized already"
-        return not_vectorizable(loop, self.reassociate)
+        return vectorization_obstacle(loop, self.reassociate)
 
 
 @dataclass(frozen=True, slots=True)
 class Parallel(_Annotation):
-    """Spread the turns of a loop over threads.
+    """Spread the iterations of a loop over threads.
 
         for C.i_o in 8:           ->        for C.i_o in 8 parallel:
 
-    Refused unless different turns write different elements and read none of each other's. (Halide,
-    TVM: `parallel`.)
+    Refused unless different iterations write different elements and read none of each other's.
+    (Halide, TVM: `parallel`.)
     """
 
     name: ClassVar[str] = "parallel"
     kind: ClassVar[LoopKind] = LoopKind.PARALLEL
 
     def objection(self, program: Function, loop: For) -> str | None:
-        """See the class."""
         for around in loops_among(path_to(program.body, loop))[:-1]:
             if around.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
                 return f"{loop.var.name} lies inside {around.var.name}: {around.kind.value}"
         for inside in loops(loop.body):
             if inside.kind is LoopKind.PARALLEL:
                 return f"{inside.var.name} inside {loop.var.name} is parallel already"
-        return not_independent(loop)
+        return carried_dependence(loop)
 
 
 @dataclass(frozen=True, slots=True)
 class Unroll(_Annotation):
-    """Write the turns of a loop out, one after the other.
+    """Write out the iterations of a loop, one after the other.
 
         for C.i_i in 4:           ->        for C.i_i in 4 unrolled:
 
-    Always legal. Small buffers indexed by it can then live in registers. (Halide, TVM: `unroll`.)
+    Always legal. Small buffers indexed by the loop's variable can then live in registers. (Halide,
+    TVM: `unroll`.)
     """
 
     name: ClassVar[str] = "unroll"
@@ -98,17 +95,16 @@ class Unroll(_Annotation):
 
 @dataclass(frozen=True, slots=True)
 class VirtualThread(_Annotation):
-    """Run the turns of a loop interleaved, each with its own share of what is allocated inside.
+    """Interleave the iterations of a loop, each with its own share of what is allocated inside.
 
         for C.j_o in 2:           ->        for C.j_o in 2 virtual_thread:
 
-    One turn's loads then hide behind another's arithmetic. Refused unless turns are independent.
-    (TVM, OSDI'18, section 4.4.)
+    The loads of one iteration then hide behind the arithmetic of another. Refused unless iterations
+    are independent. (TVM, OSDI'18, section 4.4.)
     """
 
     name: ClassVar[str] = "virtual_thread"
     kind: ClassVar[LoopKind] = LoopKind.VIRTUAL_THREAD
 
     def objection(self, program: Function, loop: For) -> str | None:
-        """See the class."""
-        return not_independent(loop)
+        return carried_dependence(loop)

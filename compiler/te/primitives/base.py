@@ -1,36 +1,49 @@
-"""What all primitives share."""
+"""The base class of the primitives, and nests of loops that several of them build."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
-from dataclasses import dataclass, fields
-from enum import Enum
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, NoReturn
 
 from compiler.errors import ScheduleError
-from compiler.ir.expr import Expr
-from compiler.ir.stmt import Block, For, Function, LoopKind, Stmt
-from compiler.ir.visit import blocks, buffers_in
-from compiler.te.build import loop_name
-from compiler.te.tree import allocated, axes_of, block_called, loop_called, written_by
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.dtypes import BOOL
+from compiler.ir.expr import Const, Expr
+from compiler.ir.ops import index
+from compiler.ir.simplify import simplify
+from compiler.ir.stmt import Block, For, Function, IterKind, LoopKind, Stmt
+from compiler.ir.visit import blocks, buffers_in, substitute
+from compiler.te.roles import feeds
+from compiler.te.tree import (
+    LoopRef,
+    allocated,
+    axes_of,
+    block_called,
+    loop_called,
+    loops_among,
+    path_to,
+    ranges_of,
+    written_by,
+)
 
-__all__ = ["Primitive", "guarded"]
+__all__ = ["Primitive", "element_nest", "with_guard"]
 
 
 @dataclass(frozen=True, slots=True)
 class Primitive(ABC):
     """A step from a program to one that computes the same.
 
-    Its fields are what a trace remembers. `apply` refuses, with a `ScheduleError` that names loops
-    and numbers, whatever it cannot show to keep the result.
+    The fields of a primitive are what a trace stores. `apply` raises a `ScheduleError`, which names
+    loops and numbers, unless it can show that the result stays the same.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def apply(self, program: Function) -> Function:
-        """The program after this step."""
+        """Return the program after this step."""
 
     def __str__(self) -> str:
         shown = []
@@ -38,9 +51,9 @@ class Primitive(ABC):
             value = getattr(self, field.name)
             match value:
                 case () | "" | False:
-                    pass  # left as it is by default
-                case Enum():
-                    shown.append(str(value.value))
+                    pass  # the default
+                case Scope(value=name):
+                    shown.append(name)
                 case Function(name=name):
                     shown.append(name)
                 case tuple():
@@ -52,25 +65,25 @@ class Primitive(ABC):
         return f"{self.name}({', '.join(shown)})"
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise the error."""
+        """Raise a `ScheduleError` of this primitive."""
         raise ScheduleError(str(self), reason)
 
-    def positive(self, value: int, what: str) -> int:
-        """A number that must not be too small."""
+    def require_positive(self, value: int, what: str) -> int:
+        """Return a number that has to be 1 or more."""
         if value < 1:
             self.refuse(f"{what} is {value}: it must be 1 or more")
         return value
 
     def block_of(self, body: Stmt, stage: str) -> Block:
-        """The block of a stage."""
+        """Return the block of a stage."""
         block = block_called(body, stage)
         if block is None:
             self.refuse(f"there is no stage {stage}")
         return block
 
     def loop(self, body: Stmt, stage: str, axis: str) -> For:
-        """A loop of a stage."""
-        loop = loop_called(body, loop_name(stage, axis))
+        """Return a loop of a stage."""
+        loop = loop_called(body, LoopRef(stage, axis).name)
         if loop is None:
             axes = axes_of(body, stage)
             if not axes:
@@ -78,29 +91,31 @@ class Primitive(ABC):
             self.refuse(f"{stage} has no loop {axis}; its loops are {', '.join(axes) or 'none'}")
         return loop
 
-    def serial(self, loop: For) -> For:
-        """The loop, which nobody may have bound to threads or lanes."""
+    def require_serial(self, loop: For) -> For:
+        """Return the loop, which must not be bound to threads or lanes."""
         if loop.kind is not LoopKind.SERIAL:
             self.refuse(f"loop {loop.var.name} is {loop.kind.value} already")
         return loop
 
-    def intermediate(self, body: Stmt, buffer: str) -> None:
-        """Refuse unless the buffer is allocated by the program: nobody outside sees it."""
+    def require_intermediate(self, body: Stmt, buffer: str) -> Buffer:
+        """Return a buffer, which the program has to allocate itself."""
         if buffer not in allocated(body):
-            self.refuse(f"{buffer} is an input or an output, which others see")
+            self.refuse(f"{buffer} is an input or an output, not an intermediate buffer")
+        return allocated(body)[buffer]
 
-    def only_writer(self, body: Stmt, block: Block, buffer: str) -> None:
-        """Refuse unless the block alone computes the buffer."""
+    def require_only_writer(self, body: Stmt, block: Block, buffer: str) -> None:
+        """Refuse unless the block alone writes the buffer."""
         others = [
-            each.name for each in blocks(body) if each is not block and buffer in written_by(each)
+            other.name
+            for other in blocks(body)
+            if other is not block and buffer in written_by(other)
         ]
         if others:
             self.refuse(f"{block.name} computes {buffer} only in part, {', '.join(others)} as well")
 
     def new_loop(self, body: Stmt, stage: str, axis: str, gone: Collection[str]) -> str:
-        """The name of a loop that is not there yet; names of the loops that `gone` lists are free
-        again."""
-        name = loop_name(stage, axis)
+        """Return the name of a new loop; those of the loops in `gone` may be used again."""
+        name = LoopRef(stage, axis).name
         if not axis.isidentifier():
             self.refuse(f"{axis!r} is no name for an axis: letters, digits and _")
         if axis not in gone and loop_called(body, name) is not None:
@@ -108,7 +123,7 @@ class Primitive(ABC):
         return name
 
     def new_stage(self, program: Function, stage: str) -> str:
-        """The name of a stage and buffer that is not there yet."""
+        """Return the name of a new stage and buffer."""
         if not stage.isidentifier():
             self.refuse(f"{stage!r} is no name for a stage: letters, digits and _")
         taken = {each.name for each in buffers_in(program)}
@@ -116,8 +131,55 @@ class Primitive(ABC):
             self.refuse(f"there is a {stage} already")
         return stage
 
+    def own_nest(self, body: Stmt, block: Block) -> Stmt:
+        """Return a stage's loop nest, which must not hold blocks of other stages."""
+        loops = loops_among(path_to(body, block))
+        nest = next((each for each in loops if LoopRef.of(each).stage == block.name), block)
+        others = [each.name for each in blocks(nest) if each is not block]
+        if others:
+            self.refuse(f"{', '.join(others)} is computed inside the loops of {block.name}")
+        return nest
 
-def guarded(block: Block, *conditions: Expr) -> Block:
-    """The block, left out wherever a condition does not hold."""
+
+def with_guard(block: Block, *conditions: Expr) -> Block:
+    """Return the block with more conditions in its guard."""
     new = tuple(each for each in conditions if each not in block.guard)
     return Block(block.name, block.iters, block.guard + new, block.init, block.body)
+
+
+def element_nest(
+    stage: str, block: Block, inside: Sequence[For], around: Sequence[For], body: Stmt
+) -> Stmt:
+    """Return a nest that runs `body` once for each element that a block computes: the block's loops
+    without those that reduce.
+
+    Parameters
+    ----------
+    stage
+        Name of the new block and of its loops.
+    inside
+        The block's loops, which are copied.
+    around
+        The loops around these.
+    """
+    kept: list[For] = []
+    values: dict[str, Expr] = {}
+    for loop in inside:
+        if feeds(loop.var.name, block) == {IterKind.SPATIAL}:
+            var = LoopRef(stage, LoopRef.of(loop).axis).var
+            values[loop.var.name] = var
+            kept.append(replace(loop, var=var))
+        else:
+            values[loop.var.name] = index(0)
+    ranges = ranges_of((*around, *kept))
+
+    def moved(expr: Expr) -> Expr:
+        return simplify(substitute(expr, values), ranges)
+
+    iters = tuple(replace(axis, value=moved(axis.value)) for axis in block.axes(IterKind.SPATIAL))
+    # Conditions on reduction loops are those of their first iteration.
+    guard = tuple(test for test in map(moved, block.guard) if test != Const(True, BOOL))
+    nested: Stmt = Block(stage, iters, guard, None, body)
+    for loop in reversed(kept):
+        nested = replace(loop, body=nested)
+    return nested

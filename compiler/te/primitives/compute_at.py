@@ -1,34 +1,28 @@
-"""compute_at: a stage is computed where it is needed, as much of it as is needed."""
+"""compute_at: a stage is computed inside a loop of its reader, over the box that is read there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from compiler.ir.boxes import Box, NotABox, union
-from compiler.ir.expr import Expr, Var
-from compiler.ir.interval import Interval
+from compiler.ir.boxes import Box, NotABox, box, union
+from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.interval import Interval, Ranges
+from compiler.ir.linear import linear
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    IterKind,
-    LoopKind,
-    Stmt,
-    Store,
-)
-from compiler.ir.visit import blocks
-from compiler.te.build import loop_name, nest
+from compiler.ir.stmt import Alloc, Block, For, Function, IterKind, LoopKind, Stmt, Store
+from compiler.ir.visit import blocks, reads, substitute, variables, writes
+from compiler.te.build import nest
 from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.cover import boxes_of, common_guard, loads_of, not_covered
-from compiler.te.primitives.nests import own_nest
 from compiler.te.tree import (
-    NOTHING,
+    NO_OP,
+    LoopRef,
     allocated,
+    allocations,
+    block_called,
     insert_before,
     loops_among,
     path_to,
@@ -37,6 +31,7 @@ from compiler.te.tree import (
     replace_loop,
     replace_stmt,
     without_alloc,
+    written_by,
 )
 
 __all__ = ["ComputeAt"]
@@ -44,7 +39,7 @@ __all__ = ["ComputeAt"]
 
 @dataclass(frozen=True, slots=True)
 class ComputeAt(Primitive):
-    """Compute a stage inside a loop of a reader, for that turn's needs only.
+    """Compute a stage inside a loop of a reader: only what one iteration reads.
 
         alloc P: float32[66]
         for P.i in 66:                      for C.i_o in 4:
@@ -56,8 +51,8 @@ class ComputeAt(Primitive):
               C[i] = P[i] + P[i + 2]            block C(i = C.i_o * 16 + C.i_i):
                                                   C[i] = P[i] + P[i + 2]
 
-    The stage's loops are made anew, over the smallest box that holds what all its readers read in
-    a turn; guards keep it within the buffer. The buffer keeps its shape here and shrinks to the
+    The stage gets new loops, over the smallest box that holds what all its readers read in one
+    iteration; guards keep it within the buffer. The buffer keeps its shape here and shrinks to the
     box when the program is lowered. Refused for outputs, where a reader lies outside the loop, and
     where what is read is no box. (Halide, TVM: `compute_at`; TensorIR, section 3.2.)
     """
@@ -69,49 +64,47 @@ class ComputeAt(Primitive):
     name: ClassVar[str] = "compute_at"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
         body = program.body
         block = self.block_of(body, self.stage)
         buffer = self._target(block)
-        self.intermediate(body, buffer)
-        self.only_writer(body, block, buffer)
+        self.require_intermediate(body, buffer)
+        self.require_only_writer(body, block, buffer)
         loop = self.loop(body, self.reader, self.axis)
         if loop.kind is LoopKind.VECTORIZED:
             self.refuse(
                 f"{loop.var.name} is vectorized: each lane would need a {buffer} of its own"
             )
-        old = own_nest(self, body, block)
+        old = self.own_nest(body, block)
         around = loops_among(path_to(body, loop))
         if path_to(old, loop):
             self.refuse(f"{loop.var.name} is one of its own loops")
         needed = self._needed(body, block, buffer, loop, around)
-        # In turns of the loops around that no reader has, there is nothing to compute.
-        guard = common_guard([each for each in blocks(body) if buffer in read_by(each)], around)
+        # Iterations of the loops around in which no reader runs compute nothing.
+        guard = _common_guard([each for each in blocks(body) if buffer in read_by(each)], around)
         new = self._nest(block, needed, ranges_of(around), guard)
-        rest = replace_stmt(body, old, NOTHING)
+        rest = replace_stmt(body, old, NO_OP)
         alloc = allocated(body)[buffer]
 
-        def change(each: For) -> Stmt:
-            return replace(each, body=Alloc(alloc, insert_before(each.body, new, buffer)))
+        def insert(loop: For) -> Stmt:
+            return replace(loop, body=Alloc(alloc, insert_before(loop.body, new, buffer)))
 
-        moved = replace_loop(without_alloc(rest, buffer), loop.var.name, change)
-        lacking = not_covered(moved, self.stage)
+        moved = replace_loop(without_alloc(rest, buffer), loop.var.name, insert)
+        lacking = _not_covered(moved, self.stage)
         if lacking is not None:
-            self.refuse(f"{lacking}: compute it at its place again afterwards, or inline it")
+            self.refuse(f"{lacking}: compute that buffer at its place afterwards, or inline it")
         return replace(program, body=moved)
 
     def _target(self, block: Block) -> str:
         if not isinstance(block.body, Store):
             self.refuse(f"{self.stage} is tensorized: compute_at comes before")
-        reduced = any(each.kind is IterKind.REDUCE for each in block.iters)
-        if reduced and block.init is None:
+        if block.axes(IterKind.REDUCE) and block.init is None:
             self.refuse(f"{self.stage} is decomposed: compute_at comes before")
         return block.body.buffer.name
 
     def _needed(
         self, body: Stmt, block: Block, buffer: str, loop: For, around: tuple[For, ...]
     ) -> Box:
-        """The box of the buffer that is read in one turn of the loop."""
+        """The box of the buffer that is read in one iteration of the loop."""
         boxes = []
         outer = ranges_of(around)
         for reader in blocks(body):
@@ -123,40 +116,137 @@ class ComputeAt(Primitive):
             if not isinstance(reader.body, Store):
                 self.refuse(f"{reader.name} is tensorized: compute_at comes before")
             inner = ranges_of(loops_among(path)[1:])
-            accesses = [load.indices for load in loads_of(reader, buffer)]
+            accesses = [load.indices for load in _loads_of(reader, buffer)]
             try:
-                boxes += boxes_of(reader, accesses, inner, outer, allocated(body)[buffer].shape)
+                boxes += _boxes_of(reader, accesses, inner, outer, allocated(body)[buffer].shape)
             except NotABox as error:
                 self.refuse(f"what is read of {buffer} is no box: {error}")
         if not boxes:
-            self.refuse(f"nobody reads {buffer}")
-        shape = [each.extent for each in block.iters if each.kind is IterKind.SPATIAL]
+            self.refuse(f"no block reads {buffer}")
+        shape = [axis.extent for axis in block.axes(IterKind.SPATIAL)]
         return union(boxes, shape, outer)
 
     def _nest(
         self, block: Block, needed: Box, outer: dict[str, Interval], around: tuple[Expr, ...]
     ) -> Stmt:
-        """The stage's loops over the box: its axes move, the block stays what it is."""
+        """The stage's loops over the box: the axes get other values, the block's body stays."""
         store = block.body
         assert isinstance(store, Store)
-        if store.indices != tuple(
-            each.var for each in block.iters if each.kind is IterKind.SPATIAL
-        ):
+        if store.indices != tuple(axis.var for axis in block.axes(IterKind.SPATIAL)):
             self.refuse(
                 f"{self.stage} does not write {store.buffer.name} at its axes: compute_at comes "
                 f"before set_layout"
             )
         lower, shape = iter(needed.lower), iter(needed.shape)
         axes, iters, guard = [], [], list(around)
-        for each in block.iters:
-            axis = Var(loop_name(self.stage, each.var.name))
-            extent, value = each.extent, cast(Expr, axis)
-            if each.kind is IterKind.SPATIAL:
+        for axis in block.iters:
+            var = LoopRef(self.stage, axis.var.name).var
+            extent, value = axis.extent, cast(Expr, var)
+            if axis.kind is IterKind.SPATIAL:
                 extent = next(shape)
-                ranges = {**outer, axis.name: Interval(0, extent - 1)}
-                value = simplify(next(lower) + axis, ranges)
-                conditions = (index(0) <= value, value < each.extent)
+                ranges = {**outer, var.name: Interval(0, extent - 1)}
+                value = simplify(next(lower) + var, ranges)
+                conditions = (index(0) <= value, value < axis.extent)
                 guard += [test for test in conditions if not prove(test, ranges)]
-            axes.append((each.var.name, extent))
-            iters.append(replace(each, value=value))
+            axes.append((axis.var.name, extent))
+            iters.append(replace(axis, value=value))
         return nest(self.stage, axes, replace(block, iters=tuple(iters), guard=tuple(guard)))
+
+
+def _common_guard(readers: Sequence[Block], around: Sequence[For]) -> tuple[Expr, ...]:
+    """The conditions on the loops around that all readers share."""
+    names = {each.var.name for each in around}
+    first, *others = readers
+    return tuple(
+        test
+        for test in first.guard
+        if variables(test) <= names and all(test in each.guard for each in others)
+    )
+
+
+def _not_covered(body: Stmt, stage: str) -> str | None:
+    """Say which buffer a stage reads beyond the box that is computed of it; None if there is none.
+
+    A stage that is computed inside a loop holds only a box of its buffer.
+    """
+    block = block_called(body, stage)
+    assert block is not None
+    for alloc in allocations(body):
+        name = alloc.buffer.name
+        if name in written_by(block) or name not in read_by(block):
+            continue
+        outer = loops_among(path_to(body, alloc))
+        loads = _loads_of(block, name)
+        path = path_to(alloc, block)
+        if not outer or not loads or not path:
+            continue
+        accesses, inner = [each.indices for each in loads], ranges_of(loops_among(path))
+        read = _boxes_of(block, accesses, inner, ranges_of(outer), alloc.buffer.shape)
+        writers = [each for each in blocks(alloc) if name in written_by(each) and each is not block]
+        if not any(_covers(each, read, block, alloc, outer) for each in writers):
+            return (
+                f"{stage} would read more of {name} than is computed of it in {outer[-1].var.name}"
+            )
+    return None
+
+
+def _loads_of(block: Block, buffer: str) -> list[Load]:
+    """A block's loads of a buffer."""
+    return [load for load in reads(block) if load.buffer.name == buffer]
+
+
+def _boxes_of(
+    block: Block,
+    accesses: Sequence[tuple[Expr, ...]],
+    inner: Ranges,
+    outer: Ranges,
+    shape: Sequence[int],
+) -> list[Box]:
+    """The boxes of a buffer that a block's accesses, in terms of its axes, touch in all iterations
+    of the inner loops (`ir.boxes.box`)."""
+    values = {axis.var.name: axis.value for axis in block.iters}
+    return [
+        box([substitute(expr, values) for expr in indices], inner, outer, shape)
+        for indices in accesses
+    ]
+
+
+def _covers(
+    writer: Block, read: list[Box], reader: Block, alloc: Alloc, outer: tuple[For, ...]
+) -> bool:
+    """Whether a block writes all of the boxes, in every iteration in which the reader runs."""
+    inner = ranges_of(loops_among(path_to(alloc, writer)))
+    shape_tests = {
+        _canonical(test)
+        for axis in writer.iters
+        for test in (index(0) <= axis.value, axis.value < axis.extent)
+    }
+    for test in writer.guard:
+        shared = test in reader.guard and not variables(test) & inner.keys()
+        if not shared and _canonical(test) not in shape_tests:
+            return False
+    stores = [each.indices for each in writes(writer)]
+    if not stores:
+        return False
+    ranges = ranges_of(outer)
+    (written,) = _boxes_of(writer, stores[-1:], inner, ranges, alloc.buffer.shape)
+    return all(_within(each, written, alloc, ranges) for each in read)
+
+
+def _canonical(test: Expr) -> object:
+    """A key of a condition: comparisons of equal sums have equal keys."""
+    match test:
+        case Binary(op=BinaryOp.LT | BinaryOp.LE as op, left=left, right=right):
+            return op, linear(left - right)
+        case _:
+            return test
+
+
+def _within(read: Box, written: Box, alloc: Alloc, ranges: dict[str, Interval]) -> bool:
+    return all(
+        length >= extent
+        or (prove(begin <= low, ranges) and prove(low + size <= begin + length, ranges))
+        for low, size, begin, length, extent in zip(
+            read.lower, read.shape, written.lower, written.shape, alloc.buffer.shape, strict=True
+        )
+    )

@@ -1,4 +1,4 @@
-"""compute_inline: a stage disappears into its readers."""
+"""compute_inline: a stage is substituted into its readers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from compiler.ir.expr import Expr, Load
 from compiler.ir.stmt import Function, Invoke, Stmt, Store
 from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements, substitute
 from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.nests import own_nest
-from compiler.te.tree import NOTHING, read_by, replace_stmt, without_alloc
+from compiler.te.tree import NO_OP, read_by, replace_stmt, without_alloc
 
 __all__ = ["ComputeInline"]
 
 
 @dataclass(frozen=True, slots=True)
 class ComputeInline(Primitive):
-    """Compute a stage's element wherever it is read, instead of keeping it.
+    """Compute a stage's elements wherever they are read, instead of storing them.
 
         alloc P: float32[8]
         for P.i in 8:
@@ -27,7 +26,7 @@ class ComputeInline(Primitive):
           block C(i = C.i):
             C[i] = P[i] + 1.0
 
-    Refused for outputs and for stages that join terms. (Halide's default; TVM: `compute_inline`.)
+    Refused for outputs and reductions. (Halide's default; TVM: `compute_inline`.)
     """
 
     stage: str
@@ -35,26 +34,25 @@ class ComputeInline(Primitive):
     name: ClassVar[str] = "compute_inline"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
         block = self.block_of(program.body, self.stage)
         store = block.body
         if not isinstance(store, Store):
             self.refuse(f"{self.stage} is tensorized")
         if block.init is not None or store.buffer.name in read_by(block):
-            self.refuse(f"{self.stage} joins terms: each reader would join them again")
+            self.refuse(f"{self.stage} is a reduction: each reader would repeat it")
         name = store.buffer.name
-        self.intermediate(program.body, name)
-        self.only_writer(program.body, block, name)
+        self.require_intermediate(program.body, name)
+        self.require_only_writer(program.body, block, name)
         axes = tuple(each.var for each in block.iters)
         if store.indices != axes:
             self.refuse(f"{self.stage} does not write {name} at its axes: inline before set_layout")
-        nest = own_nest(self, program.body, block)
-        body = replace_stmt(program.body, nest, NOTHING)
-        if body == NOTHING:
+        nest = self.own_nest(program.body, block)
+        body = replace_stmt(program.body, nest, NO_OP)
+        if body == NO_OP:
             self.refuse(f"{self.stage} is the whole program")
-        for each in statements(body):
-            if isinstance(each, Invoke) and name in read_by(each):
-                self.refuse(f"{each.intrinsic.name} reads {name} from memory")
+        for stmt in statements(body):
+            if isinstance(stmt, Invoke) and name in read_by(stmt):
+                self.refuse(f"{stmt.intrinsic.name} reads {name} from memory")
 
         def in_expr(expr: Expr) -> Expr:
             if isinstance(expr, Load) and expr.buffer.name == name:
@@ -62,7 +60,7 @@ class ComputeInline(Primitive):
                 return substitute(store.value, values)
             return expr
 
-        def change(each: Stmt) -> Stmt:
-            return map_expressions(each, lambda expr: rewrite_expr(expr, in_expr))
+        def in_stmt(stmt: Stmt) -> Stmt:
+            return map_expressions(stmt, lambda expr: rewrite_expr(expr, in_expr))
 
-        return replace(program, body=without_alloc(rewrite(body, change), name))
+        return replace(program, body=without_alloc(rewrite(body, in_stmt), name))

@@ -24,8 +24,8 @@ class Fuse(Primitive):
           for C.j in 8:            ->        block C(i = C.i_j // 8, j = C.i_j % 8)
             block C(i = C.i, j = C.j)
 
-    (Halide, TVM: `fuse`; Exo: `mult_loops`.) Turns keep their order. Refused if one of the two
-    names elements and the other joins terms: their order could never be changed again.
+    (Halide, TVM: `fuse`; Exo: `mult_loops`.) Iterations keep their order. Refused if one of the two
+    is spatial and the other reduces: their order could never be changed again.
 
     Parameters
     ----------
@@ -41,25 +41,24 @@ class Fuse(Primitive):
     name: ClassVar[str] = "fuse"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
-        outer = self.serial(self.loop(program.body, self.stage, self.outer))
-        inner = self.serial(self.loop(program.body, self.stage, self.inner))
+        outer = self.require_serial(self.loop(program.body, self.stage, self.outer))
+        inner = self.require_serial(self.loop(program.body, self.stage, self.inner))
         if outer.body is not inner:
             self.refuse(
-                f"{inner.var.name} is not the one statement inside {outer.var.name}: "
-                f"bring them together with reorder"
+                f"{inner.var.name} is not the only statement inside {outer.var.name}: reorder first"
             )
         for block in blocks(inner):
             kinds = feeds(outer.var.name, block) | feeds(inner.var.name, block)
             if len(kinds) > 1:
                 self.refuse(
-                    f"of {outer.var.name} and {inner.var.name}, one names elements of {block.name} "
-                    f"and the other joins terms"
+                    f"of {outer.var.name} and {inner.var.name}, one is a spatial loop of "
+                    f"{block.name} and the other reduces"
                 )
         axis = self.fused or f"{self.outer}_{self.inner}"
         fused = Var(self.new_loop(program.body, self.stage, axis, (self.outer, self.inner)))
-        turns = extent_of(inner)
-        values = {outer.var.name: fused // max(turns, 1), inner.var.name: fused % max(turns, 1)}
+        extent = extent_of(inner)
+        divisor = max(extent, 1)
+        values = {outer.var.name: fused // divisor, inner.var.name: fused % divisor}
         body = substitute_in(inner.body, values)
-        loop = For(fused, index(extent_of(outer) * turns), LoopKind.SERIAL, body)
+        loop = For(fused, index(extent_of(outer) * extent), LoopKind.SERIAL, body)
         return replace(program, body=replace_loop(program.body, outer.var.name, lambda _: loop))

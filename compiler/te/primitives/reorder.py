@@ -1,4 +1,4 @@
-"""reorder: loops change places."""
+"""reorder: nested loops get another order."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Reorder"]
 
 @dataclass(frozen=True, slots=True)
 class Reorder(Primitive):
-    """Bring loops that lie directly in one another into the order given, outermost first.
+    """Bring perfectly nested loops into the order given, outermost first.
 
         for C.i in 64:                     for C.k in 64:
           for C.k in 64:           ->        for C.i in 64:
             block C(i = C.i, k = C.k)          block C(i = C.i, k = C.k)
 
-    Loops between them that are not named keep their places. (Halide, TVM: `reorder`.) Elements may
-    come in any order. The terms of one element may where that leaves the result the same bit for
-    bit, or where `reassociate` permits another rounding of floats.
+    Loops between them that are not named keep their places. (Halide, TVM: `reorder`.) Spatial loops
+    may take any order. Reduction loops may where the result stays the same bit for bit, or where
+    `reassociate` permits another rounding of floats.
     """
 
     stage: str
@@ -34,7 +34,6 @@ class Reorder(Primitive):
     name: ClassVar[str] = "reorder"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
         if len(set(self.axes)) != len(self.axes) or len(self.axes) < 2:
             self.refuse("two or more different axes are needed")
         wanted = [self.loop(program.body, self.stage, axis) for axis in self.axes]
@@ -51,13 +50,13 @@ class Reorder(Primitive):
     def _nest(self, body: Stmt, wanted: list[For]) -> list[For]:
         """From the outermost of the loops to the innermost, with nothing but loops between."""
         paths = {each.var.name: path_to(body, each) for each in wanted}
-        innermost = max(wanted, key=lambda each: len(paths[each.var.name]))
+        innermost = max(wanted, key=lambda loop: len(paths[loop.var.name]))
         path = paths[innermost.var.name]
-        outermost = min(wanted, key=lambda each: len(paths[each.var.name]))
-        for each in wanted:
-            if each not in loops_among(path):
-                self.refuse(f"{innermost.var.name} does not lie inside {each.var.name}")
-        nest = path[next(at for at, each in enumerate(path) if each is outermost) :]
+        outermost = min(wanted, key=lambda loop: len(paths[loop.var.name]))
+        for loop in wanted:
+            if loop not in loops_among(path):
+                self.refuse(f"{innermost.var.name} does not lie inside {loop.var.name}")
+        nest = path_to(outermost, innermost)
         for part in nest:
             if not isinstance(part, For):
                 what = type(part).__name__.lower()
@@ -69,12 +68,12 @@ class Reorder(Primitive):
 
     def _check_terms(self, before: list[For], after: list[For]) -> None:
         for block in blocks(before[-1].body):
-            sums = [
-                [each.var.name for each in order if IterKind.REDUCE in feeds(each.var.name, block)]
-                for order in (before, after)
+            orders = [
+                [loop.var.name for loop in nest if IterKind.REDUCE in feeds(loop.var.name, block)]
+                for nest in (before, after)
             ]
-            if sums[0] != sums[1] and not any_order(block) and not self.reassociate:
+            if orders[0] != orders[1] and not any_order(block) and not self.reassociate:
                 self.refuse(
-                    f"{block.name} would join floats along {', '.join(sums[1])}, no longer along "
-                    f"{', '.join(sums[0])}, which changes roundings: ask for it with reassociate"
+                    f"{block.name} would reduce floats along {', '.join(orders[1])}, no longer "
+                    f"along {', '.join(orders[0])}, which changes roundings: reassociate permits it"
                 )

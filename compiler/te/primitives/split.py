@@ -9,7 +9,7 @@ from compiler.ir.expr import Var
 from compiler.ir.ops import index
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import substitute_in
-from compiler.te.primitives.base import Primitive, guarded
+from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tree import extent_of, map_blocks, replace_loop
 
 __all__ = ["Split"]
@@ -17,7 +17,7 @@ __all__ = ["Split"]
 
 @dataclass(frozen=True, slots=True)
 class Split(Primitive):
-    """Split a loop into an outer one and an inner one of `factor` turns.
+    """Split a loop into an outer one and an inner one of `factor` iterations.
 
         for C.i in 50:                     for C.i_o in 4:
           block C(i = C.i)         ->        for C.i_i in 16:
@@ -25,7 +25,7 @@ class Split(Primitive):
                                                  where C.i_o * 16 + C.i_i < 50
 
     The guard is there only if the factor does not divide. (Halide, TVM: `split`; Exo:
-    `divide_loop`.) Turns keep their order: always legal.
+    `divide_loop`.) Iterations keep their order: always legal.
 
     Parameters
     ----------
@@ -41,9 +41,8 @@ class Split(Primitive):
     name: ClassVar[str] = "split"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
-        factor = self.positive(self.factor, "factor")
-        loop = self.serial(self.loop(program.body, self.stage, self.axis))
+        factor = self.require_positive(self.factor, "factor")
+        loop = self.require_serial(self.loop(program.body, self.stage, self.axis))
         axes = self.axes or (f"{self.axis}_o", f"{self.axis}_i")
         if len(axes) != 2 or axes[0] == axes[1]:
             self.refuse(f"two different names are needed, not {axes}")
@@ -54,8 +53,7 @@ class Split(Primitive):
         value = outer * factor + inner
         body = substitute_in(loop.body, {loop.var.name: value})
         if extent % factor:
-            body = map_blocks(body, lambda each: guarded(each, value < extent))
-        turns = index(-(-extent // factor))
+            body = map_blocks(body, lambda block: with_guard(block, value < extent))
         nested = For(inner, index(factor), LoopKind.SERIAL, body)
-        nested = For(outer, turns, LoopKind.SERIAL, nested)
+        nested = For(outer, index(-(-extent // factor)), LoopKind.SERIAL, nested)
         return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: nested))

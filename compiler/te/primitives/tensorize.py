@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.ir.expr import Var
+from compiler.errors import IRError
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, Var
 from compiler.ir.linear import Linear, linear
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import Block, BlockIter, For, Function, Invoke, LoopKind, Region, Store
-from compiler.ir.visit import blocks, loops, variables
+from compiler.ir.stmt import (
+    Block,
+    BlockIter,
+    For,
+    Function,
+    Invoke,
+    LoopKind,
+    Region,
+    Store,
+    parameters,
+)
+from compiler.ir.visit import blocks, loops, substitute, variables
 from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.matching import Mismatch, match_store, parted
 from compiler.te.tree import extent_of, loops_among, path_to, replace_loop
 
 __all__ = ["Tensorize"]
@@ -19,15 +30,15 @@ __all__ = ["Tensorize"]
 
 @dataclass(frozen=True, slots=True)
 class Tensorize(Primitive):
-    """Replace a loop and all inside it by a tensor intrinsic that does the same.
+    """Replace a loop and all inside it by an equivalent tensor intrinsic.
 
         for C.i in 16:                       block C(i < 4 = C.i_o):
           for C.k in 4:               ->       invoke dot(C[i * 16 :+ 16], A[0 :+ 4], ...)
             block C(i = C.i_o * 16 + C.i, k = C.k): ...
 
     The loops and the statement must be those of the intrinsic's behaviour, up to the order of
-    factors and summands; refused on any difference. Start sums elsewhere first
-    (decompose_reduction). (TVM: `tensorize`; TensorIR, section 4.1.)
+    operands that commute; refused on any difference. Reductions need decompose_reduction first.
+    (TVM: `tensorize`; TensorIR, section 4.1.)
     """
 
     stage: str
@@ -37,7 +48,6 @@ class Tensorize(Primitive):
     name: ClassVar[str] = "tensorize"
 
     def apply(self, program: Function) -> Function:
-        """See the class."""
         loop = self.loop(program.body, self.stage, self.axis)
         block = self.block_of(program.body, self.stage)
         others = [each.name for each in blocks(loop) if each.name != self.stage]
@@ -48,7 +58,7 @@ class Tensorize(Primitive):
         if len(tile) != len(path) - 1:
             self.refuse(f"between {loop.var.name} and {self.stage} lies more than loops")
         if block.init is not None:
-            self.refuse(f"{self.stage} starts its sums in the tile: decompose_reduction first")
+            self.refuse(f"{self.stage} is initialised in the tile: decompose_reduction first")
         store = block.body
         if not isinstance(store, Store):
             self.refuse(f"{self.stage} is tensorized already")
@@ -59,8 +69,8 @@ class Tensorize(Primitive):
                 self.refuse(f"the tile is not always whole: {self.stage} is guarded inside it")
         iters, inside = self._iters(block, tile)
         try:
-            regions = match_store(store, inside, self.intrinsic, tile)
-        except Mismatch as error:
+            regions = _match_store(store, inside, self.intrinsic, tile)
+        except _Mismatch as error:
             self.refuse(f"{self.intrinsic.name} does something else: {error}")
         operands = self._operands(regions)
         new = Block(self.stage, iters, block.guard, None, Invoke(self.intrinsic, operands))
@@ -71,36 +81,35 @@ class Tensorize(Primitive):
         found = [extent_of(each) for each in tile]
         if found != wanted:
             self.refuse(
-                f"loops {', '.join(each.var.name for each in tile)} have {found} turns; those of "
-                f"{self.intrinsic.name} have {wanted}"
+                f"loops {', '.join(each.var.name for each in tile)} have {found} iterations; "
+                f"those of {self.intrinsic.name} have {wanted}"
             )
-        for each in tile:
-            if each.kind is not LoopKind.SERIAL:
-                self.refuse(f"loop {each.var.name} is {each.kind.value}")
+        for loop in tile:
+            if loop.kind is not LoopKind.SERIAL:
+                self.refuse(f"loop {loop.var.name} is {loop.kind.value}")
 
     def _iters(
         self, block: Block, tile: tuple[For, ...]
     ) -> tuple[tuple[BlockIter, ...], dict[str, Linear]]:
-        """The axes in steps of the tile; and the old axes, in terms of steps and tile loops."""
+        """The axes counted in tiles; and the old axes in terms of these and of the tile's loops."""
         extents = {each.var.name: extent_of(each) for each in tile}
         iters, values = [], {}
-        for each in block.iters:
-            inner, outer = parted(linear(each.value), set(extents))
+        for axis in block.iters:
+            name = axis.var.name
+            inner, outer = _split_terms(linear(axis.value), set(extents))
             step = 1
             for atom, factor in inner.terms:
                 if not isinstance(atom, Var) or factor < 0:
-                    self.refuse(f"axis {each.var.name} of {block.name} is no sum of tile loops")
+                    self.refuse(f"axis {name} of {block.name} is no sum of tile loops")
                 step += factor * (extents[atom.name] - 1)
-            if outer.constant % step or any(factor % step for _, factor in outer.terms):
-                self.refuse(f"tiles of axis {each.var.name} do not start at multiples of {step}")
-            if each.extent % step:
-                self.refuse(f"axis {each.var.name} has {each.extent} points, no multiple of {step}")
-            start = Linear(
-                tuple((atom, factor // step) for atom, factor in outer.terms),
-                outer.constant // step,
-            )
-            iters.append(replace(each, extent=each.extent // step, value=start.expr()))
-            values[each.var.name] = linear(each.var * step + inner.expr())
+            start, rest = outer.split(step)
+            if rest.terms or rest.constant % step:
+                self.refuse(f"tiles of axis {name} do not start at multiples of {step}")
+            if axis.extent % step:
+                self.refuse(f"axis {name} has {axis.extent} points, no multiple of {step}")
+            start = start.shifted(rest.constant // step)
+            iters.append(replace(axis, extent=axis.extent // step, value=start.expr()))
+            values[name] = linear(axis.var * step + inner.expr())
         return tuple(iters), values
 
     def _operands(self, regions: dict[str, Region]) -> tuple[Region, ...]:
@@ -109,3 +118,161 @@ class Tensorize(Primitive):
         if missing:
             self.refuse(f"{self.intrinsic.name} never uses {', '.join(missing)}")
         return tuple(regions[name] for name in names)
+
+
+_COMMUTE = (
+    BinaryOp.ADD,
+    BinaryOp.MUL,
+    BinaryOp.MIN,
+    BinaryOp.MAX,
+    BinaryOp.AND,
+    BinaryOp.OR,
+    BinaryOp.XOR,
+    BinaryOp.EQ,
+    BinaryOp.NE,
+)
+
+
+class _Mismatch(IRError):
+    """A statement differs from the intrinsic's."""
+
+
+def _split_terms(value: Linear, names: Set[str]) -> tuple[Linear, Linear]:
+    """The terms that mention some variables, and the rest with the constant."""
+    inner = Linear(tuple(term for term in value.terms if variables(term[0]) & names))
+    return inner, value - inner
+
+
+def _match_store(
+    store: Store, axes: Mapping[str, Linear], intrinsic: Function, tile: tuple[For, ...]
+) -> dict[str, Region]:
+    """Return the boxes that are operands of the intrinsic, by the names of its parameters.
+
+    Parameters
+    ----------
+    store
+        The tile's statement, in terms of its block's axes.
+    axes
+        The values of these axes, in terms of the new axes and of the tile's loops.
+    tile
+        The tile's loops, outermost first; as many as the intrinsic's, with the same extents.
+
+    Raises
+    ------
+    _Mismatch
+        Names what is found and what the intrinsic has.
+    """
+    stmt = intrinsic.body
+    renamed: dict[str, Expr] = {}
+    for loop in tile:
+        assert isinstance(stmt, For)
+        renamed[stmt.var.name] = loop.var
+        stmt = stmt.body
+    if not isinstance(stmt, Store):
+        raise _Mismatch(f"the behaviour of {intrinsic.name} is no single store in loops")
+    values = {name: value.expr() for name, value in axes.items()}
+    matcher = _Matcher(intrinsic, {loop.var.name for loop in tile}, renamed)
+    indices = [substitute(index, values) for index in store.indices]
+    matcher.access(store.buffer, indices, stmt.buffer, stmt.indices)
+    matcher.value(substitute(store.value, values), stmt.value)
+    return matcher.regions
+
+
+@dataclass
+class _Matcher:
+    intrinsic: Function
+    tile: set[str]
+    renamed: dict[str, Expr]
+    regions: dict[str, Region] = field(default_factory=dict)
+
+    def value(self, found: Expr, wanted: Expr) -> None:
+        """Match two expressions, node by node."""
+        match found, wanted:
+            case Load(), Load():
+                self.access(found.buffer, list(found.indices), wanted.buffer, wanted.indices)
+            case Const(), Const() if found == wanted:
+                pass
+            case Unary(), Unary() if found.op is wanted.op:
+                self.value(found.operand, wanted.operand)
+            case Cast(), Cast() if found.dtype == wanted.dtype:
+                self.value(found.operand, wanted.operand)
+            case Select(), Select():
+                self.value(found.condition, wanted.condition)
+                self.value(found.then, wanted.then)
+                self.value(found.otherwise, wanted.otherwise)
+            case Binary(), Binary() if found.op is wanted.op:
+                self._binary(found, wanted)
+            case _:
+                raise _Mismatch(f"{_short(found)} where it has {_short(wanted)}")
+
+    def _binary(self, found: Binary, wanted: Binary) -> None:
+        before = dict(self.regions)
+        try:
+            self.value(found.left, wanted.left)
+            self.value(found.right, wanted.right)
+        except _Mismatch as first:
+            if found.op not in _COMMUTE:
+                raise
+            self.regions = before
+            try:
+                self.value(found.left, wanted.right)
+                self.value(found.right, wanted.left)
+            except _Mismatch:
+                raise first from None
+
+    def access(
+        self, buffer: Buffer, indices: list[Expr], parameter: Buffer, wanted: tuple[Expr, ...]
+    ) -> None:
+        """Match two accesses; a parameter has the same box in all of its accesses."""
+        what = f"{buffer.name} for its {parameter.name}"
+        if parameter not in parameters(self.intrinsic):
+            raise _Mismatch(f"{parameter.name} is no parameter of it")
+        if buffer.dtype != parameter.dtype:
+            raise _Mismatch(f"{what}: {buffer.dtype}, not {parameter.dtype}")
+        anywhere = parameter.scope == Scope.GLOBAL and buffer.scope == Scope.LOCAL
+        if buffer.scope != parameter.scope and not anywhere:
+            raise _Mismatch(f"{what}: in {buffer.scope.value}, not in {parameter.scope.value}")
+        region = self._region(what, buffer, indices, parameter, wanted)
+        if self.regions.setdefault(parameter.name, region) != region:
+            raise _Mismatch(f"{what}: another box than before")
+
+    def _region(
+        self,
+        what: str,
+        buffer: Buffer,
+        indices: list[Expr],
+        parameter: Buffer,
+        wanted: tuple[Expr, ...],
+    ) -> Region:
+        left = [linear(substitute(each, self.renamed)) for each in wanted]
+        extents = list(parameter.shape)
+        lower, shape = [], []
+        for index in indices:
+            inner, outer = _split_terms(linear(index), self.tile)
+            if any(variables(atom) & self.tile for atom, _ in outer.terms) or any(
+                not isinstance(atom, Var) for atom, _ in inner.terms
+            ):
+                raise _Mismatch(f"{what}: an index is no sum of loops")
+            lower.append(outer.expr())
+            if not inner.terms:
+                shape.append(1)
+                continue
+            if not left or left[0] != inner:
+                raise _Mismatch(f"{what}: indexed along other loops")
+            left.pop(0)
+            shape.append(extents.pop(0))
+        if left:
+            raise _Mismatch(f"{what}: indexed along fewer loops")
+        return Region(buffer, tuple(lower), tuple(shape))
+
+
+def _short(expr: Expr) -> str:
+    match expr:
+        case Load(buffer=buffer):
+            return f"an element of {buffer.name} ({buffer.dtype})"
+        case Binary(op=op) | Unary(op=op):
+            return f"{op.value} of {expr.dtype}"
+        case Cast():
+            return f"a cast to {expr.dtype}"
+        case _:
+            return f"{type(expr).__name__.lower()} of {expr.dtype}"

@@ -155,8 +155,8 @@ def test_a_union_holds_each_box(lower: list[Expr], length: int, outer: dict[str,
     found = union(boxes, [12], outer)
     for place in points(outer):
         start = value(found.lower[0], place)
-        for each in boxes:
-            first = value(each.lower[0], place)
-            for number in range(first, first + each.shape[0]):
+        for one in boxes:
+            first = value(one.lower[0], place)
+            for number in range(first, first + one.shape[0]):
                 whole = found.shape == (12,) and not 0 <= number < 12
                 assert whole or start <= number < start + found.shape[0]

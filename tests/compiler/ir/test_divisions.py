@@ -41,7 +41,7 @@ def test_what_was_divided_is_put_together(
     sums = Divisions(where)
     under = linear(simplify(expr, where))
     parts = sums.quotient(under, divisor).times(divisor) + sums.remainder(under, divisor)
-    whole = sums.joined(parts.times(times)).expr()
+    whole = sums.recombined(parts.times(times)).expr()
     for point in points(where):
         assert value(whole, point) == times * value(expr, point)
 
@@ -54,8 +54,8 @@ def test_sums_of_variables_are_put_together_again() -> None:
             under = linear(i * stride + j)
             for divisor in range(2, 12):
                 whole = sums.quotient(under, divisor).times(divisor)
-                assert sums.joined(whole + sums.remainder(under, divisor)) == under
-                assert sums.joined(under - whole) == sums.remainder(under, divisor)
+                assert sums.recombined(whole + sums.remainder(under, divisor)) == under
+                assert sums.recombined(under - whole) == sums.remainder(under, divisor)
 
 
 def test_coarse() -> None:
@@ -84,7 +84,7 @@ def test_divisors_stay_within_the_type() -> None:
     once = sums.quotient(linear(n), huge)
     assert text(sums.quotient(once, huge).expr()) == f"n // {huge} // {huge}"
     above = sums.remainder(once, huge).times(huge)
-    assert sums.joined(above + sums.remainder(linear(n), huge)).factor(n) == 0
+    assert sums.recombined(above + sums.remainder(linear(n), huge)).factor(n) == 0
 
 
 def test_divided() -> None:

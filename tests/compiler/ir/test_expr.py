@@ -33,7 +33,7 @@ from compiler.ir import (
     Var,
 )
 from compiler.ir import ops as o
-from compiler.ir.expr import binary, binary_dtype, constant, held, unary, unary_dtype
+from compiler.ir.expr import binary, binary_dtype, constant, represented, unary, unary_dtype
 from tests.support.ir_strategies import TYPES, expressions
 
 X, Y = Var("x"), Var("y")
@@ -106,8 +106,8 @@ def test_operators(built: Expr, expected: Expr) -> None:
         (lambda: ~F, r"^~ is not defined for float32$"),
         (lambda: unary(UnaryOp.ABS, P), r"^abs is not defined for bool$"),
         (lambda: unary(UnaryOp.EXP, X), r"^exp is not defined for int64$"),
-        (lambda: binary(BinaryOp.ADD, 1, 2), r"^\+ of two plain numbers: neither says a type$"),
-        (lambda: o.select(P, 1, 2), r"^select of two plain numbers: neither says a type$"),
+        (lambda: binary(BinaryOp.ADD, 1, 2), r"^\+ of two plain numbers, which have no type$"),
+        (lambda: o.select(P, 1, 2), r"^select of two plain numbers, which have no type$"),
         (lambda: o.select(X, X, X), r"^bool is expected here, not int64"),
         (lambda: o.select(P, X, F), r"^int64 is expected here, not float32"),
         (lambda: o.load(Buffer("A", (2, 2), INT8), X), r"^A has 2 dimensions \(2, 2\), not 1$"),
@@ -204,7 +204,7 @@ def test_types_that_differ_give_none() -> None:
     [(1, BOOL, True), (3.0, INT8, 3), (True, FLOAT32, 1.0), (0.1, FLOAT32, constant(0.1, FLOAT32))],
 )
 def test_what_constants_hold(value: float, dtype: DType, expected: object) -> None:
-    found = held(value, dtype)
+    found = represented(value, dtype)
     wanted = expected.value if isinstance(expected, Const) else expected
     assert (found, type(found)) == (wanted, type(wanted))
 

@@ -85,7 +85,7 @@ func D(A: int32[3, 2]) -> (D: int32[3]):
     a = np.arange(6, dtype=np.int32).reshape(3, 2) ** 2
     np.testing.assert_array_equal(one(program, a), (a[:, 1] - a[:, 0]) * 10)
     stale = program.replace("for D.j in 2:", "if D.i == 0:").replace("D.j", "0")
-    with pytest.raises(IRError, match=r"^T\[1\] \(shape \(2,\)\) is read, but nobody has written"):
+    with pytest.raises(IRError, match=r"^T\[1\] \(shape \(2,\)\) is read before it is written"):
         one(stale, a)
     stale = stale.replace("- T[1]", "")
     with pytest.raises(IRError, match=r"^T\[0\] .*, at D.i = 1$"):
@@ -152,7 +152,7 @@ func S(A: int32[3, 2]) -> (S: int32[]):
     a = np.arange(6, dtype=np.int32).reshape(3, 2)
     assert one(program, a) == 1000 + a.sum()
     without = program.replace("        init:\n          S[] = 1000\n", "")
-    with pytest.raises(IRError, match=r"^S\[\] \(shape \(\)\) is read, but nobody has written it"):
+    with pytest.raises(IRError, match=r"^S\[\] \(shape \(\)\) is read before it is written"):
         one(without, a)
 
 
@@ -178,12 +178,12 @@ func R(M: int8[4, 1, 5], V: int8[3, 9]) -> (R: int32[2, 2, 1, 2]):
     beyond = program.replace("R.j * 6 :+ 3", "R.j * 7 :+ 3")
     with pytest.raises(
         IRError,
-        match=r"^matvec is given \(1, 3\) from V\[1, 7\] \(shape \(3, 9\)\), which reaches beyond "
+        match=r"^operand \(1, 3\) of matvec, from V\[1, 7\] \(shape \(3, 9\)\), reaches beyond "
         r"the buffer, at R.i = 1, R.j = 1$",
     ):
         one(beyond, matrix, vectors)
     before = program.replace("V[1 :+", "V[R.i - 1 :+")
-    with pytest.raises(IRError, match=r"^matvec is given \(1, 3\) from V\[-1, 0\] \(shape"):
+    with pytest.raises(IRError, match=r"^operand \(1, 3\) of matvec, from V\[-1, 0\] \(shape"):
         one(before, matrix, vectors)
 
 
@@ -218,7 +218,7 @@ func S(A: int32[4]) -> (S: int32[4]):
 """
     a = np.arange(4, dtype=np.int32)
     np.testing.assert_array_equal(one(program.replace(f" {kind.value}", ""), a), a.cumsum())
-    with pytest.raises(IRError, match=r"^S\[2\] .* nobody has written it, at S.i = 2$"):
+    with pytest.raises(IRError, match=r"^S\[2\] .* before it is written, at S.i = 2$"):
         one(program, a)
 
 
@@ -236,7 +236,7 @@ func S(A: int32[4]) -> (S: int32[4]):
         (
             "            where C.i_o * 4 + C.i_i < 6\n",
             "",
-            r"^axis i of block C is 6, outside of its 6 values, at C.i_o = 1",
+            r"^axis i of block C is 6, outside its extent 6, at C.i_o = 1",
         ),
         ("i < 6 = C", "i < 6 = 0 - C", r"^axis i of block C is -4, outside"),
         (
@@ -244,8 +244,8 @@ func S(A: int32[4]) -> (S: int32[4]):
             "C.i_i < 5",
             r"^7 elements of an output are never written, first C\[5, 0\] \(shape \(6, 7\)\)$",
         ),
-        ("for C.k in 5", "for C.k in C.i_o - 1", r"^loop C.k has -1 turns, at C.i_o = 0$"),
-        ("for C.k in 5", "for C.k in 6", r"^axis k of block C is 5, outside of its 5 values"),
+        ("for C.k in 5", "for C.k in C.i_o - 1", r"^loop C.k has -1 iterations, at C.i_o = 0$"),
+        ("for C.k in 5", "for C.k in 6", r"^axis k of block C is 5, outside its extent 5"),
     ],
 )
 def test_refusals(old: str, new: str, message: str) -> None:

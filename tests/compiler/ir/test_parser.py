@@ -95,7 +95,7 @@ def test_people_may_write_more_than_the_printer() -> None:
 # A comment.
 func f(A: int8[4]) -> (C: int8[4]):
 
-    for C.i in (4) serial:   # four turns
+    for C.i in (4) serial:   # four iterations
             if C.i > 1:
                 C[((C.i))] = A[C.i]+1
 """

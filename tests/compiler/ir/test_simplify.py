@@ -298,7 +298,7 @@ def test_ranges_may_be_unknown() -> None:
                       C[i, k] = 0.0
                     C[i, k] = C[i, k] + 1.0
             """,
-            id="loops of one turn stay",
+            id="loops of one iteration stay",
         ),
         pytest.param(
             """
@@ -373,7 +373,7 @@ def test_ranges_may_be_unknown() -> None:
               for i in 0:
                 C[i + 0] = 0.0
             """,
-            id="loops of no turns are left alone",
+            id="loops of no iterations are left alone",
         ),
     ],
 )

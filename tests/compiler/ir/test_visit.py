@@ -142,12 +142,12 @@ def test_substitution_in_statements_reaches_everything() -> None:
 @given(functions(accelerator=True))
 def test_walks_that_change_nothing_share_everything(function: Function) -> None:
     body = function.body
-    assert rewrite(body, lambda each: each) is body
+    assert rewrite(body, lambda node: node) is body
     for stmt in statements(body):
-        assert map_children(stmt, lambda each: each) is stmt
-        assert map_expressions(stmt, lambda each: each) == stmt
+        assert map_children(stmt, lambda node: node) is stmt
+        assert map_expressions(stmt, lambda node: node) == stmt
         for expr in expressions(stmt):
-            assert rewrite_expr(expr, lambda each: each) is expr
+            assert rewrite_expr(expr, lambda node: node) is expr
     assert substitute_in(body, {"nobody": X}) == body
 
 

@@ -120,9 +120,9 @@ def test_a_stage_with_two_readers_is_computed_once() -> None:
         ),
         (
             lambda: compute((4,), lambda i: A[i, reduce_axis(3, "k")], "T"),
-            r"^T speaks of k, which is none of its axes \['i'\]$",
+            r"^T uses k, which is none of its axes \['i'\]$",
         ),
-        (lambda: reduce_axis(0, "k"), r"^reduce axis k has 0 turns: there is nothing to reduce$"),
+        (lambda: reduce_axis(0, "k"), r"^reduce axis k has extent 0: there is nothing to reduce$"),
         (lambda: placeholder((1,), INT8, "a b"), r"^'a b' is no name for a tensor"),
         (lambda: sum(equal(A[0, 0], 1), reduce_axis(2, "k")), r"^sum of bool is not defined$"),
         (

@@ -40,9 +40,9 @@ def test_knobs_of() -> None:
         assert str(start.replay(open_trace, {"rows": rows})) == str(start.split("C", "i", rows))
     with pytest.raises(ReplayError, match="no choice for rows"):
         start.replay(open_trace)
-    with pytest.raises(ReplayError, match="chosen for nothing: columns"):
+    with pytest.raises(ReplayError, match="choices for unknown knobs: columns"):
         start.replay(open_trace, {"rows": 1, "columns": 2})
-    with pytest.raises(ScheduleError, match="rows is left open: replay the trace with a choice"):
+    with pytest.raises(ScheduleError, match="rows has no value: replay the trace with a choice"):
         start.then(open_trace[0])
 
 

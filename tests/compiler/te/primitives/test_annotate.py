@@ -1,4 +1,4 @@
-"""vectorize, parallel, unroll, virtual_thread: when turns are independent."""
+"""vectorize, parallel, unroll, virtual_thread: when iterations are independent."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_loops_that_name_elements(name: str, axis: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["parallel", "virtual_thread"])
-def test_loops_that_join_terms_are_refused(name: str) -> None:
-    with pytest.raises(ScheduleError, match=r"C joins terms along C\.k"):
+def test_reduction_loops_are_refused(name: str) -> None:
+    with pytest.raises(ScheduleError, match=r"C reduces along C\.k"):
         STEPS[name](Schedule.of(matmul()), "C", "k")
 
 
-def test_lanes_that_join_terms() -> None:
+def test_lanes_that_reduce() -> None:
     start = Schedule.of(matmul())
-    with pytest.raises(ScheduleError, match=r"starts its sums inside C\.k: decompose_reduction"):
+    with pytest.raises(ScheduleError, match=r"is initialised inside C\.k: decompose_reduction"):
         start.vectorize("C", "k")
     apart = start.decompose_reduction("C", "k")
     with pytest.raises(ScheduleError, match=r"adds floats along C\.k; .* reassociate"):
@@ -48,7 +48,7 @@ def test_lanes_that_join_terms() -> None:
     agree(apart.vectorize("C", "k", reassociate=True), start)
 
 
-def test_what_is_computed_inside_is_a_turn_s_own() -> None:
+def test_what_is_computed_inside_belongs_to_an_iteration() -> None:
     start = Schedule.of(blur())
     tiled = start.split("blury", "y", 4, ("y", "yi")).compute_at("blurx", "blury", "y")
     agree(tiled.parallel("blury", "y"), start)

@@ -101,7 +101,7 @@ def test_strides_and_fused_loops() -> None:
 
 
 def test_an_index_from_data() -> None:
-    """Nobody knows which elements: all of them, in each turn."""
+    """Which elements are read depends on data: all are computed, in each iteration."""
     table, where = placeholder((5,), FLOAT32, "table"), placeholder((6,), INT32, "where")
     doubled = compute((5,), lambda i: table[i] * 2.0, "doubled")
     index = compute((6,), lambda i: maximum(where[i] % 5, 0), "index")

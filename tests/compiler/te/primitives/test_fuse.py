@@ -23,9 +23,9 @@ def test_fused_and_split(factor: int) -> None:
 
 def test_refuses() -> None:
     start = Schedule.of(matmul())
-    with pytest.raises(ScheduleError, match=r"C\.k is not the one statement inside C\.i: bring"):
+    with pytest.raises(ScheduleError, match=r"C\.k is not the only statement inside C\.i: reorder"):
         start.fuse("C", "i", "k")
-    with pytest.raises(ScheduleError, match="one names elements of C and the other joins terms"):
+    with pytest.raises(ScheduleError, match="one is a spatial loop of C and the other reduces"):
         start.fuse("C", "j", "k")
     with pytest.raises(ScheduleError, match="C has a loop k already"):
         start.fuse("C", "i", "j", "k")

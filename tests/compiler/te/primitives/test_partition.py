@@ -18,7 +18,7 @@ def test_golden(golden: Callable[[str, str], None]) -> None:
 
 @pytest.mark.parametrize("at", [1, 3, 5])
 @pytest.mark.parametrize("axis", ["i", "j", "k"])
-def test_at_every_turn(axis: str, at: int) -> None:
+def test_at_every_iteration(axis: str, at: int) -> None:
     start = Schedule.of(matmul(6, 6, 6))
     agree(start.partition("C", axis, at), start)
 
@@ -40,7 +40,7 @@ def test_twice() -> None:
 
 
 def test_refuses() -> None:
-    with pytest.raises(ScheduleError, match=r"C\.i has 6 turns: at must be less"):
+    with pytest.raises(ScheduleError, match=r"C\.i has 6 iterations: at must be less"):
         Schedule.of(matmul()).partition("C", "i", 6)
     with pytest.raises(ScheduleError, match="at is 0: it must be 1 or more"):
         Schedule.of(matmul()).partition("C", "i", 0)

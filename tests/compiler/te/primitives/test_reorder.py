@@ -32,7 +32,7 @@ def test_loops_between_keep_their_places() -> None:
 
 def test_floats_keep_the_order_of_their_terms() -> None:
     split = Schedule.of(matmul()).split("C", "k", 2)
-    with pytest.raises(ScheduleError, match=r"would join floats along C\.k_i, C\.k_o, no longer"):
+    with pytest.raises(ScheduleError, match=r"would reduce floats along C\.k_i, C\.k_o, no longer"):
         split.reorder("C", "k_i", "k_o")
     agree(split.reorder("C", "k_i", "k_o", reassociate=True), split)
 

@@ -94,25 +94,25 @@ def test_is_part_of_traces() -> None:
 
 def test_refuses_what_may_change_a_result() -> None:
     with pytest.raises(
-        ScheduleError, match=r"C joins int32\(-127\) by max where .* which may change a result"
+        ScheduleError, match=r"C reduces int32\(-127\) by max where .* which may change a result"
     ):
         started(window(te.max, -127)).skip_terms("C")
-    with pytest.raises(ScheduleError, match=r"C joins int32\(-128\) by max"):
+    with pytest.raises(ScheduleError, match=r"C reduces int32\(-128\) by max"):
         started(window(te.max, -128, None)).skip_terms("C")
-    with pytest.raises(ScheduleError, match=r"C joins int32\(126\) by min"):
+    with pytest.raises(ScheduleError, match=r"C reduces int32\(126\) by min"):
         started(window(te.min, 126, 127)).skip_terms("C")
-    with pytest.raises(ScheduleError, match=r"C joins int32\(1\) by \+"):
+    with pytest.raises(ScheduleError, match=r"C reduces int32\(1\) by \+"):
         started(window(te.sum, 1, None)).skip_terms("C")
-    with pytest.raises(ScheduleError, match=r"C joins int32\(0\) by \*"):
+    with pytest.raises(ScheduleError, match=r"C reduces int32\(0\) by \*"):
         started(window(te.prod, 0, None)).skip_terms("C")
 
 
 def test_refuses_other_stages() -> None:
-    with pytest.raises(ScheduleError, match="C starts where it joins its terms: decompose_reduc"):
+    with pytest.raises(ScheduleError, match="C initialises its reduction itself: decompose_red"):
         Schedule.of(window()).skip_terms("C")
-    with pytest.raises(ScheduleError, match="blury does not join terms that are a select"):
+    with pytest.raises(ScheduleError, match="blury does not reduce a select"):
         Schedule.of(blur()).skip_terms("blury")
-    with pytest.raises(ScheduleError, match="C does not join terms that are a select"):
+    with pytest.raises(ScheduleError, match="C does not reduce a select"):
         Schedule.of(matmul()).decompose_reduction("C", "k").skip_terms("C")
     with pytest.raises(ScheduleError, match="there is no stage D"):
         started(window()).skip_terms("D")
@@ -124,5 +124,5 @@ def test_refuses_a_term_that_depends_on_data() -> None:
     tensor = compute(
         (5,), lambda i: te.max(te.select(i + k < 5, data[i + k], other[i]), k, start=0.0), "C"
     )
-    with pytest.raises(ScheduleError, match=r"C joins B\[i\] by max"):
+    with pytest.raises(ScheduleError, match=r"C reduces B\[i\] by max"):
         started(tensor).skip_terms("C")

@@ -52,11 +52,11 @@ def test_loops_around_it_can_still_be_moved() -> None:
 
 def test_refuses() -> None:
     schedule = ready(product())
-    with pytest.raises(ScheduleError, match=r"C\.k_i have \[2\] turns; those of dot_4x2 have"):
+    with pytest.raises(ScheduleError, match=r"C\.k_i have \[2\] iterations; those of dot_4x2 have"):
         schedule.tensorize("C", "k_i", DOT)
     start = Schedule.of(product()).split("C", "j", 4).split("C", "k", 2)
     tile = start.reorder("C", "i", "j_o", "k_o", "j_i", "k_i")
-    with pytest.raises(ScheduleError, match="starts its sums in the tile: decompose_reduction"):
+    with pytest.raises(ScheduleError, match="is initialised in the tile: decompose_reduction"):
         tile.tensorize("C", "j_i", DOT)
     with pytest.raises(ScheduleError, match="dot_4x2 does something else: B for its"):
         ready(product(b_type=UINT8)).tensorize("C", "j_i", DOT)
@@ -75,10 +75,10 @@ def test_refuses_another_statement() -> None:
     )
     with pytest.raises(ScheduleError, match=r"dot_4x2 does something else: \+ of int32 where"):
         ready(other).tensorize("C", "j_i", DOT)
-    turned = compute(
+    swapped = compute(
         (8, 3), lambda j, i: sum(cast(b[j, k], INT32) * cast(a[i, k], INT32), axis=k), "C"
     )
-    split = Schedule.of(turned).split("C", "j", 4).split("C", "k", 2)
+    split = Schedule.of(swapped).split("C", "j", 4).split("C", "k", 2)
     tile = split.reorder("C", "i", "j_o", "k_o", "k_i", "j_i").decompose_reduction("C", "k_o")
-    with pytest.raises(ScheduleError, match=r"have \[2, 4\] turns"):
+    with pytest.raises(ScheduleError, match=r"have \[2, 4\] iterations"):
         tile.tensorize("C", "k_i", DOT)

@@ -1,11 +1,11 @@
-"""How parameters stand for operands."""
+"""The parameters of intrinsics, and the shapes of their operands."""
 
 from __future__ import annotations
 
 import pytest
 
 from compiler.ir import FLOAT32, Buffer, Function, Seq
-from compiler.ir.operands import kept_axes, parameters
+from compiler.ir.stmt import kept_axes, parameters
 
 
 def test_one_that_is_both_comes_once() -> None:

@@ -1,4 +1,4 @@
-"""Where the verifier is in a program: what is around, what is in scope, what expressions mean."""
+"""The names in scope at one point of a program, and the types of expressions there."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ from compiler.ir.expr import (
     Unary,
     Var,
     binary_dtype,
-    held,
+    represented,
     unary_dtype,
 )
 from compiler.ir.facts import expr_facts
 from compiler.ir.printer import declaration, text
 from compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
 
-__all__ = ["Place"]
+__all__ = ["VerifierScope"]
 
 _HELD_AS = {Kind.BOOL: bool, Kind.FLOAT: float, Kind.INT: int, Kind.UINT: int}
 
 
-class Place:
-    """A place in a program.
+class VerifierScope:
+    """The state of the verifier at one point of a program.
 
     Attributes
     ----------
-    taken
-        Names of all loops and buffers so far, and what they belong to.
+    declared
+        The names of all loops and buffers so far, and what they name.
     buffers
-        Those in scope.
+        The buffers in scope, by name.
     variables
-        Names of those in scope.
+        The names of the variables in scope.
     """
 
     def __init__(self, name: str) -> None:
         self._path = [("function", name)]
-        self.taken: dict[str, str] = {}
+        self.declared: dict[str, str] = {}
         self.buffers: dict[str, Buffer] = {}
         self.variables: set[str] = set()
 
     def fail(self, message: str) -> NoReturn:
-        """Refuse the program."""
+        """Raise an error that names the enclosing function, loops and blocks."""
         path = " > ".join(f"{what} {name}" for what, name in self._path)
         raise IRError(f"{path}: {message}")
 
     def enter(self, what: str, name: str) -> None:
-        """From here on messages name this too."""
+        """Enter a loop, a block or an intrinsic, which messages then name."""
         self._path.append((what, name))
 
     def leave(self) -> None:
-        """Up to here."""
+        """Leave what was entered last."""
         self._path.pop()
 
     def name(self, name: str, what: str) -> None:
-        """Check that a name can be written; `what` has it."""
+        """Check that the text form can write the name of `what`."""
         if not is_name(name):
             self.fail(f"{name!r} cannot be the name of {what}: letters, digits, _ and . are used")
 
-    def take(self, name: str, what: str) -> None:
-        """Give a name that can be written, and which nobody else has."""
-        if name in self.taken:
-            self.fail(f"{name} names {what}, and already {self.taken[name]}")
-        self.taken[name] = what
+    def declare_name(self, name: str, what: str) -> None:
+        """Declare a name, which must be unique."""
+        if name in self.declared:
+            self.fail(f"{name} names {what}, and already {self.declared[name]}")
+        self.declared[name] = what
 
     def declare(self, buffer: Buffer, what: str) -> None:
         """Bring a buffer into scope."""
         self.name(buffer.name, what)
-        self.take(buffer.name, what)
+        self.declare_name(buffer.name, what)
         self.buffers[buffer.name] = buffer
 
     def variable(self, var: Var, what: str) -> None:
-        """Check what is declared as a variable."""
+        """Check a variable that is declared."""
         self.name(var.name, what)
         if var.name in NUMBER_WORDS:
             self.fail(f"{var.name} cannot be the name of {what}: it is a number")
@@ -89,7 +89,7 @@ class Place:
             self.fail(f"{var.name} is {var.dtype}: variables are {INDEX}")
 
     def access(self, buffer: Buffer, indices: Sequence[Expr], depth: int) -> None:
-        """Check an element of a buffer: that it is in scope, and its indices' number and type."""
+        """Check an access: that the buffer is in scope, and the number and types of the indices."""
         declared = self.buffers.get(buffer.name)
         if declared is None:
             names = ", ".join(self.buffers) or "none"
@@ -108,16 +108,15 @@ class Place:
             self.expr(index, INDEX, f"an index of {buffer.name}", depth)
 
     def expr(self, expr: Expr, expected: DType, what: str, depth: int) -> None:
-        """Check an expression of which the place tells the type. `what` it is, is for messages;
-        `depth` is that of the statement or expression above."""
+        """Check an expression of an expected type. `what` names it in messages; `depth` is that of
+        the statement or expression above."""
         found = self._typed(expr, depth + 1)
         if found is not expected and found != expected:
             self.fail(f"{what} is {expected}, not {found}: {text(expr)}")
 
     def _typed(self, expr: Expr, depth: int) -> DType:
-        """Check an expression of any type, and tell it: asked of each node, it would be found anew
-        all the way down."""
-        found: DType | None = getattr(expr, "type_found", None)
+        """Check an expression of any type and return the type, which is cached in the node."""
+        found: DType | None = getattr(expr, "verified_dtype", None)
         if found is not None:
             number = isinstance(expr, Const) and depth <= MAX_DEPTH
             if number or self._fits(expr_facts(expr), depth):
@@ -125,11 +124,11 @@ class Place:
         if depth > MAX_DEPTH:
             self.fail(f"an expression is nested more than {MAX_DEPTH} deep")
         found = self._type(expr, depth)
-        object.__setattr__(expr, "type_found", found)
+        object.__setattr__(expr, "verified_dtype", found)
         return found
 
     def _fits(self, known: ExprFacts, depth: int) -> bool:
-        """Whether an expression that has a type elsewhere has it here; if not, the walk tells."""
+        """Whether an expression that was verified elsewhere is legal here."""
         return (
             depth + known.height - 1 <= MAX_DEPTH
             and known.variables <= self.variables
@@ -182,7 +181,7 @@ class Place:
         if type(value) is not allowed:
             self.fail(f"a constant of {dtype} holds {type(value).__name__} {value!r}")
         try:
-            rounded = held(value, dtype)
+            rounded = represented(value, dtype)
         except IRError as error:
             self.fail(str(error))
         if rounded != value and value == value:

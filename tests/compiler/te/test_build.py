@@ -10,7 +10,7 @@ from compiler.operators.dense import dense
 from compiler.operators.matmul import matmul
 from compiler.operators.reduce import reduce_sum
 from compiler.te import placeholder
-from compiler.te.macs import macs_of
+from compiler.te.build import macs_of
 
 
 @pytest.mark.parametrize("dtype", [FLOAT32, INT8])

@@ -1,4 +1,4 @@
-"""`compiler.ir.comparisons`: decided rightly, written in one way, and their opposites."""
+"""`compiler.ir.linear_ops`: decided rightly, written in one way, and their opposites."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import BOOL, FLOAT32, INT8, Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.comparisons import compared, negated
 from compiler.ir.divisions import Divisions
 from compiler.ir.interval import Interval
 from compiler.ir.linear import linear
+from compiler.ir.linear_ops import compared, negated
 from compiler.ir.ops import equal, not_equal
 from compiler.ir.simplify import simplify
 from tests.support.index_values import conditions, indices, points, ranges, value

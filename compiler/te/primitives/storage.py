@@ -1,0 +1,114 @@
+"""set_scope and set_layout: the memory and the layout of an intermediate buffer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.expr import Expr
+from compiler.ir.facts import facts
+from compiler.ir.stmt import Function, Invoke
+from compiler.ir.visit import map_accesses_in, statements
+from compiler.te.primitives.base import Primitive
+from compiler.te.tree import map_buffers
+
+__all__ = ["SetLayout", "SetScope"]
+
+_PART = re.compile(r"(\d+)(?:([/%])(\d+))?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SetScope(Primitive):
+    """Keep an intermediate buffer in another memory.
+
+        alloc P: int8[64]           ->        alloc P: int8[64] @local
+
+    Always legal for a buffer that the program allocates. (TVM: `set_scope`.)
+    """
+
+    buffer: str
+    scope: Scope
+
+    name: ClassVar[str] = "set_scope"
+
+    def apply(self, program: Function) -> Function:
+        old = self.require_intermediate(program.body, self.buffer)
+        buffer = replace(old, scope=self.scope)
+        return replace(program, body=map_buffers(program.body, {self.buffer: buffer}))
+
+
+@dataclass(frozen=True, slots=True)
+class SetLayout(Primitive):
+    """Keep an intermediate buffer in another order, axes split in blocks.
+
+        alloc P: int8[64, 9]                alloc P: int8[4, 9, 16]
+        ... P[i, j] ...             ->      ... P[i // 16, j, i % 16] ...
+
+    Here `order` is `("0/16", "1", "0%16")`: the quotient of axis 0, axis 1, the remainder of axis
+    0. (TVM: `transform_layout`.)
+
+    Parameters
+    ----------
+    order
+        For each new axis the number of an old axis, or its quotient (`n/f`) or remainder (`n%f`) by
+        a factor. Each old axis comes once, or as both quotient and remainder by one factor.
+    """
+
+    buffer: str
+    order: tuple[str, ...]
+
+    name: ClassVar[str] = "set_layout"
+
+    def apply(self, program: Function) -> Function:
+        old = self.require_intermediate(program.body, self.buffer)
+        parts = self._parts(len(old.shape))
+        new = replace(
+            old,
+            shape=tuple(
+                old.shape[axis]
+                if not sign
+                else -(-old.shape[axis] // factor)
+                if sign == "/"
+                else factor
+                for axis, sign, factor in parts
+            ),
+        )
+        for stmt in statements(program.body):
+            if isinstance(stmt, Invoke) and self.buffer in facts(stmt).buffers:
+                self.refuse(f"{stmt.intrinsic.name} uses {self.buffer}: set_layout comes before")
+
+        def moved(_: Buffer, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+            return new, tuple(
+                indices[axis]
+                if not sign
+                else indices[axis] // factor
+                if sign == "/"
+                else indices[axis] % factor
+                for axis, sign, factor in parts
+            )
+
+        body = map_accesses_in(program.body, {self.buffer}, moved)
+        return replace(program, body=map_buffers(body, {self.buffer: new}))
+
+    def _parts(self, rank: int) -> list[tuple[int, str, int]]:
+        parts = []
+        for text in self.order:
+            found = _PART.match(text)
+            if found is None:
+                self.refuse(
+                    f"{text!r} is neither an axis nor its quotient (0/16) or remainder (0%16)"
+                )
+            parts.append((int(found[1]), found[2] or "", int(found[3] or 1)))
+        for axis in range(rank):
+            uses = sorted((sign, factor) for number, sign, factor in parts if number == axis)
+            signs, factors = [sign for sign, _ in uses], {factor for _, factor in uses}
+            if (signs != [""] and signs != ["%", "/"]) or len(factors) != 1 or 0 in factors:
+                self.refuse(
+                    f"axis {axis} of {self.buffer} must come once, or as quotient and remainder by "
+                    f"one factor"
+                )
+        if any(axis >= rank for axis, _, _ in parts):
+            self.refuse(f"{self.buffer} has {rank} axes")
+        return parts
