@@ -9,12 +9,12 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from compiler.errors import GraphError, IRError, TensorError
 from compiler.graph.attributes import Attributes, declared, refusal
 from compiler.graph.extents import Dim
-from compiler.graph.traits import ChannelAffine, Linear
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
@@ -23,6 +23,9 @@ __all__ = [
     "DATA",
     "AnyOp",
     "Ask",
+    "ChannelAffine",
+    "Linear",
+    "Numbers",
     "OpSpec",
     "Operands",
     "Pattern",
@@ -31,6 +34,38 @@ __all__ = [
     "keywords",
     "registry",
 ]
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelAffine:
+    """(data - centre) * factor + addend, with a number for each index of axis 1."""
+
+    centre: Numbers
+    factor: Numbers
+    addend: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """A result that is linear in a weight, plus a bias along its axis 1.
+
+    Attributes
+    ----------
+    axis
+        Along which the weight has a slice for each index of the result's axis 1.
+    bias
+        A number for each of these indices; 0 where the operator is given none.
+    attributes
+        With which the operator takes `weight` and `bias` as its second and third operand.
+    """
+
+    weight: NDArray[Any]
+    axis: int
+    bias: Numbers
+    attributes: Attributes
+
 
 A = TypeVar("A", bound=Attributes)
 

@@ -8,7 +8,7 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType, dtype_of
 from compiler.ir.syntax import NUMBER_WORDS
 
-__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "dtype_named", "is_name"]
+__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "dtype_named", "fresh", "is_name"]
 
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
 """Nothing is called so."""
@@ -36,3 +36,13 @@ def is_name(text: str) -> bool:
     """Whether a value or a function can be called so, and its text be read back."""
     word = text.isascii() and text.isidentifier()
     return word and text not in KEYWORDS | NUMBER_WORDS and dtype_named(text) is None
+
+
+def fresh(stem: str, taken: set[str]) -> str:
+    """`stem`, or `stem_1` and so on: the first that is not taken; from now on it is."""
+    name, number = stem, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    return name

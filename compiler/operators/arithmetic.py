@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
-from compiler.ir.dtypes import FLOAT64, DType, Kind
+from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
 
 __all__ = [
+    "Direction",
     "acosh",
     "asinh",
     "atanh",
+    "bit_shift",
     "cast",
     "clip",
     "divide",
     "identity",
+    "is_inf",
+    "is_nan",
     "log1p",
     "maximum",
     "mean",
@@ -28,6 +33,7 @@ __all__ = [
     "sign",
     "total",
     "truncated_quotient",
+    "where",
 ]
 
 
@@ -176,3 +182,41 @@ def identity(x: Expr) -> Expr:
 def cast(x: Expr, *, to: DType) -> Expr:
     """x in another type: see `compiler.ir.expr.Cast`."""
     return te.cast(x, to)
+
+
+class Direction(Enum):
+    """Of a shift."""
+
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+
+
+@elementwise(Kind.UINT)
+def bit_shift(a: Expr, b: Expr, *, direction: Direction) -> Expr:
+    """a shifted by b bits; all leave from its width on."""
+    return a << b if direction is Direction.LEFT else a >> b
+
+
+@elementwise(*FLOATS)
+def is_nan(x: Expr) -> Expr:
+    """Whether x is no number."""
+    return te.not_equal(x, x)
+
+
+@elementwise(*FLOATS)
+def is_inf(x: Expr, *, detect_negative: int = 1, detect_positive: int = 1) -> Expr:
+    """Whether x is infinite, with a sign that is looked for."""
+    found = [
+        te.equal(x, limit)
+        for limit, wanted in ((float("-inf"), detect_negative), (float("inf"), detect_positive))
+        if wanted
+    ]
+    return te.any_of(*found)
+
+
+@elementwise(*ANY)
+def where(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """a where the condition, a bool, holds, else b."""
+    if condition.dtype != BOOL:
+        raise IRError(f"the condition is {condition.dtype}, not bool")
+    return te.select(condition, a, b)

@@ -8,7 +8,7 @@ from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.checks import accumulator, ranked, refuse, show
-from compiler.operators.epilogue import add_bias
+from compiler.operators.matmul import add_bias
 from compiler.operators.window import padded, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction

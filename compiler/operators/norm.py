@@ -9,10 +9,10 @@ from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, at, broadcast_shape
 from compiler.operators.checks import axis_of, refuse, show, typed
-from compiler.operators.reduce import mapped, reduced
+from compiler.operators.reduce import mapped, reduce_max, reduce_sum, reduced
 from compiler.te import Tensor, compute
 
-__all__ = ["batch_norm", "instance_norm", "layer_norm", "rms_norm"]
+__all__ = ["batch_norm", "instance_norm", "layer_norm", "log_softmax", "rms_norm", "softmax"]
 
 
 def batch_norm(
@@ -157,3 +157,44 @@ def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequenc
         if broadcast_shape(operator, name, (data, each)) != data.shape or each.dtype != data.dtype:
             refuse(operator, name, f"{show(each)} does not broadcast to {show(data)}")
     return range(axis_of(operator, name, data, axis), len(data.shape))
+
+
+def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
+    """Powers of e, divided by their sum along `axis`.
+
+    Stages: `{name}_max`, `{name}_exp`, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        No floats, no such axis, an empty one.
+    """
+    typed("softmax", name, data, *FLOATS)
+    over = axis_of("softmax", name, data, axis)
+    greatest = reduce_max(data, [over], name=f"{name}_max")
+    powers = compute(data.shape, lambda *i: te.exp(data[i] - at(greatest, i)), f"{name}_exp")
+    sums = reduce_sum(powers, [over], name=f"{name}_sum")
+    return compute(data.shape, lambda *i: powers[i] / at(sums, i), name)
+
+
+def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> Tensor:
+    """The logarithm of `softmax`. Stages: `{name}_max`, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        As `softmax`.
+    """
+    typed("log_softmax", name, data, *FLOATS)
+    over = axis_of("log_softmax", name, data, axis)
+    greatest = reduce_max(data, [over], name=f"{name}_max")
+    sums = reduced(
+        "log_softmax",
+        data,
+        [over],
+        te.sum,
+        lambda i: te.exp(data[i] - at(greatest, i)),
+        keepdims=True,
+        name=f"{name}_sum",
+    )
+    return compute(data.shape, lambda *i: data[i] - at(greatest, i) - te.log(at(sums, i)), name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from types import MappingProxyType
 
 from compiler import te
 from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
@@ -17,7 +16,7 @@ from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import ReduceAxis, Reduction
 
 __all__ = [
-    "REDUCE",
+    "REDUCTIONS",
     "mapped",
     "reduce_l1",
     "reduce_l2",
@@ -229,18 +228,8 @@ def _finite(greatest: Expr) -> Expr:
     )
 
 
-REDUCE: MappingProxyType[str, Callable[..., Tensor]] = MappingProxyType(
-    {
-        "ReduceL1": reduce_l1,
-        "ReduceL2": reduce_l2,
-        "ReduceLogSum": reduce_log_sum,
-        "ReduceLogSumExp": reduce_log_sum_exp,
-        "ReduceMax": reduce_max,
-        "ReduceMean": reduce_mean,
-        "ReduceMin": reduce_min,
-        "ReduceProd": reduce_prod,
-        "ReduceSum": reduce_sum,
-        "ReduceSumSquare": reduce_sum_square,
-    }
+REDUCTIONS: tuple[Callable[..., Tensor], ...] = (
+    *(reduce_l1, reduce_l2, reduce_log_sum, reduce_log_sum_exp, reduce_max, reduce_mean),
+    *(reduce_min, reduce_prod, reduce_sum, reduce_sum_square),
 )
-"""By the names that ONNX gives them. All axes by default; `keepdims` leaves them with extent 1."""
+"""All of them. All axes are reduced by default; `keepdims` leaves them with extent 1."""

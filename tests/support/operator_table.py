@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 
 __all__ = ["table"]
 

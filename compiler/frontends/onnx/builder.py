@@ -15,10 +15,9 @@ from compiler.frontends.onnx.folding import fold, holds_symbols
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Call, Let, TupleGet, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.syntax import is_name
+from compiler.graph.syntax import fresh, is_name
 from compiler.graph.types import TensorType, Type, tensors_of
 from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64

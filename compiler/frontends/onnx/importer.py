@@ -10,15 +10,13 @@ from onnx import ModelProto, NodeProto, defs
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant, legal_name
-from compiler.frontends.onnx.checking import expanded, legal, opsets, without_weights
 from compiler.frontends.onnx.inputs import input_types
 from compiler.frontends.onnx.node import Node, describe, domain_of
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
-from compiler.frontends.onnx.tensors import array_of
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.names import fresh
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from compiler.frontends.onnx.reading import expanded, legal, opsets, without_weights
+from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 

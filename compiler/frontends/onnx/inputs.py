@@ -10,7 +10,7 @@ from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
 from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
-from compiler.graph.names import fresh
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType
 
 __all__ = ["input_types"]

@@ -11,8 +11,7 @@ from onnx import AttributeProto, NodeProto, defs
 
 from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant
-from compiler.frontends.onnx.tensors import array_of
-from compiler.frontends.onnx.values import DTYPES, Array, Value, type_name
+from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.attributes import NOTHING, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.operators.elementwise import Cast

@@ -1,17 +1,20 @@
-"""ONNX models from files and bytes: whole and legal, or refused."""
+"""Whether a model is legal: asked of the `onnx` package itself."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
+from typing import Final
 
 import onnx
-from google.protobuf.message import DecodeError
-from onnx import ModelProto, external_data_helper
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+from onnx import ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
-from compiler.frontends.onnx.checking import in_one_line
 
-__all__ = ["read_model"]
+__all__ = ["OLDEST", "expanded", "in_one_line", "legal", "opsets", "read_model", "without_weights"]
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
@@ -52,3 +55,123 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     if not model.HasField("graph") or not model.opset_import or not model.ir_version:
         raise FrontendError(f"{what} is no ONNX model: it has no graph, or no version")
     return model
+
+
+OLDEST: Final = 9
+"""The oldest opset that is read."""
+
+_SMALL: Final = 1 << 12
+"""Elements of the largest initialiser that shapes may be told by."""
+
+
+def opsets(model: ModelProto) -> dict[str, int]:
+    """The version of each set of operators.
+
+    Raises
+    ------
+    FrontendError
+        ONNX's own is missing, too old, or newer than the `onnx` package.
+    """
+    found = {
+        "" if each.domain == "ai.onnx" else each.domain: each.version for each in model.opset_import
+    }
+    newest = defs.onnx_opset_version()
+    if not OLDEST <= found.get("", 0) <= newest:
+        said = f"opset {found['']}" if "" in found else "no opset"
+        raise FrontendError(f"the model is of {said}: {OLDEST} to {newest} are supported")
+    return found
+
+
+def without_weights(model: ModelProto) -> ModelProto:
+    """The model with inputs for large initialisers, which no check reads, and functions inlined."""
+    _readable(model)
+    graph = model.graph
+    small = ModelProto(
+        ir_version=model.ir_version,
+        opset_import=model.opset_import,
+        functions=model.functions,
+    )
+    own = small.graph
+    own.name = graph.name
+    for field in ("node", "input", "output", "value_info", "sparse_initializer"):
+        getattr(own, field).extend(getattr(graph, field))
+    declared = {each.name for each in graph.input}
+    for tensor in graph.initializer:
+        if prod(tensor.dims) <= _SMALL:
+            own.initializer.append(tensor)
+        elif tensor.name not in declared:
+            own.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
+    if not model.functions:
+        return small
+    return _guarded(lambda: inliner.inline_local_functions(small))
+
+
+def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> ModelProto:
+    """The model with nodes of these operators, in these versions, replaced by what the standard
+    says they are short for."""
+    newest = opsets(model)[""]
+    short = [
+        ("", name)
+        for name in sorted({node.op_type for node in model.graph.node} & operators.keys())
+        if defs.has(name, newest, "")
+        and defs.get_schema(name, newest, "").since_version in operators[name]
+    ]
+    if not short:
+        return model
+    return _guarded(
+        lambda: inliner.inline_selected_functions(
+            model, short, exclude=False, inline_schema_functions=True
+        )
+    )
+
+
+def legal(model: ModelProto) -> None:
+    """Refuse what ONNX's checker or strict shape inference refuses."""
+    _guarded(lambda: onnx.checker.check_model(model))
+    _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
+
+
+def in_one_line(error: Exception) -> str:
+    """What an error of the package says: of several lines the first says what is wrong, and the
+    others repeat the node."""
+    return " ".join(str(error).split())
+
+
+def _readable(model: ModelProto) -> None:
+    """Refuse text that is none: bytes of a file are not looked at before they are asked for."""
+    try:
+        whole = all(isinstance(each, str) for each in _texts(model))
+    except UnicodeDecodeError:
+        whole = False
+    if not whole:
+        raise FrontendError("the model is not legal: a name in it is no text")
+
+
+def _texts(message: Message) -> Iterator[object]:
+    """All texts in a message."""
+    for field, value in message.ListFields():
+        if field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE):
+            continue
+        for each in (value,) if isinstance(value, str | bytes | Message) else value:
+            if field.type == FieldDescriptor.TYPE_STRING:
+                yield each
+            else:
+                yield from _texts(each)
+
+
+def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+    try:
+        return check() or ModelProto()
+    except (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        # What the package's C++ parts throw at what they did not foresee.
+        RuntimeError,
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+    ) as error:
+        raise FrontendError(f"the model is not legal: {in_one_line(error)}") from error

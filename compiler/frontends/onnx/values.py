@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
+from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx.reading import in_one_line
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent
 from compiler.graph.nodes import Atom
@@ -17,7 +21,7 @@ from compiler.graph.types import TensorType
 from compiler.ir import dtypes
 from compiler.ir.dtypes import DType
 
-__all__ = ["DTYPES", "Array", "Value", "type_name", "type_refusal"]
+__all__ = ["DTYPES", "Array", "Value", "array_of", "type_name", "type_refusal"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -92,3 +96,36 @@ class Value:
     def rank(self) -> int:
         """How many axes it has."""
         return self.type.rank
+
+
+def array_of(tensor: TensorProto, what: str) -> Array:
+    """The elements of `what`.
+
+    Raises
+    ------
+    UnsupportedError
+        A type that the compiler does not have.
+    FrontendError
+        Elements elsewhere, or not as many as the shape says.
+    """
+    if tensor.data_type not in DTYPES:
+        raise UnsupportedError(f"{what} is {type_refusal(tensor.data_type)}")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise FrontendError(f"{what} lies in another file, of a model that was read from none")
+    shape = tuple(tensor.dims)
+    if any(each < 0 for each in shape):
+        raise FrontendError(f"{what} is of the shape {list(shape)}")
+    wide = DTYPES[tensor.data_type].numpy.itemsize
+    if tensor.HasField("raw_data") and len(tensor.raw_data) != prod(shape) * wide:
+        raise FrontendError(
+            f"{what} is of the shape {list(shape)}, and has {len(tensor.raw_data)} bytes"
+        )
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FrontendError(
+            f"{what} is of the shape {list(shape)}: {in_one_line(error)}"
+        ) from error
+    if array.shape != shape:
+        raise FrontendError(f"{what} is of the shape {list(shape)}, not {list(array.shape)}")
+    return np.asarray(array)

@@ -10,7 +10,6 @@ from compiler.graph.operators.symbolic import axis_of, carried, same_axes
 from compiler.graph.opspec import DATA, AnyOp, Ask, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
-from compiler.operators.concat import concat
 
 __all__ = ["SPECS", "Concat", "Gather", "GatherNd", "OneHot", "Pad", "Slice", "Split"]
 
@@ -155,7 +154,7 @@ _PICKED = Operands(("data", "indices"))
 
 SPECS: tuple[AnyOp, ...] = (
     computed_by(
-        lambda *tensors, **given: concat(tensors, **given),
+        lambda *tensors, **given: slicing.concat(tensors, **given),
         Pattern.INJECTIVE,
         Operands(("x",), variadic=True),
         Concat,

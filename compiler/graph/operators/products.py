@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import broadcast, carried, leading
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
-from compiler.graph.traits import Linear
+from compiler.graph.opspec import AnyOp, Ask, Linear, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
-from compiler.operators.dense import dense, gemm
-from compiler.operators.matmul import matmul
+from compiler.operators.matmul import dense, gemm, matmul
 
 __all__ = ["SPECS", "Conv2d", "Gemm", "Product"]
 

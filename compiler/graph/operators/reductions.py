@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, carried, leading, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Ask, Operands, Pattern, computed_by
-from compiler.graph.traits import ChannelAffine
+from compiler.graph.opspec import DATA, AnyOp, Ask, ChannelAffine, Operands, Pattern, computed_by
 from compiler.graph.types import TensorType
-from compiler.operators import arg, norm, pool, softmax
-from compiler.operators.reduce import REDUCE
+from compiler.operators import arg, norm, pool
+from compiler.operators.reduce import REDUCTIONS, reduce_log_sum_exp
 
 __all__ = [
     "SPECS",
@@ -136,12 +135,12 @@ SPECS: tuple[AnyOp, ...] = (
         computed_by(
             function,
             # What reads its operand twice would compute twice whatever is fused into it.
-            Pattern.OUT_FUSABLE if onnx == "ReduceLogSumExp" else Pattern.REDUCTION,
+            Pattern.OUT_FUSABLE if function is reduce_log_sum_exp else Pattern.REDUCTION,
             DATA,
             Reduction,
             _reduction,
         )
-        for onnx, function in REDUCE.items()
+        for function in REDUCTIONS
     ),
     computed_by(arg.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
     computed_by(arg.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
@@ -149,8 +148,8 @@ SPECS: tuple[AnyOp, ...] = (
     computed_by(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
     computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
     computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    computed_by(softmax.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
-    computed_by(softmax.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    computed_by(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    computed_by(norm.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
     computed_by(
         norm.batch_norm,
         Pattern.BROADCAST,

@@ -10,8 +10,8 @@ from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent, replaced
 from compiler.graph.infer import infer
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Call, Function, Let, Param
+from compiler.graph.syntax import fresh
 from compiler.graph.types import Type, specialised, symbols_of
 from compiler.graph.visit import functions, rewrite_lets
 

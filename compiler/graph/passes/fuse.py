@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern
-from compiler.graph.passes.dominators import Edge
-from compiler.graph.passes.grouping import groups_of
-from compiler.graph.passes.kernels import KernelPool
+from compiler.graph.passes.grouping import Edge, groups_of
+from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions, map_bodies, names_of

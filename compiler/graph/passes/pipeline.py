@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from compiler.errors import GraphError
 from compiler.graph.evaluate import Runner
 from compiler.graph.nodes import Function
-from compiler.graph.passes.base import Pass
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.verify import verify
 
-__all__ = ["simplifying_passes", "transform"]
+__all__ = ["Pass", "simplifying_passes", "transform"]
+
+
+class Pass(Protocol):
+    """A frozen value: options as fields. A legal function in, a legal function out, which takes and
+    gives the same."""
+
+    @property
+    def name(self) -> str:
+        """As it is written on a command line."""
+
+    def apply(self, function: Function) -> Function:
+        """The function, changed."""
 
 
 def simplifying_passes(run: Runner) -> tuple[Pass, ...]:

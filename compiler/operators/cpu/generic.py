@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from math import prod
 
 from compiler.errors import ScheduleError
-from compiler.ir.stmt import IterKind, LoopKind
-from compiler.ir.visit import blocks
-from compiler.operators.cpu.inlining import inline_stages
-from compiler.operators.cpu.lanes import run_in_lanes
-from compiler.operators.cpu.nests import Axis, nest_of
+from compiler.ir.expr import Load
+from compiler.ir.stmt import Block, Function, IterKind, LoopKind, Store
+from compiler.ir.visit import blocks, expressions, statements, subexpressions
+from compiler.operators.cpu.lanes import Axis, nest_of, run_in_lanes
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor
 from compiler.te.roles import feeds
 from compiler.te.schedule import Schedule
 from compiler.te.tree import allocated, block_called, extent_of, loops_among, path_to, read_by
 
-__all__ = ["cpu_schedule"]
+__all__ = ["cpu_schedule", "inline_stages"]
 
 _WORTH_THREADS = 1 << 15
 """Turns of all loops inside a parallel one that pay for waking threads."""
@@ -111,3 +110,55 @@ def _work(schedule: Schedule, stage: str) -> int:
     block = block_called(body, stage)
     assert block is not None
     return prod(extent_of(each) for each in loops_among(path_to(body, block)))
+
+
+_LONGEST = 200
+"""Parts of an expression beyond which nothing more is put into it."""
+
+
+def inline_stages(schedule: Schedule) -> Schedule:
+    """Without the stages whose elements only one stage reads, each about once.
+
+    Element-wise operators so become one with their reader; what is read several times, as a padded
+    image by a convolution, stays. A stage that only moves elements goes into whatever reads
+    elements one by one.
+    """
+    for name in [each.name for each in blocks(schedule.program.body)]:
+        if _can_go(schedule.program, name):
+            schedule = schedule.compute_inline(name)
+    return schedule
+
+
+def _can_go(program: Function, name: str) -> bool:
+    block = next(each for each in blocks(program.body) if each.name == name)
+    if block.init is not None or name not in allocated(program.body):
+        return False
+    readers = [each for each in blocks(program.body) if name in read_by(each)]
+    if len(readers) != 1:
+        return False
+    reader = readers[0]
+    if len({load.indices for load in _loads(reader, name)}) > 1:
+        return False
+    length = _length(block) * len(_loads(reader, name)) + _length(reader)
+    moves = isinstance(block.body, Store) and isinstance(block.body.value, Load)
+    once = _turns(reader) <= _turns(block) or (moves and reader.init is None)
+    return once and length <= _LONGEST
+
+
+def _loads(block: Block, name: str) -> list[Load]:
+    return [
+        each
+        for stmt in statements(block)
+        for expr in expressions(stmt)
+        for each in subexpressions(expr)
+        if isinstance(each, Load) and each.buffer.name == name
+    ]
+
+
+def _length(block: Block) -> int:
+    exprs = [expr for stmt in statements(block.body) for expr in expressions(stmt)]
+    return sum(1 for expr in exprs for _ in subexpressions(expr))
+
+
+def _turns(block: Block) -> int:
+    return prod(each.extent for each in block.iters)

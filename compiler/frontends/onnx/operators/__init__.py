@@ -1,5 +1,11 @@
 """Every operator of ONNX that is supported."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
@@ -14,7 +20,7 @@ from compiler.frontends.onnx.operators import (
     windows,
 )
 
-__all__ = ["CONVERTERS"]
+__all__ = ["CONVERTERS", "EXPANDED"]
 
 CONVERTERS: Converters = by_name(
     (
@@ -30,3 +36,19 @@ CONVERTERS: Converters = by_name(
         *windows.CONVERTERS,
     )
 )
+
+
+EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {
+        "Attention": (23, 24, 25),
+        "CausalConvWithState": (27,),
+        "CenterCropPad": (18,),
+        "RotaryEmbedding": (23,),
+        "SwiGLU": (28,),
+    }
+)
+"""Versions of operators that are replaced by the function that the standard defines them as.
+
+Only those for which that was seen to work: of some, what the `onnx` package makes leaves defaults
+of attributes out, and computes something else.
+"""

@@ -15,26 +15,26 @@ from compiler.graph.extents import product
 from compiler.graph.operators.parts import OneHot
 from compiler.graph.operators.reductions import Arg, Reduction, Softmax
 from compiler.graph.operators.shapes import SomeAxes
-from compiler.operators.reduce import REDUCE
 
-__all__ = ["CONVERTERS"]
+__all__ = ["CONVERTERS", "REDUCTIONS"]
 
 _Along: TypeAlias = Callable[[Value, int], Value]
 
-_REDUCTIONS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+REDUCTIONS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
-        "ReduceL1": (1, 11, 13, 18),
-        "ReduceL2": (1, 11, 13, 18),
-        "ReduceLogSum": (1, 11, 13, 18, 28),
-        "ReduceLogSumExp": (1, 11, 13, 18, 28),
-        "ReduceMax": (1, 11, 12, 13, 18, 20),
-        "ReduceMean": (1, 11, 13, 18),
-        "ReduceMin": (1, 11, 12, 13, 18, 20),
-        "ReduceProd": (1, 11, 13, 18),
-        "ReduceSum": (1, 11, 13),
-        "ReduceSumSquare": (1, 11, 13, 18),
+        "ReduceL1": ("reduce_l1", (1, 11, 13, 18)),
+        "ReduceL2": ("reduce_l2", (1, 11, 13, 18)),
+        "ReduceLogSum": ("reduce_log_sum", (1, 11, 13, 18, 28)),
+        "ReduceLogSumExp": ("reduce_log_sum_exp", (1, 11, 13, 18, 28)),
+        "ReduceMax": ("reduce_max", (1, 11, 12, 13, 18, 20)),
+        "ReduceMean": ("reduce_mean", (1, 11, 13, 18)),
+        "ReduceMin": ("reduce_min", (1, 11, 12, 13, 18, 20)),
+        "ReduceProd": ("reduce_prod", (1, 11, 13, 18)),
+        "ReduceSum": ("reduce_sum", (1, 11, 13)),
+        "ReduceSumSquare": ("reduce_sum_square", (1, 11, 13, 18)),
     }
 )
+"""The graph's name of each reduction, and versions."""
 
 
 def _reduce(node: Node) -> Value:
@@ -49,7 +49,7 @@ def _reduce(node: Node) -> Value:
         # How PyTorch writes a global average pool.
         pooled = node.call("global_average_pool", data)
         return pooled if keepdims else node.call("squeeze", pooled, to=SomeAxes((2, 3)))
-    return node.call(REDUCE[node.operator].__name__, data, to=Reduction(axes, keepdims))
+    return node.call(REDUCTIONS[node.operator][0], data, to=Reduction(axes, keepdims))
 
 
 def _softmax(node: Node) -> Value:
@@ -82,7 +82,10 @@ def _along(node: Node, function: _Along) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    *(Converter(name, them, _reduce, "axes known at import") for name, them in _REDUCTIONS.items()),
+    *(
+        Converter(name, versions, _reduce, "axes known at import")
+        for name, (_, versions) in REDUCTIONS.items()
+    ),
     Converter("ArgMax", (1, 11, 12, 13), direct("arg_max")),
     Converter("ArgMin", (1, 11, 12, 13), direct("arg_min")),
     Converter("Softmax", (1, 11, 13), _softmax),

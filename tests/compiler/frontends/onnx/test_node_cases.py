@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tests.support.onnx_nodes import Outcome, node_cases, run_case
 
 SHARDS = 8

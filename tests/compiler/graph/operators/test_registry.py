@@ -15,9 +15,7 @@ from compiler.graph.opspec import registry
 from compiler.operators import (
     arg,
     blocks,
-    concat,
     conv2d,
-    dense,
     gather,
     layout,
     matmul,
@@ -27,16 +25,13 @@ from compiler.operators import (
     quantised,
     reduce,
     slicing,
-    softmax,
 )
 from compiler.operators.elementwise import ELEMENTWISE
 
 MODULES = (
     arg,
     blocks,
-    concat,
     conv2d,
-    dense,
     gather,
     layout,
     matmul,
@@ -45,9 +40,8 @@ MODULES = (
     pool,
     quantised,
     slicing,
-    softmax,
 )
-HELPERS = frozenset({"blocks", "elements", "inside"})
+HELPERS = frozenset({"add_bias", "blocks", "elements", "inside"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
     **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.graph.constant import Constant
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
 from compiler.graph.opspec import OpSpec
+from compiler.graph.syntax import fresh
 from compiler.graph.types import Type
 from compiler.graph.visit import map_atoms
 
