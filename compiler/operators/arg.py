@@ -8,7 +8,7 @@ from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import NUMBERS, at
-from compiler.operators.checks import axis_of, typed
+from compiler.operators.checks import axis_of, check_kind
 from compiler.operators.reduce import reduce_max, reduce_min, reduced
 from compiler.te import Tensor
 
@@ -55,7 +55,7 @@ def _place(
     name: str,
 ) -> Tensor:
     """The first or last index along `axis` where `data` is its extreme."""
-    typed(operator, name, data, *NUMBERS)
+    check_kind(operator, name, data, *NUMBERS)
     number = axis_of(operator, name, data, axis)
     best = extreme(data, [number], keepdims=True, name=f"{name}_{operator[-3:]}")
     # Never the result: some element is the best one.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.checks import ranked, refuse, show
+from compiler.operators.checks import check_rank, refuse, show
 from compiler.operators.pad import inside
 from compiler.operators.window import windows
 from compiler.te import Tensor, compute
@@ -52,7 +52,7 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     TensorError
         Another rank; blocks of nothing.
     """
-    ranked("pack_data", name, data, 4)
+    check_rank("pack_data", name, data, 4)
     _positive("pack_data", name, batch, block)
     n, c, h, w = data.shape
 
@@ -72,7 +72,7 @@ def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data"
     TensorError
         Another rank; a shape that is not what would be packed so.
     """
-    ranked("unpack_data", name, data, 6)
+    check_rank("unpack_data", name, data, 6)
     outer, channels, height, width, batch, block = data.shape
     fits = len(shape) == 4 and tuple(shape[2:]) == (height, width)
     if not fits or (blocks(shape[0], batch), blocks(shape[1], block)) != (outer, channels):
@@ -110,7 +110,7 @@ def pack_windows(
     TensorError
         Another rank; windows larger than the image; blocks of nothing.
     """
-    ranked("pack_windows", name, data, 4)
+    check_rank("pack_windows", name, data, 4)
     _positive("pack_windows", name, batch, block)
     n, c, _, _ = data.shape
     rows, columns = windows("pack_windows", name, data, kernel, strides, padding, dilation)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import Kind
 from compiler.ir.expr import Expr
-from compiler.operators.checks import refuse, show, typed
+from compiler.operators.checks import check_kind, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = [
@@ -109,7 +109,7 @@ class Elementwise:
         if not tensors:
             refuse(self.name, called, "there is no tensor to work on")
         for each in tensors:
-            typed(self.name, called, each, *self.kinds)
+            check_kind(self.name, called, each, *self.kinds)
         try:
             inspect.signature(self.scalar).bind(*tensors, **attributes)
         except TypeError as error:

@@ -10,16 +10,16 @@ from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.te import Tensor
 
 __all__ = [
-    "accumulator",
+    "accumulator_type",
     "axes_of",
     "axis_of",
-    "counted",
-    "in_order",
-    "meeting",
-    "ranked",
+    "check_count",
+    "check_inner_extents",
+    "check_kind",
+    "check_minimum",
+    "check_rank",
     "refuse",
     "show",
-    "typed",
 ]
 
 
@@ -33,31 +33,31 @@ def refuse(operator: str, name: str, reason: str) -> NoReturn:
     raise TensorError(f"{operator} {name}: {reason}")
 
 
-def ranked(operator: str, name: str, tensor: Tensor, rank: int, meaning: str = "") -> None:
+def check_rank(operator: str, name: str, tensor: Tensor, rank: int, meaning: str = "") -> None:
     """The tensor has `rank` dimensions, which mean `meaning` where that is said."""
     if len(tensor.shape) != rank:
         said = f"{rank} dimensions, {meaning}".removesuffix(", ")
         refuse(operator, name, f"{show(tensor)} has to have {said}")
 
 
-def typed(operator: str, name: str, tensor: Tensor, *kinds: Kind) -> None:
+def check_kind(operator: str, name: str, tensor: Tensor, *kinds: Kind) -> None:
     """The tensor's type is of one of these kinds."""
     if tensor.dtype.kind not in kinds:
         allowed = ", ".join(each.value for each in kinds)
         refuse(operator, name, f"{show(tensor)} is not of the kind {allowed}")
 
 
-def counted(operator: str, name: str, what: str, values: Sequence[int], count: int) -> None:
+def check_count(operator: str, name: str, what: str, values: Sequence[int], count: int) -> None:
     """There are as many of these numbers as there have to be."""
     if len(values) != count:
         refuse(operator, name, f"{what} {list(values)} has to be {count} numbers")
 
 
-def in_order(
+def check_minimum(
     operator: str, name: str, what: str, values: Sequence[int], count: int, least: int
 ) -> None:
     """There are `count` of these numbers, none under `least`."""
-    counted(operator, name, what, values, count)
+    check_count(operator, name, what, values, count)
     if any(each < least for each in values):
         refuse(operator, name, f"{what} {list(values)} has a number under {least}")
 
@@ -82,7 +82,7 @@ def axes_of(
     return tuple(found)
 
 
-def meeting(
+def check_inner_extents(
     operator: str, name: str, tensors: tuple[Tensor, Tensor], extents: tuple[int, int]
 ) -> None:
     """Two tensors have the same extent, and not 0, along the axes that their product sums over."""
@@ -93,7 +93,7 @@ def meeting(
         refuse(operator, name, f"{both} meet with none: nothing to sum")
 
 
-def accumulator(
+def accumulator_type(
     operator: str, name: str, left: Tensor, right: Tensor, out_dtype: DType | None
 ) -> DType:
     """The type in which products of two tensors are summed.

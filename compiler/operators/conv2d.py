@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
-from compiler.operators.checks import accumulator, ranked, refuse, show
+from compiler.operators.checks import accumulator_type, check_rank, refuse, show
 from compiler.operators.matmul import add_bias
 from compiler.operators.window import padded, windows
 from compiler.te import Tensor, compute, reduce_axis
@@ -53,8 +53,8 @@ def conv2d(
     TensorError
         Ranks, channels, groups, a window larger than the image, types.
     """
-    ranked("conv2d", name, data, 4, "N, C, H, W")
-    ranked("conv2d", name, weight, 4, "O, C / groups, KH, KW")
+    check_rank("conv2d", name, data, 4, "N, C, H, W")
+    check_rank("conv2d", name, weight, 4, "O, C / groups, KH, KW")
     batch, channels, _, _ = data.shape
     outputs, inputs, height, width = weight.shape
     if groups < 1 or channels % groups or outputs % groups or channels // groups != inputs:
@@ -67,7 +67,7 @@ def conv2d(
     if inputs == 0:
         refuse("conv2d", name, f"{show(data)} has no channels: there is nothing to sum")
     rows, columns = windows("conv2d", name, data, (height, width), strides, padding, dilation)
-    dtype = accumulator("conv2d", name, data, weight, out_dtype)
+    dtype = accumulator_type("conv2d", name, data, weight, out_dtype)
     ci = reduce_axis(inputs, "ci")
     ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
     image = padded(data, (rows, columns), f"{name}_pad")

@@ -10,7 +10,7 @@ from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import INTEGERS
-from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.checks import axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = ["gather", "gather_elements", "gather_nd", "one_hot"]
@@ -24,7 +24,7 @@ def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather"
     TensorError
         No such axis, indices that are no integers, an empty axis to pick from.
     """
-    typed("gather", name, indices, *INTEGERS)
+    check_kind("gather", name, indices, *INTEGERS)
     along = axis_of("gather", name, data, axis)
     shape = (*data.shape[:along], *indices.shape, *data.shape[along + 1 :])
     _not_empty("gather", name, data, along, shape)
@@ -47,7 +47,7 @@ def gather_elements(
     TensorError
         As `gather`; `indices` is larger than `data` along another axis.
     """
-    typed("gather_elements", name, indices, *INTEGERS)
+    check_kind("gather_elements", name, indices, *INTEGERS)
     along = axis_of("gather_elements", name, data, axis)
     fits = len(indices.shape) == len(data.shape) and all(
         a <= b
@@ -77,7 +77,7 @@ def gather_nd(
     TensorError
         As `gather`; places of more numbers than there are axes; batches that differ.
     """
-    typed("gather_nd", name, indices, *INTEGERS)
+    check_kind("gather_nd", name, indices, *INTEGERS)
     both = f"{show(indices)} of {show(data)}"
     if not indices.shape or not 0 <= batch_dims < min(len(indices.shape), len(data.shape)):
         refuse("gather_nd", name, f"{both} with {batch_dims} batch axes")
@@ -114,7 +114,7 @@ def one_hot(
     TensorError
         No such axis, indices that are no integers, not two values, a negative depth.
     """
-    typed("one_hot", name, indices, *INTEGERS)
+    check_kind("one_hot", name, indices, *INTEGERS)
     if values.shape != (2,):
         refuse("one_hot", name, f"{show(values)} has to be two values, off and on")
     if depth < 0:

@@ -10,7 +10,7 @@ from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import at, broadcast_extents
-from compiler.operators.checks import axes_of, axis_of, in_order, ranked, refuse, show
+from compiler.operators.checks import axes_of, axis_of, check_minimum, check_rank, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = [
@@ -146,7 +146,7 @@ def tile(data: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
     TensorError
         Not one number an axis, or a negative one.
     """
-    in_order("tile", name, "repeats", repeats, len(data.shape), 0)
+    check_minimum("tile", name, "repeats", repeats, len(data.shape), 0)
 
     def element(*indices: Expr) -> Expr:
         return data[
@@ -172,7 +172,7 @@ def depth_to_space(
     TensorError
         Ranks; channels that are no multiple of block**2.
     """
-    ranked("depth_to_space", name, data, 4, "N, C, H, W")
+    check_rank("depth_to_space", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
     if block < 1 or channels % (block * block):
         refuse("depth_to_space", name, f"{show(data)} has no channels for blocks of {block}")
@@ -194,7 +194,7 @@ def space_to_depth(data: Tensor, block: int, *, name: str = "space_to_depth") ->
     TensorError
         Ranks; a height or width that is no multiple of `block`.
     """
-    ranked("space_to_depth", name, data, 4, "N, C, H, W")
+    check_rank("space_to_depth", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
     if block < 1 or height % block or width % block:
         refuse("space_to_depth", name, f"{show(data)} is not made of blocks of {block}")

@@ -10,7 +10,13 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import at, broadcast_extents, broadcast_indices, broadcast_shape
-from compiler.operators.checks import accumulator, meeting, ranked, refuse, show
+from compiler.operators.checks import (
+    accumulator_type,
+    check_inner_extents,
+    check_rank,
+    refuse,
+    show,
+)
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
@@ -34,8 +40,8 @@ def dense(
     TensorError
         Ranks, extents, types.
     """
-    ranked("dense", name, data, 2, "rows and features")
-    ranked("dense", name, weight, 2, "outputs and features")
+    check_rank("dense", name, data, 2, "rows and features")
+    check_rank("dense", name, weight, 2, "outputs and features")
     return _product("dense", name, data, weight, bias, out_dtype, False, True)
 
 
@@ -59,8 +65,8 @@ def gemm(
     TensorError
         Ranks, extents, types; a factor that the type does not hold.
     """
-    ranked("gemm", name, a, 2, "a matrix")
-    ranked("gemm", name, b, 2, "a matrix")
+    check_rank("gemm", name, a, 2, "a matrix")
+    check_rank("gemm", name, b, 2, "a matrix")
     if c is None and alpha == 1.0:
         return _product("gemm", name, a, b, None, a.dtype, trans_a, trans_b)
     sums = _product("gemm", f"{name}_sum", a, b, None, a.dtype, trans_a, trans_b)
@@ -93,8 +99,8 @@ def _product(
 ) -> Tensor:
     rows, depth = reversed(a.shape) if trans_a else a.shape
     other, columns = reversed(b.shape) if trans_b else b.shape
-    meeting(operator, name, (a, b), (depth, other))
-    dtype = accumulator(operator, name, a, b, out_dtype)
+    check_inner_extents(operator, name, (a, b), (depth, other))
+    dtype = accumulator_type(operator, name, a, b, out_dtype)
     k = reduce_axis(depth, "k")
 
     def element(i: Expr, j: Expr) -> Reduction:
@@ -120,8 +126,8 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
     depth, other = a.shape[-1], b.shape[-2:][0]
-    meeting("matmul", name, (a, b), (depth, other))
-    dtype = accumulator("matmul", name, a, b, out_dtype)
+    check_inner_extents("matmul", name, (a, b), (depth, other))
+    dtype = accumulator_type("matmul", name, a, b, out_dtype)
 
     def refusal(axis: int, extents: Sequence[int]) -> NoReturn:
         found = " and ".join(map(str, extents))

@@ -8,7 +8,7 @@ from math import prod
 from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, at, broadcast_shape
-from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.checks import axis_of, check_kind, refuse, show
 from compiler.operators.reduce import mapped, reduce_max, reduce_sum, reduced
 from compiler.te import Tensor, compute
 
@@ -141,7 +141,7 @@ def _standard(
 
 
 def _channels(operator: str, name: str, data: Tensor, given: Sequence[Tensor]) -> int:
-    typed(operator, name, data, *FLOATS)
+    check_kind(operator, name, data, *FLOATS)
     if len(data.shape) < 2:
         refuse(operator, name, f"{show(data)} has to have 2 dimensions or more, N and C")
     channels = data.shape[1]
@@ -152,7 +152,7 @@ def _channels(operator: str, name: str, data: Tensor, given: Sequence[Tensor]) -
 
 
 def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequence[Tensor]) -> range:
-    typed(operator, name, data, *FLOATS)
+    check_kind(operator, name, data, *FLOATS)
     for each in given:
         if broadcast_shape(operator, name, (data, each)) != data.shape or each.dtype != data.dtype:
             refuse(operator, name, f"{show(each)} does not broadcast to {show(data)}")
@@ -169,7 +169,7 @@ def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
     TensorError
         No floats, no such axis, an empty one.
     """
-    typed("softmax", name, data, *FLOATS)
+    check_kind("softmax", name, data, *FLOATS)
     over = axis_of("softmax", name, data, axis)
     greatest = reduce_max(data, [over], name=f"{name}_max")
     powers = compute(data.shape, lambda *i: te.exp(data[i] - at(greatest, i)), f"{name}_exp")
@@ -185,7 +185,7 @@ def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> T
     TensorError
         As `softmax`.
     """
-    typed("log_softmax", name, data, *FLOATS)
+    check_kind("log_softmax", name, data, *FLOATS)
     over = axis_of("log_softmax", name, data, axis)
     greatest = reduce_max(data, [over], name=f"{name}_max")
     sums = reduced(

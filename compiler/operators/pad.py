@@ -8,7 +8,7 @@ from enum import Enum
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.expr import Expr
-from compiler.operators.checks import counted, refuse, show
+from compiler.operators.checks import check_count, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = ["PadMode", "inside", "pad"]
@@ -45,7 +45,7 @@ def pad(
         value that the type does not hold.
     """
     rank = len(data.shape)
-    counted("pad", name, "pads", pads, 2 * rank)
+    check_count("pad", name, "pads", pads, 2 * rank)
     axes = [_Axis(n, pads[i], pads[rank + i]) for i, n in enumerate(data.shape)]
     for number, axis in enumerate(axes):
         if axis.kept < 0:

@@ -8,7 +8,7 @@ from math import prod
 from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
-from compiler.operators.checks import refuse, show, typed
+from compiler.operators.checks import check_kind, refuse, show
 from compiler.operators.reduce import reduce_max, reduce_mean
 from compiler.operators.window import SPATIAL, Window, padded, sees_data, windows
 from compiler.te import Tensor, compute, reduce_axis
@@ -47,7 +47,7 @@ def max_pool(
     TensorError
         Ranks, types, a window larger than the image, or one that sees nothing but padding.
     """
-    typed("max_pool", name, data, *NUMBERS)
+    check_kind("max_pool", name, data, *NUMBERS)
     slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     sees_data("max_pool", name, data, slides)
     lowest = Combiner.MAX.identity(data.dtype).value
@@ -75,7 +75,7 @@ def average_pool(
     TensorError
         As `max_pool`.
     """
-    typed("average_pool", name, data, *FLOATS)
+    check_kind("average_pool", name, data, *FLOATS)
     slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     if not count_include_pad:
         sees_data("average_pool", name, data, slides)

@@ -8,7 +8,7 @@ from compiler import te
 from compiler.ir.dtypes import INT8, INT32, INT64, DType, Kind, smallest_int
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, INTEGERS
-from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.checks import axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = ["dequantise", "quantise", "requantise", "requantise_add"]
@@ -43,7 +43,7 @@ def quantise(
     TensorError
         Types; an axis that is not there, or of another extent.
     """
-    typed("quantise", name, data, *FLOATS)
+    check_kind("quantise", name, data, *FLOATS)
     if not to.is_integer or to.bits > _NARROW:
         refuse("quantise", name, f"into {to}: integers of up to {_NARROW} bits are possible")
     steps = _number("quantise", name, data, scale, data.dtype, axis)
@@ -76,8 +76,8 @@ def dequantise(
     TensorError
         As `quantise`.
     """
-    typed("dequantise", name, data, *INTEGERS)
-    typed("dequantise", name, scale, *FLOATS)
+    check_kind("dequantise", name, data, *INTEGERS)
+    check_kind("dequantise", name, scale, *FLOATS)
     steps = _number("dequantise", name, data, scale, scale.dtype, axis)
     zeros = _number("dequantise", name, data, zero_point, data.dtype, axis)
     wide = INT32 if data.dtype.bits <= INT32.bits else INT64

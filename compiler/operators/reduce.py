@@ -11,7 +11,7 @@ from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import truncated_quotient
 from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, at
-from compiler.operators.checks import axes_of, refuse, show, typed
+from compiler.operators.checks import axes_of, check_kind, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import ReduceAxis, Reduction
 
@@ -79,7 +79,7 @@ def _simple(
     name: str,
     kinds: Sequence[Kind] = NUMBERS,
 ) -> Tensor:
-    typed(operator, name, data, *kinds)
+    check_kind(operator, name, data, *kinds)
     return reduced(
         operator,
         data,
@@ -146,7 +146,7 @@ def reduce_mean(
 
     Stages: `{name}_sum`, `name`.
     """
-    typed("reduce_mean", name, data, *NUMBERS)
+    check_kind("reduce_mean", name, data, *NUMBERS)
     wide = data.dtype if data.dtype.is_float else DType(data.dtype.kind, 64)
     sums = _simple(
         "reduce_mean", te.sum, lambda x: te.cast(x, wide), data, axes, keepdims, f"{name}_sum"
@@ -163,7 +163,7 @@ def reduce_l2(
 ) -> Tensor:
     """The root of the sum of squares; of integers, in float64, towards zero, and the greatest
     number of the type where that does not hold it. Stages: `{name}_sum`, `name`."""
-    typed("reduce_l2", name, data, *NUMBERS)
+    check_kind("reduce_l2", name, data, *NUMBERS)
     wide = data.dtype if data.dtype.is_float else FLOAT64
     sums = _simple(
         "reduce_l2",
@@ -181,7 +181,7 @@ def reduce_log_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "log_sum"
 ) -> Tensor:
     """The logarithm of the sum. Stages: `{name}_sum`, `name`."""
-    typed("reduce_log_sum", name, data, *FLOATS)
+    check_kind("reduce_log_sum", name, data, *FLOATS)
     return mapped(reduce_sum(data, axes, keepdims=keepdims, name=f"{name}_sum"), te.log, name)
 
 
@@ -196,7 +196,7 @@ def reduce_log_sum_exp(
 
     Stages: `{name}_max`, `{name}_sum`, `name`.
     """
-    typed("reduce_log_sum_exp", name, data, *FLOATS)
+    check_kind("reduce_log_sum_exp", name, data, *FLOATS)
     over = axes_of("reduce_log_sum_exp", name, data, axes)
     join = partial(reduced, "reduce_log_sum_exp", data, over)
     greatest = join(te.max, lambda i: data[i], keepdims=True, name=f"{name}_max")

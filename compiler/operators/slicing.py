@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 from compiler import te
 from compiler.ir.expr import Expr
-from compiler.operators.checks import axis_of, counted, refuse, show
+from compiler.operators.checks import axis_of, check_count, refuse, show
 from compiler.te import Tensor, compute
 
 __all__ = ["concat", "elements", "slice_of", "split"]
@@ -34,7 +34,7 @@ def slice_of(
     along = list(range(len(starts))) if axes is None else list(axes)
     strides = [1] * len(starts) if steps is None else list(steps)
     for what, values in (("ends", ends), ("axes", along), ("steps", strides)):
-        counted("slice", name, what, values, len(starts))
+        check_count("slice", name, what, values, len(starts))
     if 0 in strides:
         refuse("slice", name, f"steps {strides} has a 0")
     ranges = [range(extent) for extent in data.shape]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir.expr import Expr
-from compiler.operators.checks import in_order, refuse, show
+from compiler.operators.checks import check_minimum, refuse, show
 from compiler.operators.pad import pad
 from compiler.te import Tensor
 
@@ -78,7 +78,7 @@ def windows(
         ("dilation", dilation, rank, 1),
         ("padding", padding, 2 * rank, 0),
     ):
-        in_order(operator, name, what, values, count, least)
+        check_minimum(operator, name, what, values, count, least)
     found = []
     for axis, extent in enumerate(data.shape[2:]):
         before, after, stride = padding[axis], padding[rank + axis], strides[axis]

@@ -1,4 +1,4 @@
-"""Operators on elements, of tensors that broadcast."""
+"""Element-wise operators, on tensors that broadcast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import broadcast
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.broadcast import Elementwise
@@ -21,14 +21,14 @@ __all__ = ["SPECS", "Cast", "Clip", "Modulo"]
 
 @dataclass(frozen=True, slots=True)
 class Modulo(Attributes):
-    """fmod 1: with the sign of the dividend."""
+    """With `fmod` 1 the result has the sign of the dividend, else that of the divisor."""
 
     fmod: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Clip(Attributes):
-    """Limits; none where there is none. Of integers only whole ones, of their type."""
+    """Limits, or None for none; those of integers are integers of their type."""
 
     min: float | int | None = None
     max: float | int | None = None
@@ -82,11 +82,11 @@ def _spec(operator: Elementwise) -> AnyOp:
     operands = _operands(operator)
     pattern = Pattern.ELEMENTWISE if operands == Operands(("x",)) else Pattern.BROADCAST
 
-    def symbolic(ask: Ask, attributes: Attributes) -> tuple[TensorType, ...]:
-        shape = broadcast(ask, [each.shape for each in ask.types])
-        if operator.keeps_shape and shape != ask.data.shape:
-            ask.fail(f"{ask.show_all()} do not broadcast to {ask.show(0)}")
-        (of_scalars,) = ask.answer([()] * len(ask.types))
+    def symbolic(query: TypeQuery, attributes: Attributes) -> tuple[TensorType, ...]:
+        shape = broadcast(query, [each.shape for each in query.types])
+        if operator.keeps_shape and shape != query.data.shape:
+            query.fail(f"{query.show_all()} do not broadcast to {query.show(0)}")
+        (of_scalars,) = query.infer([()] * len(query.types))
         return (TensorType(shape, of_scalars.dtype),)
 
     kind = _attributes(operator)

@@ -1,4 +1,4 @@
-"""Passes over graphs, one a file: values that make a function of a function."""
+"""Passes over graphs, one a file: values that rewrite functions."""
 
 from compiler.graph.passes.bind_symbols import BindSymbols
 from compiler.graph.passes.eliminate_common import EliminateCommon

@@ -1,4 +1,4 @@
-"""Types said at every value."""
+"""Declaration of the types of all values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["InferTypes"]
 
 @dataclass(frozen=True, slots=True)
 class InferTypes:
-    """Says the type of every value and result, in functions that are called too.
+    """Declares the type of every value and result, in callees too.
 
     ::
 
@@ -25,8 +25,8 @@ class InferTypes:
     def apply(self, function: Function) -> Function:
         """The function with all types."""
         typed: dict[str, Function] = {}
-        for each in functions(function):
-            typed[each.digest] = _typed(each, typed)
+        for callee in functions(function):
+            typed[callee.digest] = _typed(callee, typed)
         return typed[function.digest]
 
 

@@ -1,4 +1,4 @@
-"""Passes in their order."""
+"""Passes, and the order in which they run."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ __all__ = ["Pass", "simplifying_passes", "transform"]
 
 
 class Pass(Protocol):
-    """A frozen value: options as fields. A legal function in, a legal function out, which takes and
-    gives the same."""
+    """A rewrite of a legal function to an equivalent one. A frozen value, options as fields."""
 
     @property
     def name(self) -> str:
-        """As it is written on a command line."""
+        """The pass's name on a command line."""
 
     def apply(self, function: Function) -> Function:
-        """The function, changed."""
+        """The rewritten function."""
 
 
 def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
-    """What is done before any target is asked; `run` computes constants."""
+    """The passes that run before those of targets; `run` computes constants."""
     return (
         EliminateDead(),
         EliminateCommon(),
@@ -41,19 +40,19 @@ def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
 
 
 def transform(function: Function, passes: Sequence[Pass]) -> Function:
-    """The function after all `passes`, verified before the first and after each.
+    """The function after all `passes`, verified before the first pass and after every pass.
 
     Raises
     ------
     GraphError
-        If a function is not legal; names the pass that made it.
+        A function is not legal; the message names the pass that made it.
     """
     verify(function)
-    for each in passes:
-        before, function = function, each.apply(function)
+    for work in passes:
+        before, function = function, work.apply(function)
         function.follows(before)
         try:
             verify(function)
         except GraphError as error:
-            raise GraphError(f"after {each.name}: {error}") from error
+            raise GraphError(f"after {work.name}: {error}") from error
     return function

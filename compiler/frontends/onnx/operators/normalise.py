@@ -8,7 +8,7 @@ from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
-from compiler.graph.operators.reductions import AveragePool, Epsilon, LastAxes, Reduction
+from compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
 
 __all__ = ["CONVERTERS"]
 
@@ -22,7 +22,7 @@ def _batch_norm(node: Node) -> Value:
 
 def _layer_norm(node: Node) -> Value:
     node.only_first()
-    to = LastAxes(node.integer("axis"), node.real("epsilon"))
+    to = LayerNorm(node.integer("axis"), node.real("epsilon"))
     return node.call("layer_norm", node.input(0), node.input(1), node.optional(2), to=to)
 
 
@@ -33,7 +33,7 @@ def _group_norm(node: Node) -> Value:
     groups = node.integer("num_groups")
     rows = node.reshape(data, (data.shape[0], groups, -1))
     one = node.constant(np.ones(1, data.dtype.numpy))
-    flat = node.call("layer_norm", rows, one, to=LastAxes(-1, node.real("epsilon")))
+    flat = node.call("layer_norm", rows, one, to=LayerNorm(-1, node.real("epsilon")))
     channels = (1, data.shape[1], *(1,) * (data.rank - 2))
     scaled = node.call("multiply", node.reshape(flat, data.shape), node.reshape(scale, channels))
     return node.call("add", scaled, node.reshape(bias, channels))

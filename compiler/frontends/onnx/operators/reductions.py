@@ -14,7 +14,7 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
 from compiler.graph.operators.parts import OneHot
 from compiler.graph.operators.reductions import Arg, Reduction, Softmax
-from compiler.graph.operators.shapes import SomeAxes
+from compiler.graph.operators.shapes import Squeeze
 
 __all__ = ["CONVERTERS", "REDUCTIONS"]
 
@@ -48,7 +48,7 @@ def _reduce(node: Node) -> Value:
     if node.operator == "ReduceMean" and data.dtype.is_float and images:
         # How PyTorch writes a global average pool.
         pooled = node.call("global_average_pool", data)
-        return pooled if keepdims else node.call("squeeze", pooled, to=SomeAxes((2, 3)))
+        return pooled if keepdims else node.call("squeeze", pooled, to=Squeeze((2, 3)))
     return node.call(REDUCTIONS[node.operator][0], data, to=Reduction(axes, keepdims))
 
 

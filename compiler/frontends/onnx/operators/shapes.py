@@ -9,8 +9,8 @@ from compiler.graph.extents import Extent, product
 from compiler.graph.operators.shapes import (
     DepthToSpace,
     Expand,
-    SomeAxes,
     SpaceToDepth,
+    Squeeze,
     Tile,
     Transpose,
     Unsqueeze,
@@ -50,7 +50,7 @@ def _axes(node: Node) -> tuple[int, ...] | None:
 
 
 def _squeeze(node: Node) -> Value:
-    return node.call("squeeze", node.input(0), to=SomeAxes(_axes(node)))
+    return node.call("squeeze", node.input(0), to=Squeeze(_axes(node)))
 
 
 def _unsqueeze(node: Node) -> Value:

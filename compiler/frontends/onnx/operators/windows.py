@@ -10,7 +10,7 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, MaxPool
-from compiler.graph.operators.shapes import SomeAxes, Unsqueeze
+from compiler.graph.operators.shapes import Squeeze, Unsqueeze
 
 __all__ = ["CONVERTERS", "conv2d_attributes", "spatial_kernel"]
 
@@ -35,7 +35,7 @@ def _conv(node: Node) -> Value:
     if row:
         data, weight = (node.call("unsqueeze", x, to=Unsqueeze((2,))) for x in (data, weight))
     result = node.call("conv2d", data, weight, node.optional(2), to=to)
-    return node.call("squeeze", result, to=SomeAxes((2,))) if row else result
+    return node.call("squeeze", result, to=Squeeze((2,))) if row else result
 
 
 def spatial_kernel(node: Node, data: Value, weight: Value) -> tuple[int, ...]:
