@@ -1,4 +1,4 @@
-"""Whether a model is legal: asked of the `onnx` package itself."""
+"""ONNX models from files and bytes, checked by the `onnx` package."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["OLDEST", "expanded", "in_one_line", "legal", "opsets", "read_model",
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
-    """A model from a file, with what of it lies in files beside it, or from its bytes.
+    """A model from a file, with its external data, or from bytes.
 
-    Whether it means anything is asked by `import_model`.
+    `import_model` checks that the model is legal.
 
     Raises
     ------
     FrontendError
-        No such file, no ONNX model, or a part that is missing.
+        The file or a part of it is missing, or it is no ONNX model.
     """
     if isinstance(source, ModelProto):
         return source
@@ -58,19 +58,19 @@ def _parsed(content: bytes, what: str) -> ModelProto:
 
 
 OLDEST: Final = 9
-"""The oldest opset that is read."""
+"""The oldest supported opset."""
 
 _SMALL: Final = 1 << 12
-"""Elements of the largest initialiser that shapes may be told by."""
+"""The most elements of an initialiser that may determine shapes."""
 
 
 def opsets(model: ModelProto) -> dict[str, int]:
-    """The version of each set of operators.
+    """The opset version of each domain.
 
     Raises
     ------
     FrontendError
-        ONNX's own is missing, too old, or newer than the `onnx` package.
+        The version of ONNX's own domain is missing, too old, or newer than the `onnx` package.
     """
     found = {
         "" if each.domain == "ai.onnx" else each.domain: each.version for each in model.opset_import
@@ -109,8 +109,7 @@ def without_weights(model: ModelProto) -> ModelProto:
 
 
 def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> ModelProto:
-    """The model with nodes of these operators, in these versions, replaced by what the standard
-    says they are short for."""
+    """The model with these versions of operators replaced by their function bodies."""
     newest = opsets(model)[""]
     short = [
         ("", name)
@@ -134,13 +133,12 @@ def legal(model: ModelProto) -> None:
 
 
 def in_one_line(error: Exception) -> str:
-    """What an error of the package says: of several lines the first says what is wrong, and the
-    others repeat the node."""
+    """The message of an error in one line: `onnx` has the cause in the first of several lines."""
     return " ".join(str(error).split())
 
 
 def _readable(model: ModelProto) -> None:
-    """Refuse text that is none: bytes of a file are not looked at before they are asked for."""
+    """Refuse strings that are not UTF-8, which protobuf decodes only on access."""
     try:
         whole = all(isinstance(each, str) for each in _texts(model))
     except UnicodeDecodeError:
@@ -150,15 +148,15 @@ def _readable(model: ModelProto) -> None:
 
 
 def _texts(message: Message) -> Iterator[object]:
-    """All texts in a message."""
+    """All strings in a message."""
     for field, value in message.ListFields():
         if field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE):
             continue
-        for each in (value,) if isinstance(value, str | bytes | Message) else value:
+        for element in (value,) if isinstance(value, str | bytes | Message) else value:
             if field.type == FieldDescriptor.TYPE_STRING:
-                yield each
+                yield element
             else:
-                yield from _texts(each)
+                yield from _texts(element)
 
 
 def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
@@ -167,7 +165,7 @@ def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
-        # What the package's C++ parts throw at what they did not foresee.
+        # Thrown by the package's C++ code for inputs that it does not check.
         RuntimeError,
         ValueError,
         TypeError,

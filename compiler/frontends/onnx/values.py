@@ -1,4 +1,4 @@
-"""Tensors of an ONNX model, as far as they are known while it is imported."""
+"""Tensors of ONNX models during import."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
         int(TensorProto.UINT64): dtypes.UINT64,
     }
 )
-"""The types that are supported, by their number in ONNX."""
+"""The supported element types, by their number in ONNX."""
 
 
 def type_name(number: int) -> str:
-    """An element type as messages name it: `float16`."""
+    """An element type as error messages show it: `float16`."""
     if number in DTYPES:
         return str(DTYPES[number])
     known: dict[int, str] = {int(code): name for name, code in TensorProto.DataType.items()}
@@ -52,7 +52,7 @@ def type_name(number: int) -> str:
 
 
 def type_refusal(number: int) -> str:
-    """What is said of a type that is not supported, and what to do."""
+    """The error message for an unsupported element type, with advice."""
     name = type_name(number)
     known = ", ".join(str(each) for each in DTYPES.values())
     advice = f"; convert the model to {dtypes.FLOAT32}" if "float" in name else ""
@@ -61,16 +61,15 @@ def type_refusal(number: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """A tensor.
+    """A tensor of a model.
 
     Attributes
     ----------
     atom
-        What it is called in the graph, or its constant. None of one that holds symbols: no tensor
-        of a graph does.
+        Its name or constant in the graph; None for a tensor that holds symbols.
     symbols
-        The elements of a tensor of integers that shapes were made into, where some are no numbers:
-        `Extent` in an array of objects.
+        The elements, `Extent` in an array of objects, of a tensor computed from shapes of which
+        some are symbolic.
     """
 
     type: TensorType
@@ -79,39 +78,39 @@ class Value:
 
     @property
     def known(self) -> Array | None:
-        """Its elements, numbers or extents, if they are known before the model runs."""
+        """The elements, numbers or extents, if they are known at import."""
         return self.atom.array if isinstance(self.atom, Constant) else self.symbols
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        """The type's."""
+        """The shape, which may be symbolic."""
         return self.type.shape
 
     @property
     def dtype(self) -> DType:
-        """The type's."""
+        """The element type."""
         return self.type.dtype
 
     @property
     def rank(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return self.type.rank
 
 
 def array_of(tensor: TensorProto, what: str) -> Array:
-    """The elements of `what`.
+    """The elements of a tensor, which error messages call `what`.
 
     Raises
     ------
     UnsupportedError
-        A type that the compiler does not have.
+        An element type that the compiler does not have.
     FrontendError
-        Elements elsewhere, or not as many as the shape says.
+        The elements are not in the model, or not as many as the shape has.
     """
     if tensor.data_type not in DTYPES:
         raise UnsupportedError(f"{what} is {type_refusal(tensor.data_type)}")
     if tensor.data_location == TensorProto.EXTERNAL:
-        raise FrontendError(f"{what} lies in another file, of a model that was read from none")
+        raise FrontendError(f"{what} lies in another file, and the model was not read from a file")
     shape = tuple(tensor.dims)
     if any(each < 0 for each in shape):
         raise FrontendError(f"{what} is of the shape {list(shape)}")

@@ -1,4 +1,4 @@
-"""Every operator of ONNX that is supported."""
+"""The table of supported ONNX operators."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
         "SwiGLU": (28,),
     }
 )
-"""Versions of operators that are replaced by the function that the standard defines them as.
+"""Operators, and their versions, that are replaced by the functions that define them.
 
-Only those for which that was seen to work: of some, what the `onnx` package makes leaves defaults
-of attributes out, and computes something else.
+Only operators for which that was verified: for some, the expansion of the `onnx` package leaves out
+defaults of attributes, and computes something else.
 """

@@ -1,4 +1,4 @@
-"""Operators on elements."""
+"""Element-wise operators."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _cast_like(node: Node) -> Value:
 def _clip(node: Node) -> Value:
     data = node.input(0)
     if node.has("min"):
-        # Up to opset 10 limits are attributes, which are there by default: the largest floats.
+        # Up to opset 10 the limits are attributes, by default the largest floats.
         return node.call("clip", data, to=Clip(node.real("min"), node.real("max")))
     low, high = node.optional(1), node.optional(2)
     if all(each is None or each.known is not None for each in (low, high)):

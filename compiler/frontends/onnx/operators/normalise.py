@@ -45,7 +45,7 @@ def _lp_norm(node: Node) -> Value:
         node.refuse(f"p is {order}")
     length = node.call(f"reduce_l{order}", data, to=Reduction((axis,), True))
     zero = node.number(0, data)
-    # A vector of zeros stays one.
+    # A vector of zeros stays zero.
     safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)
     return node.call("divide", data, safe)
 
@@ -57,7 +57,7 @@ def _local_response(node: Node) -> Value:
         node.refuse(f"{data.type} has no spatial axes")
     if size < 1:
         node.refuse(f"size is {size}")
-    # The mean over channels is a pool over the rows of an image whose rows are channels.
+    # The mean over channels is an average pool over an image whose rows are channels.
     rows = (data.shape[0], 1, data.shape[1], product(data.shape[2:]))
     squares = node.reshape(node.call("multiply", data, data), rows)
     around = AveragePool(

@@ -33,7 +33,7 @@ def _gemm(node: Node) -> Value:
         and plain
         and (c is None or (to.beta == 1.0 and c.shape in (columns, (1, *columns))))
     ):
-        # A layer: weights have a row for each output, which is how everybody stores them.
+        # A dense layer: weights have a row for each output.
         weight = b if to.trans_b else node.call("transpose", b, to=_TRANSPOSED)
         bias = None if c is None else node.reshape(c, columns)
         return node.call("dense", a, weight, bias, to=Product())

@@ -1,4 +1,4 @@
-"""Operators that join elements along axes."""
+"""Reductions, softmax, hardmax, positions of extrema."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _reduce(node: Node) -> Value:
     data = node.input(0)
     axes = node.integers("axes") if node.has("axes") else node.numbers(1)
     if not axes:
-        # An empty list means what none means: all of them, or, if asked for, none of them.
+        # An empty list means the same as no list: all axes, or none with `noop_with_empty_axes`.
         axes = () if node.integer("noop_with_empty_axes", 0) else None
     keepdims = bool(node.integer("keepdims"))
     images = axes is not None and data.rank == 4 and {each % 4 for each in axes} == {2, 3}
     if node.operator == "ReduceMean" and data.dtype.is_float and images:
-        # How PyTorch writes a global average pool.
+        # PyTorch exports a global average pool so.
         pooled = node.call("global_average_pool", data)
         return pooled if keepdims else node.call("squeeze", pooled, to=Squeeze((2, 3)))
     return node.call(REDUCTIONS[node.operator][0], data, to=Reduction(axes, keepdims))
@@ -59,20 +59,17 @@ def _softmax(node: Node) -> Value:
 
 def _hardmax(node: Node) -> Value:
     def one(x: Value, axis: int) -> Value:
-        extent = x.shape[axis]
-        if not isinstance(extent, int):
-            node.unsupported(f"{x.type}: give its shape")
-        place = node.call("arg_max", x, to=Arg(axis, False))
+        index = node.call("arg_max", x, to=Arg(axis, False))
         values = node.constant(np.array([0, 1], x.dtype.numpy))
-        return node.call("one_hot", place, values, to=OneHot(extent, axis))
+        return node.call("one_hot", index, values, to=OneHot(node.extent(axis, x), axis))
 
     return _along(node, one)
 
 
 def _along(node: Node, function: _Along) -> Value:
-    """A function along one axis. Up to opset 12 that is all axes from one on, taken as one."""
+    """Apply a function along one axis; up to opset 12, along `axis` and all later axes as one."""
     data, axis = node.input(0), node.integer("axis")
-    if not -data.rank <= axis < max(data.rank, 1):
+    if not -data.rank <= axis < data.rank:
         node.refuse(f"axis {axis} of {data.type}")
     axis %= data.rank
     if node.version >= 13 or axis == data.rank - 1:

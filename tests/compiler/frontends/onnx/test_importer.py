@@ -241,6 +241,19 @@ def test_refusals(nodes: list[NodeProto], message: str) -> None:
         import_model(helper.make_model(graph, opset_imports=[opset], ir_version=8))
 
 
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("opset", [9, 11, 13])
+def test_softmax_of_a_scalar_is_refused(operator: str, axis: int, opset: int) -> None:
+    """A scalar has no axis; ONNX's shape inference refuses it from opset 11 on."""
+    x, y = (helper.make_tensor_value_info(name, 1, []) for name in "xy")
+    graph = helper.make_graph([make(operator, ["x"], ["y"], "s", axis=axis)], "g", [x], [y])
+    opsets = [helper.make_opsetid("", opset)]
+    message = rf"node s \({operator}\): axis {axis} of float32\[\]|Input rank must be >= 1"
+    with pytest.raises(FrontendError, match=message):
+        import_model(helper.make_model(graph, opset_imports=opsets, ir_version=8))
+
+
 @pytest.mark.parametrize(("opset", "said"), [(8, "opset 8"), (99, "opset 99")])
 def test_other_opsets_are_refused(opset: int, said: str) -> None:
     given = residual()
