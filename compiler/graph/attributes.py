@@ -15,8 +15,6 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from compiler.ir.dtypes import DType
 
-__all__ = ["NOTHING", "Attributes", "alternatives", "declared", "fits", "name_of", "refusal"]
-
 
 @dataclass(frozen=True, slots=True)
 class Attributes:

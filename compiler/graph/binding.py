@@ -8,8 +8,6 @@ from typing import TypeAlias
 from compiler.graph.extents import Dim, Extent, product, quotient, replaced
 from compiler.graph.types import TensorType, TupleType, Type
 
-__all__ = ["bind"]
-
 _Pair: TypeAlias = tuple[Extent, Extent]
 """The extent of a parameter, and that of its argument."""
 

@@ -13,8 +13,6 @@ from compiler.errors import GraphError, IRError
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import dtype_of
 
-__all__ = ["Constant"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:

@@ -32,8 +32,6 @@ from compiler.ir.dtypes import dtype_of
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 
-__all__ = ["Array", "Computation", "Given", "Interpreter", "Runner", "evaluate", "run_call"]
-
 Array: TypeAlias = NDArray[Any]
 Given: TypeAlias = Nested[Array]
 """A value of a graph: an array, or a tuple of values."""

@@ -14,8 +14,6 @@ from compiler.graph.types import Nested, leaves
 from compiler.operators.arithmetic import identity
 from compiler.te import Tensor, compute
 
-__all__ = ["tensors"]
-
 _Value: TypeAlias = Nested[Tensor]
 
 

@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from compiler.errors import GraphError
 
-__all__ = ["Dim", "Extent", "difference", "product", "quotient", "replaced", "sum_of", "symbols_in"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dim:

@@ -35,8 +35,6 @@ from compiler.graph.visit import bodies, functions
 from compiler.ir.dtypes import BOOL
 from compiler.ir.syntax import MAX_DEPTH
 
-__all__ = ["infer", "result_of"]
-
 
 def infer(function: Function) -> Mapping[str, Type]:
     """The type of every name in the function and its inner bodies, inferred once per function.

@@ -13,8 +13,6 @@ from compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms
 
-__all__ = ["lifetimes"]
-
 _Names: TypeAlias = Nested[str | None]
 """The names of a value's tensors; None for tensors of parameters and constants."""
 

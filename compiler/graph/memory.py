@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from compiler.errors import GraphError
 
-__all__ = ["MemoryPlan", "Tenant", "peak", "plan_memory"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tenant:

@@ -11,8 +11,6 @@ from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from runtime.native import NativeFunction
 
-__all__ = ["NativeRunner"]
-
 
 class NativeRunner(Runner):
     """Executes computations as native code of this machine.

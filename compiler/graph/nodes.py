@@ -14,25 +14,6 @@ from compiler.graph.constant import Constant
 from compiler.graph.opspec import AnyOp
 from compiler.graph.types import Type
 
-__all__ = [
-    "AnalysisCache",
-    "Atom",
-    "Body",
-    "Call",
-    "Function",
-    "FunctionKind",
-    "If",
-    "Let",
-    "Module",
-    "OperatorTypes",
-    "Param",
-    "Tuple",
-    "TupleGet",
-    "Types",
-    "Value",
-    "Var",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Var:

@@ -18,22 +18,6 @@ from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
 
-__all__ = [
-    "DATA",
-    "AnyOp",
-    "ChannelAffine",
-    "Linear",
-    "Numbers",
-    "OpSpec",
-    "Operands",
-    "Pattern",
-    "Registry",
-    "TypeQuery",
-    "computed_by",
-    "keywords",
-    "registry",
-]
-
 Numbers: TypeAlias = NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import constant as number_of
 from compiler.ir.lexer import Cursor, TokenKind
 
-__all__ = ["attributes", "constant", "starts_type", "tuple_of", "type_"]
-
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
 

@@ -28,8 +28,6 @@ from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_
 from compiler.graph.syntax import is_name
 from compiler.ir.lexer import Cursor, TokenKind
 
-__all__ = ["parse", "parse_function"]
-
 _NO_CONSTANTS: Final[Mapping[str, Constant]] = MappingProxyType({})
 
 

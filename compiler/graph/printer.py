@@ -33,8 +33,6 @@ from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const
 from compiler.ir.printer import text as loop_text
 
-__all__ = ["text"]
-
 _INDENT = "  "
 
 

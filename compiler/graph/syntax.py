@@ -8,8 +8,6 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType, dtype_of
 from compiler.ir.syntax import NUMBER_WORDS
 
-__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "dtype_named", "fresh", "is_name"]
-
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
 """Words that are no names."""
 

@@ -10,19 +10,6 @@ from compiler.errors import GraphError
 from compiler.graph.extents import Extent, product, replaced, symbols_in
 from compiler.ir.dtypes import DType
 
-__all__ = [
-    "FunctionType",
-    "Nested",
-    "TensorType",
-    "TupleType",
-    "Type",
-    "leaves",
-    "part_names",
-    "specialised",
-    "symbols_of",
-    "tensors_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TensorType:

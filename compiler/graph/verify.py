@@ -12,8 +12,6 @@ from compiler.graph.syntax import is_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, constants, functions
 
-__all__ = ["verify"]
-
 
 def verify(function: Function) -> Mapping[str, Type]:
     """The types of a legal function's names. A function is verified once, with its callees.

@@ -21,23 +21,6 @@ from compiler.graph.nodes import (
     Var,
 )
 
-__all__ = [
-    "all_lets",
-    "atoms",
-    "bodies",
-    "constants",
-    "functions",
-    "map_atoms",
-    "map_bodies",
-    "names_in",
-    "names_of",
-    "rename",
-    "renamed",
-    "rewrite_lets",
-    "substitute",
-    "use_counts",
-]
-
 
 def atoms(value: Value) -> tuple[Atom, ...]:
     """The operands of a value, without those in its inner bodies."""

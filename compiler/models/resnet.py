@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-__all__ = ["resnet18", "resnet34", "resnet50"]
-
 _OPSET = 17
 _IR_VERSION = 8
 """The IR version released with the opset, for old tools."""

@@ -13,8 +13,6 @@ from compiler.operators.window import padded, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
-__all__ = ["conv2d"]
-
 
 def conv2d(
     data: Tensor,
@@ -43,15 +41,15 @@ def conv2d(
     padding
         Zeros at the top, the left, the bottom, the right.
     groups
-        Output channels see only their group's input channels; C of them are a depthwise
+        Output channels depend on their group's input channels only; C groups are a depthwise
         convolution.
     out_dtype
-        The type of sums: see `checks.accumulator`.
+        The type of sums: see `checks.accumulator_type`.
 
     Raises
     ------
     TensorError
-        Ranks, channels, groups, a window larger than the image, types.
+        Ranks, channels, groups or types do not fit; a window is larger than the image.
     """
     check_rank("conv2d", name, data, 4, "N, C, H, W")
     check_rank("conv2d", name, weight, 4, "O, C / groups, KH, KW")

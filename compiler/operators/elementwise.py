@@ -10,8 +10,6 @@ from compiler.ir.dtypes import Kind
 from compiler.operators import activations, arithmetic
 from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, SIGNED, Elementwise
 
-__all__ = ["ELEMENTWISE"]
-
 ELEMENTWISE = MappingProxyType(
     {
         each.name: each

@@ -1,4 +1,4 @@
-"""Products of stacks of matrices."""
+"""Products of matrices: dense layers, ONNX's Gemm, NumPy's matmul."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from compiler.operators.checks import (
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
-__all__ = ["add_bias", "dense", "gemm", "matmul"]
-
 
 def dense(
     data: Tensor,
@@ -38,7 +36,7 @@ def dense(
     Raises
     ------
     TensorError
-        Ranks, extents, types.
+        Ranks, extents or types do not fit.
     """
     check_rank("dense", name, data, 2, "rows and features")
     check_rank("dense", name, weight, 2, "outputs and features")
@@ -63,7 +61,7 @@ def gemm(
     Raises
     ------
     TensorError
-        Ranks, extents, types; a factor that the type does not hold.
+        Ranks, extents or types do not fit; the type does not hold a factor.
     """
     check_rank("gemm", name, a, 2, "a matrix")
     check_rank("gemm", name, b, 2, "a matrix")
@@ -115,13 +113,13 @@ def _product(
 def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = "matmul") -> Tensor:
     """NumPy's `a @ b`: `name[..., i, j]`, the sum over `k`; axes before the last two broadcast.
 
-    A tensor of one dimension is a row on the left, a column on the right, and that axis is missing
-    in the result. Types as `conv2d`.
+    A tensor of one dimension is a row on the left, a column on the right; the result lacks this
+    axis. Types as `conv2d`.
 
     Raises
     ------
     TensorError
-        Scalars, extents that do not meet or broadcast, types.
+        Scalars; extents or types that do not fit.
     """
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")

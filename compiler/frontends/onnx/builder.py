@@ -22,8 +22,6 @@ from compiler.graph.types import TensorType, Type, tensors_of
 from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64
 
-__all__ = ["Builder", "constant", "legal_name"]
-
 _FOLDED: Final = 1 << 12
 """The most elements of a result that is computed at import although its operands are smaller."""
 MAX_ELEMENTS: Final = 1 << 40

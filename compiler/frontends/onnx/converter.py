@@ -11,8 +11,6 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 
-__all__ = ["Convert", "Converter", "Converters", "by_name", "direct"]
-
 Convert: TypeAlias = Callable[[Node], Value | tuple[Value, ...]]
 """From a node to its results; unused results at the end may be missing."""
 

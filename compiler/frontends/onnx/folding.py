@@ -26,8 +26,6 @@ from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT64
 from compiler.operators import slicing
 
-__all__ = ["fold", "holds_symbols", "symbolic"]
-
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
 """From attributes, operands and the shape of the result to the result."""
 

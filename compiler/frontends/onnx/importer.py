@@ -20,8 +20,6 @@ from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 
-__all__ = ["Imported", "import_model"]
-
 
 @dataclass(frozen=True, slots=True)
 class Imported:

@@ -13,8 +13,6 @@ from compiler.graph.extents import Dim, Extent
 from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType
 
-__all__ = ["input_types"]
-
 
 def input_types(
     inputs: Sequence[ValueInfoProto], shapes: Mapping[str, Sequence[int]]

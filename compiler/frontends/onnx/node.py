@@ -18,8 +18,6 @@ from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
 from compiler.ir.dtypes import DType
 
-__all__ = ["Node", "describe", "domain_of"]
-
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
 

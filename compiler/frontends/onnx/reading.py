@@ -14,8 +14,6 @@ from onnx import ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
 
-__all__ = ["OLDEST", "expanded", "in_one_line", "legal", "opsets", "read_model", "without_weights"]
-
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
     """A model from a file, with its external data, or from bytes.

@@ -21,8 +21,6 @@ from compiler.graph.types import TensorType
 from compiler.ir import dtypes
 from compiler.ir.dtypes import DType
 
-__all__ = ["DTYPES", "Array", "Value", "array_of", "type_name", "type_refusal"]
-
 Array: TypeAlias = NDArray[Any]
 
 DTYPES: Final[Mapping[int, DType]] = MappingProxyType(

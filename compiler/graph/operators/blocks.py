@@ -10,8 +10,6 @@ from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import blocks as layouts
 
-__all__ = ["SPECS", "PackData", "PackWindows", "UnpackData"]
-
 
 @dataclass(frozen=True, slots=True)
 class PackData(Attributes):

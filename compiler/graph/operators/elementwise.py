@@ -16,8 +16,6 @@ from compiler.ir.dtypes import DType
 from compiler.operators.broadcast import Elementwise
 from compiler.operators.elementwise import ELEMENTWISE
 
-__all__ = ["SPECS", "Cast", "Clip", "Modulo"]
-
 
 @dataclass(frozen=True, slots=True)
 class Modulo(Attributes):

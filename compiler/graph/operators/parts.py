@@ -11,8 +11,6 @@ from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, com
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 
-__all__ = ["SPECS", "Concat", "Gather", "GatherNd", "OneHot", "Pad", "Slice", "Split"]
-
 _END = 2**31 - 1
 """Exporters write this end, or a larger one, for "up to the end"."""
 

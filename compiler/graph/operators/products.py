@@ -17,8 +17,6 @@ from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
 from compiler.operators.matmul import dense, gemm, matmul
 
-__all__ = ["SPECS", "Conv2d", "Gemm", "Product"]
-
 
 @dataclass(frozen=True, slots=True)
 class Conv2d(Attributes):

@@ -11,8 +11,6 @@ from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, DType
 from compiler.operators import quantised
 
-__all__ = ["SPECS", "Along", "Quantise", "Requantise"]
-
 
 @dataclass(frozen=True, slots=True)
 class Quantise(Attributes):

@@ -21,19 +21,7 @@ from compiler.graph.opspec import (
     computed_by,
 )
 from compiler.graph.types import TensorType
-from compiler.operators import arg, norm, pool
-from compiler.operators.reduce import REDUCTIONS, reduce_log_sum_exp
-
-__all__ = [
-    "SPECS",
-    "Arg",
-    "AveragePool",
-    "Epsilon",
-    "LayerNorm",
-    "MaxPool",
-    "Reduction",
-    "Softmax",
-]
+from compiler.operators import norm, pool, reduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +133,15 @@ SPECS: tuple[AnyOp, ...] = (
         computed_by(
             function,
             # This one reads its operand twice, and so would compute fused operators twice.
-            Pattern.OUT_FUSABLE if function is reduce_log_sum_exp else Pattern.REDUCTION,
+            Pattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else Pattern.REDUCTION,
             DATA,
             Reduction,
             _reduction,
         )
-        for function in REDUCTIONS
+        for function in reduce.REDUCTIONS
     ),
-    computed_by(arg.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    computed_by(arg.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(reduce.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
     computed_by(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
     computed_by(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
     computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),

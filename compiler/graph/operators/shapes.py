@@ -17,19 +17,6 @@ from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import layout
 
-__all__ = [
-    "SPECS",
-    "Axis",
-    "DepthToSpace",
-    "Expand",
-    "Reshape",
-    "SpaceToDepth",
-    "Squeeze",
-    "Tile",
-    "Transpose",
-    "Unsqueeze",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Transpose(Attributes):

@@ -16,16 +16,6 @@ from compiler.graph.opspec import TypeQuery
 from compiler.graph.types import TensorType
 from compiler.operators.broadcast import broadcast_extents
 
-__all__ = [
-    "AxisMap",
-    "axis_of",
-    "broadcast",
-    "leading",
-    "passed_through",
-    "same_axes",
-    "substituted_shapes",
-]
-
 AxisMap: TypeAlias = dict[tuple[int, int], int | None]
 """Of an operand's number and axis: the result's axis of the same extent, or None where the result
 has none. What it holds may be symbolic."""

@@ -15,8 +15,6 @@ from compiler.graph.syntax import fresh
 from compiler.graph.types import Type, specialised, symbols_of
 from compiler.graph.visit import functions, rewrite_lets
 
-__all__ = ["BindSymbols"]
-
 
 @dataclass(frozen=True, slots=True)
 class BindSymbols:

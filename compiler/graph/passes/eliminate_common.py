@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
 from compiler.graph.visit import bodies, map_bodies, rename, renamed
 
-__all__ = ["EliminateCommon"]
-
 
 @dataclass(frozen=True, slots=True)
 class EliminateCommon:

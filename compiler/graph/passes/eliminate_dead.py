@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from compiler.graph.nodes import Body, Function, Let, Var
 from compiler.graph.visit import map_bodies, names_of
 
-__all__ = ["EliminateDead"]
-
 
 @dataclass(frozen=True, slots=True)
 class EliminateDead:

@@ -13,8 +13,6 @@ from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, rename, renamed
 
-__all__ = ["FoldConstants"]
-
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:

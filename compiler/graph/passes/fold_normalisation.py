@@ -16,8 +16,6 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, use_counts
 
-__all__ = ["FoldNormalisation"]
-
 
 @dataclass(frozen=True, slots=True)
 class FoldNormalisation:

@@ -13,8 +13,6 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions, map_bodies, names_of
 
-__all__ = ["Fuse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fuse:

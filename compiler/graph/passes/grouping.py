@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from compiler.graph.opspec import Pattern
 
-__all__ = ["Edge", "PostDominator", "groups_of", "post_dominators"]
-
 
 @dataclass(frozen=True, slots=True)
 class Edge:

@@ -8,8 +8,6 @@ from compiler.graph.infer import infer, result_of
 from compiler.graph.nodes import Body, Call, Function, Let
 from compiler.graph.visit import functions, rewrite_lets
 
-__all__ = ["InferTypes"]
-
 
 @dataclass(frozen=True, slots=True)
 class InferTypes:

@@ -12,8 +12,6 @@ from compiler.graph.syntax import fresh
 from compiler.graph.types import Type
 from compiler.graph.visit import map_atoms
 
-__all__ = ["KernelPool"]
-
 _NAMED = 4
 """The most operators of a kernel that its name lists."""
 

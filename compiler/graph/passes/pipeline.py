@@ -14,8 +14,6 @@ from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.verify import verify
 
-__all__ = ["Pass", "simplifying_passes", "transform"]
-
 
 class Pass(Protocol):
     """A rewrite of a legal function to an equivalent one. A frozen value, options as fields."""

@@ -15,8 +15,6 @@ from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.extents import product
 from compiler.graph.operators.shapes import Expand
 
-__all__ = ["CONVERTERS"]
-
 _LARGEST = 1 << 24
 """The most elements of a constant that is made at import."""
 

@@ -11,8 +11,6 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
 
-__all__ = ["CONVERTERS", "ELEMENTWISE"]
-
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
         "Abs": ("absolute", (6, 13)),

@@ -10,8 +10,6 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
 
-__all__ = ["CONVERTERS"]
-
 
 def _batch_norm(node: Node) -> Value:
     node.only_first()

@@ -10,8 +10,6 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
 from compiler.operators.pad import PadMode
 
-__all__ = ["CONVERTERS"]
-
 
 def _split(node: Node) -> tuple[Value, ...]:
     data, axis = node.input(0), node.integer("axis")

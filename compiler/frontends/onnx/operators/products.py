@@ -10,8 +10,6 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.shapes import Transpose
 
-__all__ = ["CONVERTERS"]
-
 _TRANSPOSED: Final = Transpose((1, 0))
 
 

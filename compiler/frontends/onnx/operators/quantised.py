@@ -18,8 +18,6 @@ from compiler.graph.operators.quantised import Along, Quantise
 from compiler.graph.operators.reductions import Reduction
 from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
-__all__ = ["CONVERTERS"]
-
 
 def _quantize(node: Node) -> Value:
     data, scale, zero, axis = _scaled(node)

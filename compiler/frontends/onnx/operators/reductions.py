@@ -16,8 +16,6 @@ from compiler.graph.operators.parts import OneHot
 from compiler.graph.operators.reductions import Arg, Reduction, Softmax
 from compiler.graph.operators.shapes import Squeeze
 
-__all__ = ["CONVERTERS", "REDUCTIONS"]
-
 _Along: TypeAlias = Callable[[Value, int], Value]
 
 REDUCTIONS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(

@@ -14,8 +14,6 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.operators.parts import Gather
 
-__all__ = ["CONVERTERS"]
-
 _LARGEST: Final = 1 << 20
 """The most elements along an axis of the result."""
 

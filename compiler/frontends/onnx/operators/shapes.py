@@ -16,8 +16,6 @@ from compiler.graph.operators.shapes import (
     Unsqueeze,
 )
 
-__all__ = ["CONVERTERS"]
-
 _MODES = ("DCR", "CRD")
 """The order of a channel's parts: depth, column, row, or column, row, depth."""
 

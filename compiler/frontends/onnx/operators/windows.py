@@ -12,8 +12,6 @@ from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, MaxPool
 from compiler.graph.operators.shapes import Squeeze, Unsqueeze
 
-__all__ = ["CONVERTERS", "conv2d_attributes", "spatial_kernel"]
-
 _MOST_PADDING: Final = 1 << 16
 
 

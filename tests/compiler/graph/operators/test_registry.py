@@ -13,7 +13,6 @@ from compiler.errors import GraphError
 from compiler.graph.operators import OPERATORS
 from compiler.graph.opspec import registry
 from compiler.operators import (
-    arg,
     blocks,
     conv2d,
     gather,
@@ -28,28 +27,15 @@ from compiler.operators import (
 )
 from compiler.operators.elementwise import ELEMENTWISE
 
-MODULES = (
-    arg,
-    blocks,
-    conv2d,
-    gather,
-    layout,
-    matmul,
-    norm,
-    pad,
-    pool,
-    quantised,
-    slicing,
-)
-HELPERS = frozenset({"add_bias", "blocks", "elements", "inside"})
+MODULES = (blocks, conv2d, gather, layout, matmul, norm, pad, pool, quantised, reduce, slicing)
+HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
-    **{name: getattr(reduce, name) for name in reduce.__all__ if name.startswith("reduce_")},
     **{
-        name.removesuffix("_of"): getattr(module, name)
+        name.removesuffix("_of"): function
         for module in MODULES
-        for name in module.__all__
-        if inspect.isfunction(getattr(module, name)) and name not in HELPERS
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and name not in HELPERS and name[0] != "_"
     },
 }
 """What computes each operator, by its name; of elements, where it works on these."""

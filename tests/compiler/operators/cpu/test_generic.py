@@ -13,7 +13,6 @@ from compiler.ir.interpreter import run
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
 from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
-from compiler.operators.arg import arg_max
 from compiler.operators.arithmetic import cast, clip
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.generic import cpu_schedule, inline_stages
@@ -26,6 +25,7 @@ from compiler.operators.norm import batch_norm, layer_norm, log_softmax, softmax
 from compiler.operators.pad import PadMode, pad
 from compiler.operators.pool import average_pool, global_average_pool, max_pool
 from compiler.operators.reduce import (
+    arg_max,
     reduce_log_sum_exp,
     reduce_max,
     reduce_mean,
