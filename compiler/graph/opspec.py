@@ -153,8 +153,8 @@ class TypeQuery:
     def infer(self, shapes: Sequence[Sequence[int]]) -> tuple[TensorType, ...]:
         """The types of the result's tensors, by applying the definition to operands of `shapes`."""
         operands = [
-            placeholder(shape, each.dtype, name)
-            for name, each, shape in zip(self.names, self.types, shapes, strict=True)
+            placeholder(shape, type_.dtype, name)
+            for name, type_, shape in zip(self.names, self.types, shapes, strict=True)
         ]
         try:
             found = self.compute(operands)
@@ -223,8 +223,8 @@ class OpSpec(Generic[A]):
         """
         accepted = self.operands.accept(len(types))
         names = tuple(
-            self.operands.name(each) if accepted else f"operand {each}"
-            for each in range(len(types))
+            self.operands.name(position) if accepted else f"operand {position}"
+            for position in range(len(types))
         )
         tensors = tuple(each for each in types if isinstance(each, TensorType))
 

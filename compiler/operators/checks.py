@@ -97,7 +97,7 @@ def accumulator_type(
     if out_dtype is None:
         if a.is_float:
             return a
-        wide = max((a, b), key=lambda each: (each.bits, each.kind is Kind.INT))
+        wide = max((a, b), key=lambda dtype: (dtype.bits, dtype.kind is Kind.INT))
         return wide if wide.bits >= 32 else DType(Kind.INT, 32)
     if out_dtype.is_float != a.is_float or out_dtype.bits < max(a.bits, b.bits):
         refuse(operator, name, f"out_dtype {out_dtype} does not hold products of {both}")

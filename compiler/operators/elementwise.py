@@ -12,8 +12,8 @@ from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, SIGNED,
 
 ELEMENTWISE = MappingProxyType(
     {
-        each.name: each
-        for each in (
+        elementwise.name: elementwise
+        for elementwise in (
             Elementwise("absolute", te.abs, NUMBERS),
             Elementwise("acos", te.acos, FLOATS),
             arithmetic.acosh,

@@ -72,7 +72,8 @@ def import_model(
         raise UnsupportedError("sparse initialisers are not supported")
     legal(small)
     known = {
-        each.name: array_of(each, f"initialiser {each.name}") for each in model.graph.initializer
+        tensor.name: array_of(tensor, f"initialiser {tensor.name}")
+        for tensor in model.graph.initializer
     }
     inputs = [each for each in model.graph.input if each.name not in known]
     types = input_types(inputs, {**shapes, **{name: each.shape for name, each in values.items()}})

@@ -37,8 +37,8 @@ def input_types(
     for name, asked in shapes.items():
         symbols.bind(name, declared[name].shape, asked)
     return {
-        name: TensorType(symbols.replaced(each.shape), each.dtype)
-        for name, each in declared.items()
+        name: TensorType(symbols.replaced(type_.shape), type_.dtype)
+        for name, type_ in declared.items()
     }
 
 
@@ -71,7 +71,8 @@ class _Symbols:
     def replaced(self, shape: Sequence[Extent]) -> tuple[Extent, ...]:
         """The shape with numbers for bound symbols."""
         return tuple(
-            self._numbers.get(str(each), each) if isinstance(each, Dim) else each for each in shape
+            self._numbers.get(str(extent), extent) if isinstance(extent, Dim) else extent
+            for extent in shape
         )
 
 

@@ -71,7 +71,8 @@ def opsets(model: ModelProto) -> dict[str, int]:
         The version of ONNX's own domain is missing, too old, or newer than the `onnx` package.
     """
     found = {
-        "" if each.domain == "ai.onnx" else each.domain: each.version for each in model.opset_import
+        "" if opset.domain == "ai.onnx" else opset.domain: opset.version
+        for opset in model.opset_import
     }
     newest = defs.onnx_opset_version()
     if not OLDEST <= found.get("", 0) <= newest:

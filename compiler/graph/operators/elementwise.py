@@ -57,8 +57,12 @@ def _attributes(operator: Elementwise) -> type[Attributes]:
         return _ATTRIBUTES.get(operator.name, Attributes)
     hints = get_type_hints(operator.scalar)
     described = [
-        (each.name, hints[each.name], *([] if each.default is each.empty else [each.default]))
-        for each in keywords
+        (
+            parameter.name,
+            hints[parameter.name],
+            *([] if parameter.default is parameter.empty else [parameter.default]),
+        )
+        for parameter in keywords
     ]
     name = operator.name.title().replace("_", "")
     return make_dataclass(name, described, bases=(Attributes,), frozen=True, slots=True)

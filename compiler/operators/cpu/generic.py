@@ -145,11 +145,11 @@ def _can_inline(program: Function, name: str) -> bool:
 
 def _loads(block: Block, name: str) -> list[Load]:
     return [
-        each
+        part
         for stmt in statements(block)
         for expr in expressions(stmt)
-        for each in subexpressions(expr)
-        if isinstance(each, Load) and each.buffer.name == name
+        for part in subexpressions(expr)
+        if isinstance(part, Load) and part.buffer.name == name
     ]
 
 

@@ -55,4 +55,4 @@ class Simd:
             for function in (CPU_INTRINSICS[name].function for name in sorted(self.dots))
             if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
         ]
-        return max(found, key=lambda each: each.outputs[0].size, default=None)
+        return max(found, key=lambda function: function.outputs[0].size, default=None)

@@ -61,10 +61,10 @@ def test_everything(golden: Callable[[str, str], None]) -> None:
 @settings(max_examples=60)
 @given(graphs())
 def test_text_is_read_back(function: Function) -> None:
-    for each in (function, InferTypes().apply(function), Fuse().apply(function)):
-        found = parse_function(text(each), OPERATORS, constants(each))
-        assert text(found) == text(each)
-        assert found == each
+    for program in (function, InferTypes().apply(function), Fuse().apply(function)):
+        found = parse_function(text(program), OPERATORS, constants(program))
+        assert text(found) == text(program)
+        assert found == program
         verify(found)
 
 

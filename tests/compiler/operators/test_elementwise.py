@@ -109,7 +109,7 @@ def test_against_onnx(operator: str, dtype: str, count: int, attributes: dict[st
         # Equal elements too, for comparisons.
         arrays[1][0] = arrays[0][0]
     words = {
-        key: each.value if isinstance(each, Enum) else each for key, each in attributes.items()
+        key: value.value if isinstance(value, Enum) else value for key, value in attributes.items()
     }
     expected = onnx(operator, *arrays, **words)
     narrow = dtype == "float32" or operator in ROUNDED

@@ -74,11 +74,11 @@ def test_a_transformer() -> None:
         make("Trilu", ["ones"], ["triangle"], upper=0),
         make("Cast", ["triangle"], ["seen"], to=TensorProto.BOOL),
     ]
-    for each, order in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+    for stem, order in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
         nodes += [
-            make("MatMul", ["n", f"w{each}"], [f"{each}0"]),
-            make("Reshape", [f"{each}0", "split"], [f"{each}1"]),
-            make("Transpose", [f"{each}1"], [each], perm=order),
+            make("MatMul", ["n", f"w{stem}"], [f"{stem}0"]),
+            make("Reshape", [f"{stem}0", "split"], [f"{stem}1"]),
+            make("Transpose", [f"{stem}1"], [stem], perm=order),
         ]
     nodes += [
         make("MatMul", ["q", "k"], ["s0"]),
@@ -173,9 +173,9 @@ def test_weights_may_be_inputs_too() -> None:
     """As in files of IR version 3."""
     given = residual()
     names = [each.name for each in given.graph.initializer]
-    for each in given.graph.initializer:
+    for tensor in given.graph.initializer:
         given.graph.input.append(
-            helper.make_tensor_value_info(each.name, each.data_type, each.dims)
+            helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         )
     imported = import_model(given)
     assert imported.inputs == ("x",)

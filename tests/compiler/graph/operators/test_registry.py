@@ -48,22 +48,22 @@ def test_every_operator_is_there() -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_attributes_have_the_names_and_defaults_of_the_function(name: str) -> None:
     parameters = inspect.signature(FUNCTIONS[name]).parameters
-    for each in fields(OPERATORS[name].attributes):
-        default = parameters[each.name].default
-        if each.default is MISSING:
+    for field in fields(OPERATORS[name].attributes):
+        default = parameters[field.name].default
+        if field.default is MISSING:
             assert default is inspect.Parameter.empty
         else:
-            plain = each.default.value if isinstance(each.default, Enum) else each.default
-            assert default in (plain, each.default)
-            assert type(default) in (type(plain), type(each.default))
+            plain = field.default.value if isinstance(field.default, Enum) else field.default
+            assert default in (plain, field.default)
+            assert type(default) in (type(plain), type(field.default))
 
 
 def test_the_table(golden: Callable[[str, str], None]) -> None:
     lines = []
     for name, spec in sorted(OPERATORS.items()):
         attributes = ", ".join(
-            each.name if each.default is MISSING else f"{each.name}={each.default}"
-            for each in fields(spec.attributes)
+            field.name if field.default is MISSING else f"{field.name}={field.default}"
+            for field in fields(spec.attributes)
         )
         inner = "; ".join(filter(None, (str(spec.operands), attributes)))
         lines.append(f"{name}({inner}) {spec.pattern.name}\n")
