@@ -1,1 +1,1 @@
-"""Readers of models that others made."""
+"""Importers of models in other formats."""

@@ -2,7 +2,7 @@
 
 The whole of the language, as it is printed (`printer`) and parsed (`parser`):
 
-    module    = function {function}                         each after those that it calls
+    module    = function {function}                         each after the functions that it calls
     function  = kind ["[" target "]"] "@" name "(" params ")" ["->" type] ":" body
     kind      = "func" | "kernel" | "stream"
     param     = name ":" type
@@ -16,24 +16,24 @@ The whole of the language, as it is printed (`printer`) and parsed (`parser`):
               | "if" atom ":" body "else" ":" body
     atom      = name | constant
     constant  = tensor "(" numbers ")"                      written out, if it is small
-              | tensor "@" "h" digest                       one of a table
+              | tensor "@" "h" digest                       one from a table
     attribute = name "=" (number | word | type | "none" | "[" numbers "]")
 
-    type      = tensor | "(" types ")"                      of one type: (t,)
+    type      = tensor | "(" types ")"                      a tuple of one: (t,)
     tensor    = dtype "[" {extent} "]"
     extent    = number | [number "*"] symbol {"*" symbol}   as N, or 49*N
 
 Operands are names or constants, never other values: programs are in A-normal form (Flanagan et
-al., PLDI'93), a list of names for values instead of Relay's tree of them. What is used twice is
-named, so that sharing shows in the text and no walk has to find it; a network of a thousand layers
-is a long list, and not a deep tree that recursion cannot walk and careless hashing walks for ever;
-and the order of the list is the order in which things run, which memory planning wants. Every name
-is defined once in a function, and known from its line to the end of its body.
+al., PLDI'93), a list of names for values instead of Relay's tree of them. A value that is
+used twice has a name, so that sharing is explicit; a network of a thousand layers is a long list
+instead of a tree too deep for recursion and exponential to hash; and the order of the list is the
+order of execution, which memory planning needs. Every name is defined once in a function, and in
+scope from its line to the end of its body.
 
-Nothing has effects. Functions are called by name, each after its definition: there is no recursion
-and no function that is a value, so that loops would be a value of their own, as `if` is. A `kernel`
-holds operators on tensors only: it is what one piece of code computes, on the host or on the target
-that is named; a `stream` calls kernels of its target only.
+Nothing has effects. Functions are called by name, after their definition: there is no recursion
+and no function is a value, so that a loop would be a kind of value of its own, as `if` is. A
+`kernel` holds operators on tensors only: one piece of code computes it, on the host or on the named
+target; a `stream` calls kernels of its target only.
 
 Which operators there are is no part of the language: a call holds an `OpSpec`, and `operators` has
 a registry of them.

@@ -1,7 +1,7 @@
-"""Attributes of operators: frozen dataclasses, and which types their fields may have.
+"""Attributes of operators: frozen dataclasses, whose declarations checks and the text form read.
 
 A field is an `int`, `float`, `bool`, `DType`, an `Enum`, a tuple of integers, or one of these or
-None. Its declaration is the only place that says so: checks and the text form read it.
+None.
 """
 
 from __future__ import annotations
@@ -15,41 +15,39 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from compiler.ir.dtypes import DType
 
-__all__ = ["NOTHING", "Attributes", "alternatives", "declared", "fits", "name_of", "refusal"]
-
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What an operator is told beside its operands. This one: nothing."""
+    """The base class of all attributes, and the attributes of operators that have none."""
 
 
 NOTHING: Final = Attributes()
-"""Of operators that have no attributes, and of functions."""
+"""The attributes of calls of functions, and of operators that have none."""
 
 
 def declared(kind: type[Attributes]) -> dict[str, Any]:
-    """The fields of a class of attributes, and their types."""
+    """The names and types of the fields of a class of attributes."""
     hints = get_type_hints(kind)
     return {each.name: hints[each.name] for each in fields(kind)}
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:
-    """The types of which a field's value is one."""
+    """The members of a union, or the type itself."""
     return get_args(hint) if isinstance(hint, UnionType) else (hint,)
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of exactly that type: no integer for a float, no bool for an integer."""
+    """Whether a value has exactly this type: no integer for a float, no bool for an integer."""
     if get_origin(hint) is tuple:
         return type(value) is tuple and all(type(each) is int for each in value)
     if isinstance(hint, UnionType):
         return any(fits(value, each) for each in get_args(hint))
-    # NaN equals nothing, itself included: two programs with it could not be compared.
+    # NaN does not equal itself, so that programs with it could not be compared.
     return type(value) is hint and not (isinstance(value, float) and math.isnan(value))
 
 
 def refusal(attributes: Attributes, hints: Mapping[str, Any]) -> str:
-    """What is wrong with the types of the values; nothing where they are as declared in `hints`."""
+    """An error message where a value is not of the type declared in `hints`; else empty."""
     for name, hint in hints.items():
         value = getattr(attributes, name)
         if not fits(value, hint):
@@ -58,7 +56,7 @@ def refusal(attributes: Attributes, hints: Mapping[str, Any]) -> str:
 
 
 def name_of(hint: Any) -> str:
-    """A type as messages name it."""
+    """A type as error messages name it."""
     if get_origin(hint) is tuple:
         return "a tuple of integers"
     if isinstance(hint, UnionType):

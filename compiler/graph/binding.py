@@ -1,4 +1,4 @@
-"""What the symbols of a function stand for when it is called."""
+"""Values of a function's symbolic extents, from the types of its arguments."""
 
 from __future__ import annotations
 
@@ -8,55 +8,53 @@ from typing import TypeAlias
 from compiler.graph.extents import Dim, Extent, product, quotient, replaced
 from compiler.graph.types import TensorType, TupleType, Type
 
-__all__ = ["bind"]
-
 _Pair: TypeAlias = tuple[Extent, Extent]
-"""What is declared, and what is given."""
+"""The extent of a parameter, and that of its argument."""
 
 
-def bind(declared: Sequence[Type], given: Sequence[Type]) -> dict[str, Extent] | None:
-    """What the symbols in `declared` stand for where values of types `given` are passed; None where
-    these cannot be passed, or do not say what each symbol is."""
+def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | None:
+    """The value of each symbol in the types of parameters, from the types of arguments.
+
+    None where the types do not match, or do not determine every symbol.
+    """
     pairs: list[_Pair] = []
-    if len(declared) != len(given) or not all(map(_alike, declared, given, [pairs] * len(given))):
+    if len(params) != len(args) or not all(map(_match, params, args, [pairs] * len(args))):
         return None
     sizes: dict[str, Extent] = {}
     while pairs:
-        left = [each for each in pairs if not _solved(*each, sizes)]
-        if len(left) == len(pairs):
-            # Products of symbols that nothing else tells: they may stand for themselves.
-            open_ = {name for wanted, _ in left for name in _unknown(wanted, sizes)}
-            if not open_ or any(replaced(wanted, sizes) != found for wanted, found in left):
+        unsolved = [each for each in pairs if not _solve(*each, sizes)]
+        if len(unsolved) == len(pairs):
+            # Products of several unknown symbols: possible if each symbol stands for itself.
+            unknown = {name for wanted, _ in unsolved for name in _unknown(wanted, sizes)}
+            if not unknown or any(replaced(wanted, sizes) != found for wanted, found in unsolved):
                 return None
-            sizes |= {name: Dim((name,)) for name in open_}
-        pairs = left
+            sizes |= {name: Dim((name,)) for name in unknown}
+        pairs = unsolved
     return sizes
 
 
-def _alike(declared: Type, given: Type, pairs: list[_Pair]) -> bool:
-    """Whether types are the same but for extents, which are added to `pairs`."""
-    match declared, given:
+def _match(wanted: Type, found: Type, pairs: list[_Pair]) -> bool:
+    """Whether types are equal up to their extents, which are added to `pairs`."""
+    match wanted, found:
         case TensorType(), TensorType():
-            if declared.dtype != given.dtype or len(declared.shape) != len(given.shape):
-                return False
-            pairs += zip(declared.shape, given.shape, strict=True)
-            return True
+            pairs += zip(wanted.shape, found.shape, strict=False)
+            return wanted.dtype == found.dtype and wanted.rank == found.rank
         case TupleType(), TupleType():
-            return len(declared.items) == len(given.items) and all(
-                _alike(wanted, found, pairs)
-                for wanted, found in zip(declared.items, given.items, strict=True)
+            return len(wanted.items) == len(found.items) and all(
+                map(_match, wanted.items, found.items, [pairs] * len(wanted.items))
             )
         case _:
             return False
 
 
 def _unknown(extent: Extent, sizes: dict[str, Extent]) -> list[str]:
+    """The symbols of an extent that have no value yet."""
     names = extent.symbols if isinstance(extent, Dim) else ()
     return [each for each in names if each not in sizes]
 
 
-def _solved(wanted: Extent, found: Extent, sizes: dict[str, Extent]) -> bool:
-    """Whether the two agree, after a single symbol has been given the value that makes them."""
+def _solve(wanted: Extent, found: Extent, sizes: dict[str, Extent]) -> bool:
+    """Whether two extents are equal; a single unknown symbol gets the value that makes them so."""
     match _unknown(wanted, sizes):
         case []:
             return replaced(wanted, sizes) == found

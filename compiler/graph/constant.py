@@ -1,4 +1,4 @@
-"""Arrays that are part of a graph, known by their content."""
+"""Arrays that are part of a graph, compared by their content."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ from compiler.errors import GraphError, IRError
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import dtype_of
 
-__all__ = ["Constant"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
-    """An array. Two of the same type and the same bits are the same.
+    """A constant array. Two constants of the same type and the same bits are equal.
 
     Attributes
     ----------
     array
-        Not writable, row-major, in the host's byte order; a copy of what was given, unless nobody
-        could write that.
+        Not writable, row-major, in the host's byte order; a copy, unless the array passed in is all
+        of this already and owns its memory.
     type
-        Its type, of plain numbers.
+        Of plain numbers.
     digest
         A hash of type and bits, 32 hexadecimal digits.
 
     Raises
     ------
     GraphError
-        A type that the compiler does not have, as float16.
+        A type that the compiler does not have, such as float16.
     """
 
     array: NDArray[Any]
@@ -47,8 +45,8 @@ class Constant:
         except IRError as error:
             raise GraphError(f"a constant of {array.dtype}: {error}") from None
         native = array.dtype.newbyteorder("=")
-        fixed = array.base is None and not array.flags.writeable and array.flags.c_contiguous
-        if not fixed or array.dtype != native:
+        immutable = array.base is None and not array.flags.writeable and array.flags.c_contiguous
+        if not immutable or array.dtype != native:
             array = np.array(array, native, order="C", copy=True)
             array.flags.writeable = False
         hashed = hashlib.blake2b(str(type_).encode(), digest_size=16)

@@ -1,7 +1,4 @@
-"""What a graph computes, value by value.
-
-How one operator or kernel runs is not said here: `Runner` says it.
-"""
+"""Evaluation of graphs, value by value. A `Runner` executes single operators and kernels."""
 
 from __future__ import annotations
 
@@ -28,32 +25,30 @@ from compiler.graph.nodes import (
     TupleGet,
     Value,
 )
-from compiler.graph.types import TensorType, TupleType, Type, symbols_of
+from compiler.graph.types import Nested, TensorType, TupleType, Type, symbols_of
 from compiler.graph.verify import verify
 from compiler.ir import interpreter
 from compiler.ir.dtypes import dtype_of
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 
-__all__ = ["Array", "Computation", "Given", "Interpreter", "Runner", "evaluate", "run_call"]
-
 Array: TypeAlias = NDArray[Any]
-Given: TypeAlias = Array | tuple["Given", ...]
-"""An array, or a tuple of such."""
+Given: TypeAlias = Nested[Array]
+"""A value of a graph: an array, or a tuple of values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """An operator, or a kernel, of operands of static types.
+    """An operator or a kernel, on operands of static types.
 
     Attributes
     ----------
     key
-        Two of one key compute the same.
+        Computations of equal keys are the same.
     operands
         Names and types.
     compute
-        The tensors of its outputs, from those of its operands.
+        From the operands' tensors to the outputs'.
     """
 
     key: Hashable
@@ -61,7 +56,7 @@ class Computation:
     compute: Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
     def tensors(self) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """The tensor expressions of its outputs and inputs."""
+        """The tensor expressions of the outputs, and the placeholders of the inputs."""
         inputs = [
             placeholder(type_.static_shape(name), type_.dtype, name)
             for name, type_ in self.operands
@@ -70,49 +65,49 @@ class Computation:
 
 
 class Runner(ABC):
-    """Runs computations."""
+    """Executes computations on arrays."""
 
     @abstractmethod
     def prepare(self, computations: Iterable[Computation]) -> None:
-        """Is told of computations that it will probably run: it may compile them together."""
+        """Compiles computations ahead of time, several at once, if the runner compiles at all."""
 
     @abstractmethod
     def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
-        """An array for each output, from one for each input."""
+        """An array for each output, from an array for each input."""
 
 
 class Interpreter(Runner):
-    """The loop language's interpreter: slow, and right."""
+    """Executes computations by the interpreter of the loop language: slow, the reference."""
 
     def prepare(self, computations: Iterable[Computation]) -> None:
-        """Does nothing: programs are read as they are run."""
+        """Does nothing: the interpreter does not compile."""
 
     def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
         return interpreter.run(program_of(*computation.tensors()), arrays)
 
 
-def evaluate(function: Function, given: Sequence[Given], run: Runner | None = None) -> Given:
-    """The function's result; the interpreter runs what it computes, unless another does.
+def evaluate(function: Function, args: Sequence[Given], run: Runner | None = None) -> Given:
+    """The function's result on these arguments, by the interpreter unless `run` is given.
 
     Raises
     ------
     GraphError
-        The function is not legal, or what is given does not fit its parameters.
+        The function is not legal, or the arguments do not fit its parameters.
     """
     verify(function)
-    types = tuple(map(_type, given))
-    wanted = tuple(each.type for each in function.params)
-    if bind(wanted, types) is None:
+    types = tuple(map(_type, args))
+    params = tuple(each.type for each in function.params)
+    if bind(params, types) is None:
         raise GraphError(
-            f"function {function.name} takes {TupleType(wanted)}, and is given {TupleType(types)}"
+            f"function {function.name} takes {TupleType(params)}, and is given {TupleType(types)}"
         )
     run = run or Interpreter()
-    run.prepare(_known(function))
-    return _function(function, given, run)
+    run.prepare(_static_kernels(function))
+    return _function(function, args, run)
 
 
 def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given:
-    """The value of a call called `name`."""
+    """The result of a call; error messages call it `name`."""
     callee = call.callee
     if isinstance(callee, Function):
         return _function(callee, args, run)
@@ -128,27 +123,23 @@ def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given
     return found if callee.several else found[0]
 
 
-def _type(given: Given) -> Type:
-    if isinstance(given, tuple):
-        return TupleType(tuple(map(_type, given)))
-    return _tensor(given)
+def _type(value: Given) -> Type:
+    return TupleType(tuple(map(_type, value))) if isinstance(value, tuple) else _tensor(value)
 
 
 def _tensor(array: Array) -> TensorType:
     return TensorType(array.shape, dtype_of(array.dtype.name))
 
 
-def _known(function: Function) -> Iterator[Computation]:
-    """The kernels that the function always calls, of types that are known beforehand."""
+def _static_kernels(function: Function) -> Iterator[Computation]:
+    """The kernels that the function always calls, if their parameters' types are static."""
     for let in function.body.lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL) as kernel):
-                types = [each.type for each in kernel.params]
-                static = [
-                    each for each in types if isinstance(each, TensorType) and not symbols_of(each)
-                ]
-                if len(static) == len(types):
-                    yield _computation(kernel, static)
+                types = [param.type for param in kernel.params]
+                tensors_ = [each for each in types if isinstance(each, TensorType)]
+                if not any(map(symbols_of, types)):
+                    yield _computation(kernel, tensors_)
 
 
 def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
@@ -160,21 +151,22 @@ def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
     )
 
 
-def _function(function: Function, given: Sequence[Given], run: Runner) -> Given:
+def _function(function: Function, args: Sequence[Given], run: Runner) -> Given:
     if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
-        known = dict(zip((each.name for each in function.params), given, strict=True))
+        known = dict(zip((each.name for each in function.params), args, strict=True))
         return _body(function.body, known, run)
-    arrays = [each for each in given if not isinstance(each, tuple)]
+    arrays = [each for each in args if not isinstance(each, tuple)]
     found = run(_computation(function, tuple(map(_tensor, arrays))), arrays)
-    return _like(result_of(function), iter(found))
+    return _nest(result_of(function), iter(found))
 
 
-def _like(type_: Type, arrays: Iterator[Array]) -> Given:
+def _nest(type_: Type, arrays: Iterator[Array]) -> Given:
+    """Arrays in the tuples of a type."""
     match type_:
         case TensorType():
             return next(arrays)
         case TupleType(items=items):
-            return tuple(_like(each, arrays) for each in items)
+            return tuple(_nest(each, arrays) for each in items)
         case _:
             assert_never(type_)
 

@@ -1,4 +1,4 @@
-"""From operators of a graph to tensor expressions."""
+"""Tensor expressions of kernels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from compiler.graph.types import Nested, leaves
 from compiler.operators.arithmetic import identity
 from compiler.te import Tensor, compute
 
-__all__ = ["tensors"]
-
-_Given: TypeAlias = Nested[Tensor]
+_Value: TypeAlias = Nested[Tensor]
 
 
 def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """What a kernel computes of its inputs, a placeholder for each parameter, of its name and of a
-    static shape: a tensor for each that is in its result.
+    """The tensors of a kernel's result, from a placeholder for each parameter.
 
-    Stages are called as the values of the kernel, and what operators need on the way as they say.
+    Placeholders have the names of the parameters, and static shapes. Stages have the names of the
+    kernel's values; operators name their intermediate stages.
 
     Raises
     ------
@@ -37,30 +35,28 @@ def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 class _Expressions:
     def __init__(self, function: str, known: Mapping[str, Tensor]) -> None:
         self._function = function
-        self._known: dict[str, _Given] = dict(known)
+        self._known: dict[str, _Value] = dict(known)
         self._added = 0
 
     def body(self, body: Body) -> tuple[Tensor, ...]:
         """The result's tensors."""
         for let in body.lets:
             self._known[let.name] = self._value(let.name, let.value)
-        found = leaves(self._atom(body.result))
-        # A program computes its outputs, and each of them once.
-        seen: set[str] = set()
-        results = []
-        for each in found:
-            fresh = each.source is not None and each.name not in seen
-            results.append(each if fresh else identity(each, name=self._name("copy")))
-            seen.add(results[-1].name)
-        return tuple(results)
+        # A program computes its outputs, each of them once: an input or a second use is copied.
+        results: dict[str, Tensor] = {}
+        for tensor in leaves(self._atom(body.result)):
+            if tensor.source is None or tensor.name in results:
+                tensor = identity(tensor, name=self._name("copy"))
+            results[tensor.name] = tensor
+        return tuple(results.values())
 
     def _name(self, stem: str) -> str:
-        """A name that no value has."""
+        """A name that no value has yet."""
         self._added += 1
         name = f"{stem}_{self._added}"
         return name if name not in self._known else self._name(stem)
 
-    def _value(self, name: str, value: Value) -> _Given:
+    def _value(self, name: str, value: Value) -> _Value:
         match value:
             case Call(callee=Function(name=callee)):
                 raise GraphError(f"function {self._function}: {name} calls the function {callee}")
@@ -75,14 +71,14 @@ class _Expressions:
                 assert isinstance(whole, tuple), "verified"
                 return whole[index]
             case _:
-                raise GraphError(f"function {self._function}: {name} is decided when it runs")
+                raise GraphError(f"function {self._function}: {name} is decided at run time")
 
-    def _atom(self, atom: Atom) -> _Given:
+    def _atom(self, atom: Atom) -> _Value:
         return self._known[atom.name] if not isinstance(atom, Constant) else self._constant(atom)
 
     def _tensor(self, user: str, atom: Atom) -> Tensor:
         found = self._atom(atom)
-        assert isinstance(found, Tensor), f"verified: operators take tensors, as {user} does"
+        assert isinstance(found, Tensor), f"verified: {user} takes tensors"
         return found
 
     def _constant(self, constant: Constant) -> Tensor:

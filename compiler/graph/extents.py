@@ -1,8 +1,8 @@
 """Extents of tensors: numbers, or products of symbols that stand for numbers.
 
-A batch that is not known yet is `N`; an image of 7 x 7 flattened with it is `49*N`. That is all the
-arithmetic there is: sums are known only of like terms, and what is not known is None, for the
-operator to refuse in its own words.
+A batch that is not known yet is `N`; an image of 7 x 7 flattened with it is `49*N`. There are no
+other forms: only like terms have a sum. A result without such a form is None, and the operator that
+needs it raises the error.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from compiler.errors import GraphError
 
-__all__ = ["Dim", "Extent", "difference", "product", "quotient", "replaced", "sum_of", "symbols_in"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dim:
@@ -23,7 +21,7 @@ class Dim:
     Attributes
     ----------
     symbols
-        In order; one that comes twice is a square.
+        Sorted; a symbol that occurs twice is squared.
     """
 
     symbols: tuple[str, ...]
@@ -56,33 +54,33 @@ def _extent(factor: int, symbols: Iterable[str]) -> Extent:
 
 
 def product(extents: Iterable[Extent]) -> Extent:
-    """All of them multiplied; 1 of none."""
+    """The product of all extents; 1 if there are none."""
     factor, names = 1, list[str]()
-    for each in extents:
-        own, symbols = _parts(each)
+    for extent in extents:
+        own, symbols = _parts(extent)
         factor *= own
         names += symbols
     return _extent(factor, names)
 
 
 def quotient(left: Extent, right: Extent) -> Extent | None:
-    """`left / right` where it is known to be whole, else None."""
+    """`left / right` where it is known to be an integer, else None."""
     (a, x), (b, y) = _parts(left), _parts(right)
     if a == 0:
         return 0 if b else None
     rest = list(x)
-    for each in y:
-        if each not in rest:
+    for symbol in y:
+        if symbol not in rest:
             return None
-        rest.remove(each)
+        rest.remove(symbol)
     return _extent(a // b, rest) if b and a % b == 0 else None
 
 
 def sum_of(extents: Iterable[Extent]) -> Extent | None:
-    """All of them added; None where terms of different symbols would be."""
+    """The sum of all extents; None if they have different symbols."""
     total: Extent = 0
-    for each in extents:
-        (a, x), (b, y) = _parts(total), _parts(each)
+    for extent in extents:
+        (a, x), (b, y) = _parts(total), _parts(extent)
         if a and b and x != y:
             return None
         total = _extent(a + b, x or y)
@@ -90,7 +88,7 @@ def sum_of(extents: Iterable[Extent]) -> Extent | None:
 
 
 def difference(left: Extent, right: Extent) -> Extent | None:
-    """`left - right` where it is known and not negative, else None."""
+    """`left - right` where it is an extent, else None."""
     (a, x), (b, y) = _parts(left), _parts(right)
     if b == 0:
         return left
@@ -98,11 +96,11 @@ def difference(left: Extent, right: Extent) -> Extent | None:
 
 
 def symbols_in(extent: Extent) -> frozenset[str]:
-    """The names of its symbols."""
+    """The names of the symbols in an extent."""
     return frozenset(_parts(extent)[1])
 
 
 def replaced(extent: Extent, sizes: Mapping[str, Extent]) -> Extent:
-    """With extents for symbols; those not named stay."""
+    """The extent with `sizes` for symbols; other symbols stay."""
     factor, names = _parts(extent)
     return product([factor, *(sizes.get(each, Dim((each,))) for each in names)])

@@ -31,65 +31,62 @@ from compiler.graph.types import (
     specialised,
     symbols_of,
 )
-from compiler.graph.visit import functions
+from compiler.graph.visit import bodies, functions
 from compiler.ir.dtypes import BOOL
 from compiler.ir.syntax import MAX_DEPTH
 
-__all__ = ["infer", "result_of"]
-
 
 def infer(function: Function) -> Mapping[str, Type]:
-    """The type of every name in the function, those in inner bodies included. They are found once
-    in the life of a function.
+    """The type of every name in the function and its inner bodies, inferred once per function.
 
     Raises
     ------
     GraphError
-        Names the function and the value: a name that is not known there, operands that do not fit,
-        a type that is said and is another.
+        Names the function and the value: an unknown name, operands that do not fit, a declared
+        type that differs from the inferred one.
     """
     return _types(function).names
 
 
 def result_of(function: Function) -> Type:
-    """The type of what the function gives. Raises as `infer`."""
+    """The type of the function's result. Raises as `infer`."""
     return _types(function).result
 
 
 def _types(function: Function) -> Types:
-    found = function.findings.types
+    found = function.analyses.types
     if found is not None:
         return found
     results: dict[str, Type] = {}
-    # Each comes after those that it calls, however deep that goes; the function itself is the last.
-    for each in functions(function):
-        found = each.findings.types
+    # Callees come before their callers; the function itself is the last.
+    for callee in functions(function):
+        found = callee.analyses.types
         if found is None:
-            calls = function.findings.calls
-            found = each.findings.types = _Inference(each, results, calls).types()
-        results[each.digest] = found.result
+            calls = function.analyses.calls
+            found = callee.analyses.types = _Inference(callee, results, calls).types()
+        results[callee.digest] = found.result
     assert found is not None, "there is at least the function itself"
     return found
 
 
 class _Inference:
-    """The walk over one function."""
+    """Type inference of one function."""
 
     def __init__(
         self, function: Function, results: Mapping[str, Type], calls: OperatorTypes
     ) -> None:
-        """`results`: those of functions that it calls, by digest; `calls`: as in `Findings`."""
+        """`results` has the result types of callees by digest; `calls` is the `AnalysisCache`'s."""
         self._function = function
         self._results = results
         self._calls = calls
         self._types = {param.name: param.type for param in function.params}
 
     def types(self) -> Types:
-        """The types of its names, and of its result."""
-        said = self._function.result
+        """The types of the function's names, and of its result."""
+        declared = self._function.result
         result = self._body(self._function.body, self._types, 1)
-        if said is not None and said != result:
-            self._fail(f"the result is {result}, and is said to be {said}")
+        if declared is not None and declared != result:
+            self._fail(f"the result is {result}, and is declared as {declared}")
         return Types(MappingProxyType(self._types), result)
 
     def _fail(self, message: str) -> NoReturn:
@@ -102,7 +99,7 @@ class _Inference:
         for let in body.lets:
             type_ = self._let(let, scope, depth)
             if let.type is not None and let.type != type_:
-                self._fail(f"{let.name} is {type_}, and is said to be {let.type}")
+                self._fail(f"{let.name} is {type_}, and is declared as {let.type}")
             scope[let.name] = self._types[let.name] = type_
         return self._atom("the result", body.result, scope)
 
@@ -150,9 +147,7 @@ class _Inference:
         condition = self._atom(name, value.condition, scope)
         if condition != TensorType((), BOOL):
             self._fail(f"the condition of {name} is {condition}, and has to be bool[]")
-        then, otherwise = (
-            self._body(each, scope, depth + 1) for each in (value.then, value.otherwise)
-        )
+        then, otherwise = (self._body(each, scope, depth + 1) for each in bodies(value))
         if then != otherwise:
             self._fail(f"{name} is {then} if the condition holds, else {otherwise}")
         return then

@@ -1,10 +1,9 @@
-"""Static memory: where tensors lie whose lives are known, so that those lie in the same place that
-never live at the same time.
+"""Static memory planning: tensors whose live ranges do not overlap share memory.
 
 To find the least memory is NP-hard (dynamic storage allocation: Garey and Johnson, SR2). So tensors
 are placed one after the other in the lowest gap that is wide enough, in several orders, of which
-largest first is nearly always the best (as Pisarchyk and Lee found for networks, 2020); the plan of
-the least size is taken.
+largest first is nearly always the best (as Pisarchyk and Lee found for networks, 2020); the
+smallest plan is taken.
 """
 
 from __future__ import annotations
@@ -14,19 +13,17 @@ from dataclasses import dataclass
 
 from compiler.errors import GraphError
 
-__all__ = ["MemoryPlan", "Tenant", "peak", "plan_memory"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tensor that wants a place.
+    """The memory that a tensor needs, and when.
 
     Attributes
     ----------
     size
         Bytes.
     first, last
-        The moments from which and up to which it must be kept, both included.
+        The first and the last moment at which the tensor is live.
     """
 
     name: str
@@ -37,33 +34,33 @@ class Tenant:
     def __post_init__(self) -> None:
         if self.size < 0 or self.first > self.last:
             raise GraphError(
-                f"{self.name} has {self.size} bytes and lives from {self.first} to {self.last}: 0 "
-                "bytes or more are allowed, and a life that ends where it begins or later"
+                f"{self.name} has {self.size} bytes and is live from {self.first} to {self.last}: "
+                "the size must not be negative, nor the end before the start"
             )
 
-    def meets(self, other: Tenant) -> bool:
-        """Whether both live at some moment."""
+    def overlaps(self, other: Tenant) -> bool:
+        """Whether both are live at some moment."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """Where tenants lie.
+    """Offsets of tensors in one block of memory.
 
     Attributes
     ----------
     offsets
-        Bytes from the start, in the order of the tenants.
+        Bytes from the start of the block, in the order of the live ranges.
     size
-        Bytes of all.
+        Bytes of the block.
     """
 
     offsets: tuple[int, ...]
     size: int
 
 
-def plan_memory(tenants: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
-    """A place for each tenant, a multiple of `alignment`; no two that meet overlap.
+def plan_memory(ranges: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
+    """An offset for each tensor, a multiple of `alignment`; live tensors never share memory.
 
     Raises
     ------
@@ -73,21 +70,21 @@ def plan_memory(tenants: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
     if alignment < 1:
         raise GraphError(f"an alignment of {alignment}: 1 or more is allowed")
     keys: list[Callable[[int], tuple[int, ...]]] = [
-        lambda at: (-tenants[at].size, tenants[at].first),
-        lambda at: (tenants[at].first, -tenants[at].size),
-        lambda at: (tenants[at].first - tenants[at].last, -tenants[at].size),
+        lambda at: (-ranges[at].size, ranges[at].first),
+        lambda at: (ranges[at].first, -ranges[at].size),
+        lambda at: (ranges[at].first - ranges[at].last, -ranges[at].size),
     ]
-    orders = (sorted(range(len(tenants)), key=key) for key in keys)
-    plans = (_placed(tenants, order, alignment) for order in orders)
+    orders = (sorted(range(len(ranges)), key=key) for key in keys)
+    plans = (_first_fit(ranges, order, alignment) for order in orders)
     return min(plans, key=lambda plan: plan.size)
 
 
-def peak(tenants: Sequence[Tenant], alignment: int = 64) -> int:
-    """Bytes that live at the same moment, at most: no plan takes less."""
+def peak(ranges: Sequence[Tenant], alignment: int = 64) -> int:
+    """The most bytes that are live at one moment: a lower bound of every plan."""
     changes = [
-        (moment, change * _aligned(each.size, alignment))
-        for each in tenants
-        for moment, change in ((each.first, 1), (each.last + 1, -1))
+        (moment, sign * _aligned(live.size, alignment))
+        for live in ranges
+        for moment, sign in ((live.first, 1), (live.last + 1, -1))
     ]
     living = most = 0
     for _, change in sorted(changes):
@@ -100,15 +97,15 @@ def _aligned(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-def _placed(tenants: Sequence[Tenant], order: Sequence[int], alignment: int) -> MemoryPlan:
+def _first_fit(ranges: Sequence[Tenant], order: Sequence[int], alignment: int) -> MemoryPlan:
     offsets: dict[int, int] = {}
     for number in order:
-        own = tenants[number]
+        own = ranges[number]
         size = _aligned(own.size, alignment)
         taken = sorted(
-            (offset, offset + _aligned(tenants[other].size, alignment))
+            (offset, offset + _aligned(ranges[other].size, alignment))
             for other, offset in offsets.items()
-            if tenants[other].meets(own)
+            if ranges[other].overlaps(own)
         )
         place = 0
         for start, end in taken:
@@ -116,7 +113,5 @@ def _placed(tenants: Sequence[Tenant], order: Sequence[int], alignment: int) -> 
                 break
             place = max(place, end)
         offsets[number] = place
-    ends = (
-        offset + _aligned(tenants[number].size, alignment) for number, offset in offsets.items()
-    )
-    return MemoryPlan(tuple(offsets[each] for each in range(len(tenants))), max(ends, default=0))
+    ends = (offset + _aligned(ranges[number].size, alignment) for number, offset in offsets.items())
+    return MemoryPlan(tuple(offsets[each] for each in range(len(ranges))), max(ends, default=0))

@@ -1,4 +1,4 @@
-"""Native code as a `Runner`, compiled once for each kernel for as long as the runner lives."""
+"""A `Runner` that compiles each kernel once to native code."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from runtime.native import NativeFunction
 
-__all__ = ["NativeRunner"]
-
 
 class NativeRunner(Runner):
-    """Runs computations as native code of this machine.
+    """Executes computations as native code of this machine.
 
     Parameters
     ----------
     threads
-        That compile and run.
+        Threads that compile and run.
     reassociate
-        Floats are added in an order that is quick, instead of the order that operators say. Results
-        do not depend on `threads` in either.
+        Floats may be added in another, faster order than operators define. Results do not depend
+        on `threads` either way.
     """
 
     def __init__(self, threads: int = 1, *, reassociate: bool = True) -> None:
@@ -33,7 +31,7 @@ class NativeRunner(Runner):
         self._compiled: dict[Hashable, NativeFunction] = {}
 
     def prepare(self, computations: Iterable[Computation]) -> None:
-        """Compiles those that are new, several at a time."""
+        """Compiles computations that are new, several at a time."""
         new = {each.key: each for each in computations if each.key not in self._compiled}
         if new:
             # LLVM works without Python's global lock.

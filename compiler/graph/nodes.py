@@ -14,40 +14,21 @@ from compiler.graph.constant import Constant
 from compiler.graph.opspec import AnyOp
 from compiler.graph.types import Type
 
-__all__ = [
-    "Atom",
-    "Body",
-    "Call",
-    "Findings",
-    "Function",
-    "FunctionKind",
-    "If",
-    "Let",
-    "Module",
-    "OperatorTypes",
-    "Param",
-    "Tuple",
-    "TupleGet",
-    "Types",
-    "Value",
-    "Var",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """What a parameter or a `Let` is called."""
+    """The name of a parameter or of a `Let`."""
 
     name: str
 
 
 Atom: TypeAlias = Var | Constant
-"""What a value is made of: a name or a constant, never another value."""
+"""An operand of a value: a name or a constant, never another value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or a function of atoms. Only operators have attributes."""
+    """A call of an operator or a function on atoms. Only operators have attributes."""
 
     callee: AnyOp | Function
     args: tuple[Atom, ...]
@@ -56,14 +37,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Several values as one."""
+    """A tuple of atoms."""
 
     items: tuple[Atom, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TupleGet:
-    """One value of a tuple, counted from 0."""
+    """Item `index` of a tuple, counted from 0."""
 
     operand: Var
     index: int
@@ -71,7 +52,7 @@ class TupleGet:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """One of two bodies, as a bool scalar says. They may name what is around them."""
+    """One of two bodies, chosen by a bool scalar. Bodies may use the names in scope around them."""
 
     condition: Atom
     then: Body
@@ -83,18 +64,19 @@ Value: TypeAlias = Call | Tuple | TupleGet | If
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """A name for a value, from here to the end of its body.
+    """Binds a name to a value, in scope from here to the end of the body.
 
     Attributes
     ----------
     type
-        The value's, or None where nobody has said it yet.
+        The value's type, or None if it is not declared.
     origin
-        The value of the user's network that this value computes, or computes a part of; None where
-        the value is the user's own, or a second one for the same value. Equality, digests and the text leave it out: two values are the
-        same wherever they come from.
+        The value of the user's network that this value computes, or computes a part of; None for
+        the user's own values, and for a second value of the same origin. Not part of equality,
+        digests and the text.
     reason
-        Why no other target than the host takes the value, where one was asked; left out likewise.
+        Why targets other than the host refused the value, if any did. Not part of equality, digests
+        and the text.
     """
 
     name: str
@@ -105,13 +87,13 @@ class Let:
 
     @property
     def source(self) -> str:
-        """What reports call the value: as the user does, where that is known."""
+        """The name of the value in reports: that in the user's network, where there is one."""
         return self.origin or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Names for values, one after the other, and which of them is the result."""
+    """A sequence of bindings, and the result."""
 
     lets: tuple[Let, ...]
     result: Atom
@@ -119,21 +101,21 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """An argument's name and type."""
+    """A parameter's name and type."""
 
     name: str
     type: Type
 
 
 class FunctionKind(Enum):
-    """What a function is for; the value is how the text calls it."""
+    """The kinds of functions; values are the words of the text."""
 
     FUNC = "func"
-    """A part of a program."""
+    """A function without restrictions."""
     KERNEL = "kernel"
-    """Operators that one piece of code computes: no function is called, nothing is decided."""
+    """Operators that one piece of code computes: no calls of functions, no `if`."""
     STREAM = "stream"
-    """Calls of kernels of one target only, which it runs as one."""
+    """Calls of kernels of one target, which runs them as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,24 +127,23 @@ class Types:
 
 
 OperatorTypes: TypeAlias = dict[tuple[AnyOp, str, tuple[Type, ...]], Type]
-"""Of results, by operator, text of the attributes and types of the operands."""
+"""Types of results, by operator, text of the attributes and types of the operands."""
 
 
 @dataclass(slots=True)
-class Findings:
-    """What has been found out about a function. It never changes, so that nobody, after one pass
-    and before the next, has to find it out again.
+class AnalysisCache:
+    """Results of analyses of a function, kept between passes: a function never changes.
 
     Attributes
     ----------
     types
-        None where nobody has inferred them.
+        Inferred types; None before inference.
     well_formed
-        It obeys the rules for its own names and values.
+        The function's own names and values are verified.
     legal
-        And so do all that it calls, with it.
+        The function and all its callees are verified.
     calls
-        The types of operators' results: shared by functions that were made of each other.
+        The types of operators' results, shared with functions that were rewritten to this one.
     """
 
     types: Types | None = None
@@ -173,17 +154,17 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
-    """A function. Two are the same if their text is, types that nobody has said included.
+    """A function. Functions of equal text, declared types included, are equal.
 
     Attributes
     ----------
     result
-        The result's type, or None where nobody has said it yet.
+        The result's type, or None if it is not declared.
     digest
-        A hash of it all: of functions that are called their digests, so that it takes time linear
-        in the program however often they are called.
-    findings
-        What `infer` and `verify` keep.
+        A hash of the text, with digests for callees, so that it takes linear time however often
+        functions are called.
+    analyses
+        Results of `infer` and `verify`.
     target
         The name of the target that a kernel or stream is for; empty for the host.
     """
@@ -195,7 +176,7 @@ class Function:
     kind: FunctionKind = FunctionKind.FUNC
     target: str = ""
     digest: str = field(init=False)
-    findings: Findings = field(init=False, default_factory=Findings)
+    analyses: AnalysisCache = field(init=False, default_factory=AnalysisCache)
 
     def __post_init__(self) -> None:
         try:
@@ -206,12 +187,12 @@ class Function:
         object.__setattr__(self, "digest", digest)
 
     def follows(self, other: Function) -> None:
-        """Takes over what is known of a function that this one was made of."""
-        self.findings.calls = other.findings.calls
+        """Reuse the analyses of the function that a pass rewrote to this one."""
+        self.analyses.calls = other.analyses.calls
         if self == other:
-            self.findings.types = other.findings.types
-            self.findings.well_formed = other.findings.well_formed
-            self.findings.legal = other.findings.legal
+            self.analyses.types = other.analyses.types
+            self.analyses.well_formed = other.analyses.well_formed
+            self.analyses.legal = other.analyses.legal
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Function) and self.digest == other.digest

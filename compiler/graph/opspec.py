@@ -1,5 +1,4 @@
-"""What an operator is: its operands, its attributes, the type of its result, how it is computed and
-with what it may be fused."""
+"""The specification of an operator: operands, attributes, type rule, definition, fusion pattern."""
 
 from __future__ import annotations
 
@@ -9,72 +8,91 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from compiler.errors import GraphError, IRError, TensorError
 from compiler.graph.attributes import Attributes, declared, refusal
 from compiler.graph.extents import Dim
-from compiler.graph.traits import ChannelAffine, Linear
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.operators.checks import show
 from compiler.te import Tensor, placeholder
 
-__all__ = [
-    "DATA",
-    "AnyOp",
-    "Ask",
-    "OpSpec",
-    "Operands",
-    "Pattern",
-    "Registry",
-    "computed_by",
-    "keywords",
-    "registry",
-]
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelAffine:
+    """(data - centre) * factor + addend, with a number for each index of axis 1."""
+
+    centre: Numbers
+    factor: Numbers
+    addend: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """A result that is linear in a weight, plus a bias along its axis 1.
+
+    Attributes
+    ----------
+    axis
+        The axis of the weight that becomes the result's axis 1.
+    bias
+        A number for each index of that axis; 0 where the operator has no bias.
+    attributes
+        Attributes with which `weight` and `bias` are the operator's second and third operand.
+    """
+
+    weight: NDArray[Any]
+    axis: int
+    bias: Numbers
+    attributes: Attributes
+
 
 A = TypeVar("A", bound=Attributes)
 
 
 class Pattern(IntEnum):
-    """How an operator's elements depend on its operands', from the simplest to the least known.
+    """How an operator's result depends on its operands, from the simplest to the most general.
 
     The classes and their order are TVM's (Chen et al., OSDI'18, section 3).
     """
 
     ELEMENTWISE = 0
-    """One element of each operand for each of the result, at the same place."""
+    """An element of the result depends on the element of each operand at the same indices."""
     BROADCAST = 1
-    """The same, but operands repeat along axes."""
+    """As ELEMENTWISE, with operands that broadcast."""
     INJECTIVE = 2
-    """One element, from some other place."""
+    """An element of the result is one element of an operand, at other indices."""
     REDUCTION = 3
-    """Elements joined along axes."""
+    """Elements are reduced along axes."""
     OUT_FUSABLE = 4
-    """Something larger, as a convolution, to whose result element-wise operators can be added."""
+    """More complex, such as a convolution; element-wise operators on its result can be fused."""
     OPAQUE = 5
-    """Nothing can be fused with it."""
+    """No operator can be fused with this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What an operator works on.
+    """The operands that an operator takes.
 
     Attributes
     ----------
     names
-        In order, for messages.
+        Names in order, for error messages.
     optional
-        How many of the last ones may be left out.
+        The number of operands at the end that may be left out.
     variadic
-        The last one may come any number of times, but at least once.
+        The last operand may be repeated.
     """
 
     names: tuple[str, ...]
     optional: int = 0
     variadic: bool = False
 
-    def allow(self, count: int) -> bool:
-        """Whether there may be so many."""
+    def accept(self, count: int) -> bool:
+        """Whether `count` operands are allowed."""
         if self.variadic:
             return count >= len(self.names)
         return len(self.names) - self.optional <= count <= len(self.names)
@@ -85,28 +103,28 @@ class Operands:
         return ", ".join(marked) + (", ..." if self.variadic else "")
 
     def name(self, position: int) -> str:
-        """The operand at a position."""
+        """The name of the operand at a position."""
         if self.variadic and position >= len(self.names) - 1:
             return f"{self.names[-1]}{position - len(self.names) + 1}"
         return self.names[position]
 
 
 DATA: Final = Operands(("data",))
-"""Of operators that work on one tensor."""
+"""The operands of operators on one tensor."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """The question for the type of an operator's result.
+class TypeQuery:
+    """A call of an operator whose result type is wanted.
 
     Attributes
     ----------
     node
-        What the result is called.
+        The name of the result.
     names, types
-        The operands, in order.
+        The operands', in order.
     compute
-        The result's tensors, from the operands'.
+        From the operands' tensors to the result's.
     """
 
     operator: str
@@ -117,33 +135,33 @@ class Ask:
 
     @property
     def data(self) -> TensorType:
-        """The first operand."""
+        """The type of the first operand."""
         return self.types[0]
 
     def fail(self, reason: str) -> NoReturn:
-        """Refuse: there is no such result."""
+        """Raise the error that the operator has no result for these operands."""
         raise GraphError(f"{self.node} = {self.operator}(...): {reason}")
 
     def show(self, position: int) -> str:
-        """An operand as messages name it: `weight float32[64, 3, 7, 7]`."""
+        """An operand as error messages show it: `weight float32[64, 3, 7, 7]`."""
         return f"{self.names[position]} {self.types[position]}"
 
     def show_all(self) -> str:
-        """All operands."""
-        return ", ".join(self.show(each) for each in range(len(self.types)))
+        """All operands as error messages show them."""
+        return ", ".join(map(self.show, range(len(self.types))))
 
-    def answer(self, shapes: Sequence[Sequence[int]]) -> tuple[TensorType, ...]:
-        """The types of the result, by computing it from operands of these shapes."""
-        given = [
-            placeholder(shape, each.dtype, name)
-            for name, each, shape in zip(self.names, self.types, shapes, strict=True)
+    def infer(self, shapes: Sequence[Sequence[int]]) -> tuple[TensorType, ...]:
+        """The types of the result's tensors, by applying the definition to operands of `shapes`."""
+        operands = [
+            placeholder(shape, type_.dtype, name)
+            for name, type_, shape in zip(self.names, self.types, shapes, strict=True)
         ]
         try:
-            found = self.compute(given)
+            found = self.compute(operands)
         except (TensorError, IRError) as error:
             reason = str(error).removeprefix(f"{self.operator} {self.node}: ")
-            for position, each in enumerate(given):
-                reason = reason.replace(show(each), self.show(position))
+            for position, operand in enumerate(operands):
+                reason = reason.replace(show(operand), self.show(position))
             self.fail(reason)
         return tuple(TensorType(each.shape, each.dtype) for each in found)
 
@@ -152,27 +170,26 @@ class Ask:
 class OpSpec(Generic[A]):
     """An operator.
 
-    What shapes and types it takes and gives is said where it is computed, in `compiler.operators`,
-    and asked there. Only for extents that are no numbers are there rules of their own.
+    The definition in `compiler.operators` gives the types of results. Only symbolic extents need a
+    rule of their own.
 
     Attributes
     ----------
     attributes
-        The class of its attributes.
+        The class of the operator's attributes.
     compute
-        The tensors of the result, from its name, the operands and the attributes.
+        From the result's name, the operands' tensors and the attributes to the result's tensors.
     symbolic
-        The type of the result where an operand has a symbolic extent. Whatever numbers the symbols
-        stand for, it is the type that `compute` gives for these; where there is no such type, or
-        none that extents can express, it refuses.
+        The types of the result where an operand has a symbolic extent. For all values of the
+        symbols they are the types that `compute` gives; a call without such types is refused.
     several
-        The result is a tuple.
+        Whether the result is a tuple.
     channel_affine
-        Where the result is affine in the first operand, channel by channel: from values of the
-        other operands to factors and addends.
+        If the result is affine in the first operand, channel by channel: from values of the other
+        operands to factors and addends.
     linear
-        Where the result is linear in the second operand: from values of that and the third, if
-        there is one, to weights and bias. None where the bias differs within a channel.
+        If the result is linear in the second operand: from values of that and of the third, if
+        any, to weights and bias; None if the bias differs within a channel.
     hints
         The fields of `attributes`, and their types.
     """
@@ -182,14 +199,14 @@ class OpSpec(Generic[A]):
     operands: Operands
     attributes: type[A]
     compute: Callable[[str, Sequence[Tensor], A], tuple[Tensor, ...]]
-    symbolic: Callable[[Ask, A], tuple[TensorType, ...]]
+    symbolic: Callable[[TypeQuery, A], tuple[TensorType, ...]]
     several: bool = False
     channel_affine: Callable[[Sequence[NDArray[Any]], A], ChannelAffine] | None = None
     linear: Callable[[Sequence[NDArray[Any]], A], Linear | None] | None = None
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Worked out here: types are asked for far more often than operators are made.
+        # Computed once: types are inferred far more often than operators are made.
         object.__setattr__(self, "hints", MappingProxyType(declared(self.attributes)))
 
     def __repr__(self) -> str:
@@ -201,33 +218,36 @@ class OpSpec(Generic[A]):
         Raises
         ------
         GraphError
-            Names node and operator, and what was asked and is allowed: the number of operands,
-            attributes of another class or of wrong types, shapes and types that do not fit.
+            The number of operands, the class or the types of the attributes, or the operands' types
+            are wrong; the message names node and operator.
         """
-        allowed = self.operands.allow(len(types))
+        accepted = self.operands.accept(len(types))
         names = tuple(
-            self.operands.name(each) if allowed else f"operand {each}" for each in range(len(types))
+            self.operands.name(position) if accepted else f"operand {position}"
+            for position in range(len(types))
         )
         tensors = tuple(each for each in types if isinstance(each, TensorType))
 
-        def compute(given: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        def compute(operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
             assert isinstance(attributes, self.attributes)
-            return self.compute(node, given, attributes)
+            return self.compute(node, operands, attributes)
 
-        ask = Ask(self.name, node, names, tensors, compute)
-        if not allowed:
-            ask.fail(f"{len(types)} operands, and it takes ({self.operands})")
+        query = TypeQuery(self.name, node, names, tensors, compute)
+        if not accepted:
+            query.fail(f"{len(types)} operands, and the operator takes ({self.operands})")
         if len(tensors) != len(types):
             wrong = next(at for at, each in enumerate(types) if not isinstance(each, TensorType))
-            ask.fail(f"{names[wrong]} is {types[wrong]}, and has to be a tensor")
-        if not isinstance(attributes, self.attributes) or type(attributes) is not self.attributes:
-            ask.fail(f"attributes are {type(attributes).__name__}, not {self.attributes.__name__}")
+            query.fail(f"{names[wrong]} is {types[wrong]}, and has to be a tensor")
+        if type(attributes) is not self.attributes:
+            query.fail(
+                f"attributes are {type(attributes).__name__}, not {self.attributes.__name__}"
+            )
         if reason := refusal(attributes, self.hints):
-            ask.fail(reason)
+            query.fail(reason)
         if any(isinstance(extent, Dim) for each in tensors for extent in each.shape):
-            found = self.symbolic(ask, attributes)
+            found = self.symbolic(query, attributes)
         else:
-            found = ask.answer([each.static_shape("an operand") for each in tensors])
+            found = query.infer([each.static_shape("an operand") for each in tensors])
         return TupleType(found) if self.several else found[0]
 
 
@@ -237,11 +257,11 @@ Registry: TypeAlias = Mapping[str, AnyOp]
 
 
 def registry(*specs: AnyOp) -> Registry:
-    """Operators by name; two of one name are refused."""
+    """Operators by name; two operators of one name are refused."""
     found: dict[str, AnyOp] = {}
-    for each in specs:
-        if found.setdefault(each.name, each) is not each:
-            raise GraphError(f"two operators are called {each.name}")
+    for spec in specs:
+        if found.setdefault(spec.name, spec) is not spec:
+            raise GraphError(f"two operators are called {spec.name}")
     return MappingProxyType(found)
 
 
@@ -255,17 +275,20 @@ def computed_by(
     pattern: Pattern,
     operands: Operands,
     attributes: type[A],
-    symbolic: Callable[[Ask, Any], tuple[TensorType, ...]],
+    symbolic: Callable[[TypeQuery, Any], tuple[TensorType, ...]],
     *,
     name: str = "",
     several: bool = False,
     **traits: Callable[..., Any],
 ) -> AnyOp:
-    """An operator called `name`, or as the function that computes it: of tensors by position, then
-    of the result's name and the attributes by keyword. `traits` are fields of `OpSpec`."""
+    """An operator defined by a function, called `name` or as the function.
 
-    def compute(result: str, tensors: Sequence[Tensor], given: A) -> tuple[Tensor, ...]:
-        found = function(*tensors, name=result, **keywords(given))
+    The function takes tensors by position, then the result's name and the attributes by keyword.
+    `traits` are fields of `OpSpec`.
+    """
+
+    def compute(result: str, tensors: Sequence[Tensor], values: A) -> tuple[Tensor, ...]:
+        found = function(*tensors, name=result, **keywords(values))
         return found if several else (found,)
 
     name = name or function.__name__

@@ -1,4 +1,4 @@
-"""From text to types, constants and attributes."""
+"""Parsing of types, constants and attributes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import constant as number_of
 from compiler.ir.lexer import Cursor, TokenKind
 
-__all__ = ["attributes", "constant", "starts_type", "tuple_of", "type_"]
-
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
 
@@ -30,12 +28,12 @@ _TRUTHS: Final[Mapping[str, bool]] = MappingProxyType({"True": True, "False": Fa
 
 
 def starts_type(cursor: Cursor) -> bool:
-    """Whether a tensor's type comes next."""
+    """Whether the next token starts a tensor's type."""
     return cursor.token.kind is TokenKind.NAME and dtype_named(cursor.token.text) is not None
 
 
 def type_(cursor: Cursor) -> Type:
-    """Take a type."""
+    """Parse a type."""
     if not cursor.at("("):
         return _tensor_type(cursor)
     with cursor.deeper():
@@ -43,7 +41,7 @@ def type_(cursor: Cursor) -> Type:
 
 
 def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
-    """As `Cursor.listed`, but a single item has a comma behind it."""
+    """Parse as `Cursor.listed`, but with a comma after a single item."""
     cursor.expect("(")
     items: list[T] = []
     while not cursor.at(")"):
@@ -79,23 +77,23 @@ def _extent(cursor: Cursor) -> Extent:
 
 
 def constant(cursor: Cursor, known: Mapping[str, Constant]) -> Constant:
-    """Take a constant: written out, or a reference to one that is known."""
+    """Parse a constant: its elements, or a reference to one of the `known` constants."""
     token = cursor.token
-    said = _tensor_type(cursor)
+    declared_type = _tensor_type(cursor)
     if cursor.accept("@"):
         name = cursor.take(TokenKind.NAME, "a constant's digest").text
         found = known.get(name.removeprefix(REFERENCE))
         if found is None or not name.startswith(REFERENCE):
-            raise token.error(f"found the constant {name}, expected one that is given")
-        if found.type != said:
-            raise token.error(f"found {said}, expected {found.type}: that is what {name} is")
+            raise token.error(f"found the constant {name}, expected a digest of a given constant")
+        if found.type != declared_type:
+            raise token.error(f"found {declared_type}, expected {found.type}: the type of {name}")
         return found
-    shape = tuple(each for each in said.shape if isinstance(each, int))
-    values = cursor.listed("(", ")", lambda: _element(cursor, said.dtype))
-    if len(shape) != len(said.shape) or len(values) != prod(shape):
-        raise token.error(f"found {len(values)} elements, expected as many as {said} has")
+    shape = tuple(each for each in declared_type.shape if isinstance(each, int))
+    values = cursor.listed("(", ")", lambda: _element(cursor, declared_type.dtype))
+    if len(shape) != len(declared_type.shape) or len(values) != prod(shape):
+        raise token.error(f"found {len(values)} elements, expected as many as {declared_type} has")
     try:
-        return Constant(np.array(values, said.dtype.numpy).reshape(shape))
+        return Constant(np.array(values, declared_type.dtype.numpy).reshape(shape))
     except IRError as error:
         raise token.error(str(error)) from None
 
@@ -124,7 +122,7 @@ def _number(cursor: Cursor) -> int | float:
 
 
 def attributes(cursor: Cursor, kind: type[A]) -> A:
-    """Take attributes up to the closing bracket, which stays; those left out have defaults."""
+    """Parse attributes up to the closing bracket; attributes left out have their defaults."""
     hints = declared(kind)
     found: dict[str, Any] = {}
     while not cursor.at(")"):
@@ -136,8 +134,8 @@ def attributes(cursor: Cursor, kind: type[A]) -> A:
         found[token.text] = _attribute(cursor, hints[token.text])
         if not cursor.at(")"):
             cursor.expect(",")
-    missing = [it.name for it in fields(kind) if it.default is MISSING and it.name not in found]
-    if missing:
+    required = (each.name for each in fields(kind) if each.default is MISSING)
+    if missing := [name for name in required if name not in found]:
         cursor.fail(f"the attribute {missing[0]}")
     return kind(**found)
 
@@ -163,7 +161,7 @@ def _attribute(cursor: Cursor, hint: Any) -> Any:
 
 
 def _words(kind: Any) -> Mapping[str, Any]:
-    """The values of a type that are written as words; types themselves are not among them."""
+    """The values of a type that are written as words; element types are not included."""
     if kind is NoneType:
         return {NONE: None}
     if kind is bool:

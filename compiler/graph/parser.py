@@ -1,4 +1,4 @@
-"""From text to graphs: the inverse of `printer`."""
+"""Parsing of graphs: the inverse of `printer`."""
 
 from __future__ import annotations
 
@@ -28,45 +28,43 @@ from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_
 from compiler.graph.syntax import is_name
 from compiler.ir.lexer import Cursor, TokenKind
 
-__all__ = ["parse", "parse_function"]
-
 _NO_CONSTANTS: Final[Mapping[str, Constant]] = MappingProxyType({})
 
 
 def parse(
     text: str, operators: Registry, constants: Mapping[str, Constant] = _NO_CONSTANTS
 ) -> Module:
-    """The module that a text is. Whether it means anything is for `verify` to say.
+    """The module that a text describes; `verify` checks that it is legal.
 
     `parse(text(m), operators, ...)` is `m` for every legal `m`.
 
     Parameters
     ----------
     constants
-        Those that the text only refers to, by digest.
+        By digest, constants to which the text only refers.
 
     Raises
     ------
     ParseError
-        Says where, what is found there and what is expected.
+        The message says where, what is found there and what is expected.
     """
     parser = _Parser(text, operators, constants)
     try:
         return parser.module()
     except RecursionError as error:
-        # The caller is deep in the stack: that `Cursor.deeper` allows it does not help.
+        # The caller itself is deep in the stack, so that the limit of `Cursor.deeper` is too high.
         raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 
 def parse_function(
     text: str, operators: Registry, constants: Mapping[str, Constant] = _NO_CONSTANTS
 ) -> Function:
-    """The last function of a text. Parameters and errors as `parse`."""
+    """The last function of a text; parameters and errors as `parse`."""
     return parse(text, operators, constants).functions[-1]
 
 
 class _Parser(Cursor):
-    """A cursor that knows what the text may name."""
+    """A cursor with the operators, constants and functions that the text may name."""
 
     def __init__(self, text: str, operators: Registry, constants: Mapping[str, Constant]) -> None:
         super().__init__(text)
@@ -75,7 +73,7 @@ class _Parser(Cursor):
         self._functions: dict[str, Function] = {}
 
     def module(self) -> Module:
-        """The whole text."""
+        """Parse the whole text."""
         while not self._functions or self.token.kind is not TokenKind.END:
             token = self.token
             function = self._function()
@@ -116,7 +114,7 @@ class _Parser(Cursor):
         return Param(name, type_(self))
 
     def _body(self, ending: str) -> Body:
-        """What is indented under a line that ends with a colon."""
+        """Parse the indented lines under a line that ends with a colon."""
         self.expect(":")
         self.take(TokenKind.NEWLINE)
         self.take(TokenKind.INDENT, "a line, indented")
@@ -132,13 +130,13 @@ class _Parser(Cursor):
 
     def _let(self, ending: str) -> Let:
         name = self._name(f"a value's name, or {ending!r}")
-        said = type_(self) if self.accept(":") else None
+        type_or_none = type_(self) if self.accept(":") else None
         self.expect("=")
         if self.at_word("if"):
-            return Let(name, self._if(), said)
+            return Let(name, self._if(), type_or_none)
         value = self._value()
         self.take(TokenKind.NEWLINE)
-        return Let(name, value, said)
+        return Let(name, value, type_or_none)
 
     def _if(self) -> If:
         self.advance()
@@ -154,7 +152,7 @@ class _Parser(Cursor):
             callee = self._functions.get(self.token.text)
             if callee is None:
                 known = ", ".join(f"@{each}" for each in self._functions)
-                self.fail(f"a function that stands before: {known or 'there is none'}")
+                self.fail(f"a function defined above: {known or 'there is none'}")
             self.advance()
             return Call(callee, self.listed("(", ")", self._atom))
         if self.followed_by("["):
@@ -177,9 +175,9 @@ class _Parser(Cursor):
             args.append(self._atom())
             if not self.at(")"):
                 self.expect(",")
-        said = attributes(self, spec.attributes)
+        values = attributes(self, spec.attributes)
         self.expect(")")
-        return Call(spec, tuple(args), said)
+        return Call(spec, tuple(args), values)
 
     def _at_attribute(self) -> bool:
         return self.token.kind is TokenKind.NAME and self.followed_by("=")

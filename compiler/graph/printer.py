@@ -1,7 +1,7 @@
-"""Graphs as text (the grammar is in `compiler.graph`). `parser` reads it back.
+"""Graphs as text (the grammar is in `compiler.graph`), which `parser` reads back.
 
-Attributes that have their default are left out. Constants of a few elements are written out, all
-others are told by type and digest: `visit.constants` gives the table to read them back with.
+Attributes that have their default are left out. Constants of a few elements are written out, others
+as type and digest: `visit.constants` gives the table to parse them with.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const
 from compiler.ir.printer import text as loop_text
 
-__all__ = ["text"]
-
 _INDENT = "  "
 
 
 def text(program: Function | Module) -> str:
-    """A module, or a function after all that it calls."""
+    """The text of a module, or of a function after its callees."""
     listed = functions(program) if isinstance(program, Function) else program.functions
     return "\n".join("".join(f"{line}\n" for line in _function(each)) for each in listed)
 
@@ -91,11 +89,11 @@ def _call(call: Call) -> str:
 
 
 def _attributes(attributes: Attributes) -> Iterator[str]:
-    for each in fields(attributes):
-        value = getattr(attributes, each.name)
+    for field in fields(attributes):
+        value = getattr(attributes, field.name)
         # 0.0 equals -0.0, and is another number.
-        if each.default is MISSING or repr(value) != repr(each.default):
-            yield f"{each.name}={_attribute(value)}"
+        if field.default is MISSING or repr(value) != repr(field.default):
+            yield f"{field.name}={_attribute(value)}"
 
 
 def _attribute(value: Any) -> str:
@@ -114,14 +112,14 @@ def _atom(atom: Atom) -> str:
     if not isinstance(atom, Constant):
         return atom.name
     type_ = atom.type
-    # Of NaN there are many, and a text for one.
+    # There are many NaN bit patterns, and one text.
     if atom.array.size > SMALL or (type_.dtype.is_float and bool(np.isnan(atom.array).any())):
         return f"{type_} @ {REFERENCE}{atom.digest}"
     return f"{type_}({', '.join(_number(each, type_.dtype) for each in atom.array.flat)})"
 
 
 def _number(value: Any, dtype: DType) -> str:
-    """As in the loop language, but its type stands in front of all of them."""
+    """An element as in the loop language, without its type."""
     plain = Const(bool(value) if dtype == BOOL else value.item(), dtype)
     written = loop_text(plain)
     return written.removeprefix(f"{dtype}(").removesuffix(")")

@@ -1,4 +1,4 @@
-"""What the printer, the parser and the verifier share of the text form."""
+"""Names and words of the text form."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType, dtype_of
 from compiler.ir.syntax import NUMBER_WORDS
 
-__all__ = ["KEYWORDS", "NONE", "REFERENCE", "SMALL", "dtype_named", "is_name"]
-
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
-"""Nothing is called so."""
+"""Words that are no names."""
 
 NONE: Final = "none"
-"""An attribute that is not given."""
+"""The text of an attribute that is None."""
 
 REFERENCE: Final = "h"
-"""In front of a constant's digest: names do not begin with digits."""
+"""The prefix of a constant's digest: names do not begin with digits."""
 
 SMALL: Final = 8
-"""Elements of the largest constant that is written out."""
+"""The most elements of a constant that is written out."""
 
 
 def dtype_named(text: str) -> DType | None:
-    """The type that is called so; None if none is."""
+    """The element type of this name; None if there is none."""
     try:
         return dtype_of(text)
     except (IRError, ValueError):
@@ -33,6 +31,16 @@ def dtype_named(text: str) -> DType | None:
 
 
 def is_name(text: str) -> bool:
-    """Whether a value or a function can be called so, and its text be read back."""
+    """Whether the parser accepts the text as the name of a value or a function."""
     word = text.isascii() and text.isidentifier()
     return word and text not in KEYWORDS | NUMBER_WORDS and dtype_named(text) is None
+
+
+def fresh(stem: str, taken: set[str]) -> str:
+    """The first of `stem`, `stem_1`, `stem_2`, ... that is not in `taken`, to which it is added."""
+    name, number = stem, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    return name

@@ -10,19 +10,6 @@ from compiler.errors import GraphError
 from compiler.graph.extents import Extent, product, replaced, symbols_in
 from compiler.ir.dtypes import DType
 
-__all__ = [
-    "FunctionType",
-    "Nested",
-    "TensorType",
-    "TupleType",
-    "Type",
-    "leaves",
-    "part_names",
-    "specialised",
-    "symbols_of",
-    "tensors_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
@@ -40,12 +27,12 @@ class TensorType:
 
     @property
     def rank(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> Extent:
-        """Elements."""
+        """The number of elements."""
         return product(self.shape)
 
     def static_shape(self, what: str) -> tuple[int, ...]:
@@ -54,7 +41,7 @@ class TensorType:
         Raises
         ------
         GraphError
-            Names `what` has a symbolic extent.
+            An extent is symbolic; the message calls the tensor `what`.
         """
         found = tuple(each for each in self.shape if isinstance(each, int))
         if len(found) != len(self.shape):
@@ -77,12 +64,12 @@ Type: TypeAlias = TensorType | TupleType
 
 T = TypeVar("T")
 Nested: TypeAlias = T | tuple["Nested[T]", ...]
-"""One, or a tuple of such."""
+"""A leaf, or a tuple of nested leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionType:
-    """What a function takes and gives. No value is of this type: functions are called by name."""
+    """Types of parameters and result. No value has this type: functions are called by name."""
 
     params: tuple[Type, ...]
     result: Type
@@ -92,7 +79,7 @@ class FunctionType:
 
 
 def leaves(nested: Nested[T]) -> Iterator[T]:
-    """What nested tuples hold, in order."""
+    """The leaves of nested tuples, in order."""
     if isinstance(nested, tuple):
         for item in nested:
             yield from leaves(item)
@@ -101,7 +88,7 @@ def leaves(nested: Nested[T]) -> Iterator[T]:
 
 
 def part_names(name: str, type_: Type) -> Nested[str]:
-    """What the tensors of a value are called: as the value, or `name.0`, `name.1` in a tuple."""
+    """The names of a value's tensors: the value's name, or `name.0`, `name.1` in a tuple."""
     if isinstance(type_, TensorType):
         return name
     return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(type_.items))
@@ -126,7 +113,7 @@ def symbols_of(type_: Type) -> frozenset[str]:
 
 
 def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
-    """With extents for symbols; those not named stay."""
+    """The type with `sizes` for symbols; other symbols stay."""
     match type_:
         case TensorType(shape=shape, dtype=dtype):
             return TensorType(tuple(replaced(each, sizes) for each in shape), dtype)

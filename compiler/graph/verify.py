@@ -1,4 +1,4 @@
-"""Whether a graph means anything: names, scopes, types, and what kernels may hold."""
+"""Verification of graphs: names, scopes, types, and the contents of kernels and streams."""
 
 from __future__ import annotations
 
@@ -12,30 +12,27 @@ from compiler.graph.syntax import is_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, constants, functions
 
-__all__ = ["verify"]
-
 
 def verify(function: Function) -> Mapping[str, Type]:
-    """Accept a legal function, with all that it calls; the types of its names. What was found legal
-    once is not looked at again.
+    """The types of a legal function's names. A function is verified once, with its callees.
 
-    Every name is defined once in a function. All functions of a program have names of their own,
-    and so have all operators.
+    Every name is defined once in a function. All functions of a program have distinct names, and so
+    have all operators.
 
     Raises
     ------
     GraphError
-        Names the function and the value, what is there and what is allowed.
+        The function is not legal; the message names function and value, and what is allowed.
     """
-    if not function.findings.legal:
+    if not function.analyses.legal:
         called = functions(function)
         _names(called)
-        for each in called:
-            if not each.findings.well_formed:
-                _function(each)
-                each.findings.well_formed = True
+        for callee in called:
+            if not callee.analyses.well_formed:
+                _function(callee)
+                callee.analyses.well_formed = True
         infer(function)
-        function.findings.legal = True
+        function.analyses.legal = True
     return infer(function)
 
 
@@ -66,8 +63,8 @@ def _function(function: Function) -> None:
             pass
     seen: set[str] = set()
     for name in (
-        *(it.name for it in function.params),
-        *(it.name for it in all_lets(function.body)),
+        *(each.name for each in function.params),
+        *(each.name for each in all_lets(function.body)),
     ):
         if not is_name(name):
             raise GraphError(f"function {function.name}: {name!r} is no name for a value")
@@ -77,7 +74,7 @@ def _function(function: Function) -> None:
 
 
 def _stream(stream: Function) -> None:
-    """Kernels of its target only."""
+    """Check that a stream calls kernels of its target only."""
     for let in stream.body.lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL, target=target)) if (
@@ -93,7 +90,7 @@ def _stream(stream: Function) -> None:
 
 
 def _kernel(kernel: Function) -> None:
-    """Operators on tensors and small constants only: what one piece of code can be made of."""
+    """Check that a kernel holds operators on tensors and scalars only."""
     for param in kernel.params:
         if not isinstance(param.type, TensorType):
             raise GraphError(
@@ -109,5 +106,5 @@ def _kernel(kernel: Function) -> None:
         if constant.array.size != 1:
             raise GraphError(
                 f"kernel {kernel.name} holds a constant {constant.type}: those of one element "
-                "are allowed, others have to be parameters"
+                "are allowed, larger ones have to be parameters"
             )

@@ -1,4 +1,4 @@
-"""Walks over graphs. A new node makes the type checker list these places first."""
+"""Traversals of graphs. For a new kind of node the type checker lists the places to extend."""
 
 from __future__ import annotations
 
@@ -21,26 +21,9 @@ from compiler.graph.nodes import (
     Var,
 )
 
-__all__ = [
-    "all_lets",
-    "atoms",
-    "bodies",
-    "constants",
-    "functions",
-    "map_atoms",
-    "map_bodies",
-    "names_in",
-    "names_of",
-    "rename",
-    "renamed",
-    "rewrite_lets",
-    "substitute",
-    "use_counts",
-]
-
 
 def atoms(value: Value) -> tuple[Atom, ...]:
-    """The atoms directly in a value, not those of bodies in it."""
+    """The operands of a value, without those in its inner bodies."""
     match value:
         case Call(args=args):
             return args
@@ -55,7 +38,7 @@ def atoms(value: Value) -> tuple[Atom, ...]:
 
 
 def bodies(value: Value) -> tuple[Body, ...]:
-    """The bodies directly in a value."""
+    """The inner bodies of a value."""
     match value:
         case If(then=then, otherwise=otherwise):
             return (then, otherwise)
@@ -66,7 +49,7 @@ def bodies(value: Value) -> tuple[Body, ...]:
 
 
 def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
-    """The same value of changed atoms; what a tuple is asked for stays a name."""
+    """The value with changed operands; a `TupleGet` stays where its tuple would be a constant."""
     match value:
         case Call():
             return replace(value, args=tuple(change(each) for each in value.args))
@@ -82,7 +65,7 @@ def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
 
 
 def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
-    """The same value with changed bodies directly in it."""
+    """The value with changed inner bodies."""
     match value:
         case If(condition=condition, then=then, otherwise=otherwise):
             return If(condition, change(then), change(otherwise))
@@ -93,17 +76,17 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
 
 
 def renamed(atom: Atom, names: Mapping[str, Atom]) -> Atom:
-    """What a name stands for now; the atom itself where `names` does not have it."""
+    """The replacement of a name; the atom itself if `names` does not have it."""
     return names.get(atom.name, atom) if isinstance(atom, Var) else atom
 
 
 def rename(value: Value, names: Mapping[str, Atom]) -> Value:
-    """The same value of renamed atoms, but for those of bodies in it."""
+    """The value with renamed operands; inner bodies stay."""
     return map_atoms(value, lambda atom: renamed(atom, names))
 
 
 def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
-    """Names replaced, in inner bodies too."""
+    """The body with names replaced, in inner bodies too."""
     lets = (
         replace(
             let,
@@ -115,7 +98,7 @@ def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
-    """Every `Let` through `change`, in the order of the text; those in inner bodies first."""
+    """The body with every `Let` replaced by `change`, in order; those in inner bodies first."""
     lets: list[Let] = []
     for let in body.lets:
         value = map_bodies(let.value, lambda inner: rewrite_lets(inner, change))
@@ -124,7 +107,7 @@ def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
 
 
 def all_lets(body: Body) -> Iterator[Let]:
-    """Every `Let` in the order of the text, those in inner bodies after the one they are in."""
+    """Every `Let` in the order of the text, inner bodies after the `Let` that holds them."""
     for let in body.lets:
         yield let
         for inner in bodies(let.value):
@@ -132,35 +115,35 @@ def all_lets(body: Body) -> Iterator[Let]:
 
 
 def names_in(body: Body) -> Iterator[str]:
-    """Every name that is used, in inner bodies too, as often as it is used."""
+    """Every use of a name, in inner bodies too."""
     return (each.name for each in _all_atoms(body) if isinstance(each, Var))
 
 
 def names_of(value: Value) -> set[str]:
-    """Every name that a value is made from, in inner bodies too."""
+    """Every name that a value uses, in inner bodies too."""
     return {each.name for each in _atoms_within(value) if isinstance(each, Var)}
 
 
 def use_counts(body: Body) -> Counter[str]:
-    """How often each name is used."""
+    """The number of uses of each name."""
     return Counter(names_in(body))
 
 
 def functions(function: Function) -> tuple[Function, ...]:
-    """The function and all that it calls, each once and after those that it calls."""
+    """The function and its direct and indirect callees, each once, callees first."""
     found: dict[str, Function] = {}
     waiting = [(function, False)]
     while waiting:
-        each, ready = waiting.pop()
-        if each.digest in found:
+        current, callees_done = waiting.pop()
+        if current.digest in found:
             continue
-        if ready:
-            found[each.digest] = each
+        if callees_done:
+            found[current.digest] = current
             continue
-        waiting.append((each, True))
+        waiting.append((current, True))
         called = [
             let.value.callee
-            for let in all_lets(each.body)
+            for let in all_lets(current.body)
             if isinstance(let.value, Call) and isinstance(let.value.callee, Function)
         ]
         waiting += ((callee, False) for callee in reversed(called))
@@ -168,10 +151,10 @@ def functions(function: Function) -> tuple[Function, ...]:
 
 
 def constants(function: Function) -> dict[str, Constant]:
-    """All constants by digest, those of functions that are called included."""
+    """All constants by digest, those of callees included."""
     found: dict[str, Constant] = {}
-    for each in functions(function):
-        for atom in _all_atoms(each.body):
+    for callee in functions(function):
+        for atom in _all_atoms(callee.body):
             if isinstance(atom, Constant):
                 found.setdefault(atom.digest, atom)
     return found
@@ -184,7 +167,7 @@ def _all_atoms(body: Body) -> Iterator[Atom]:
 
 
 def _atoms_within(value: Value) -> Iterator[Atom]:
-    """Those of bodies in it too."""
+    """The operands of a value and of all values in its inner bodies."""
     yield from atoms(value)
     for inner in bodies(value):
         yield from _all_atoms(inner)

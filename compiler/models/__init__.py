@@ -1,7 +1,6 @@
-"""Networks that come with the project, as ONNX models.
+"""Built-in networks, as ONNX models.
 
-Those with weights of chance are made on the spot; `digits` was trained, by
-`scripts/train_digits.py`.
+`scripts/train_digits.py` has trained `digits`; the others are made with random weights.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ def _digits(_: int) -> ModelProto:
 BUILT_IN: Final[Mapping[str, Callable[[int], ModelProto]]] = MappingProxyType(
     {"digits": _digits, "resnet18": resnet18, "resnet34": resnet34, "resnet50": resnet50}
 )
-"""What makes them, of a seed for weights of chance. `digits` has none: it was trained."""
+"""Functions from the seed of random weights to the model, by name."""
 
 
 def built_in(name: str, seed: int = 0) -> ModelProto:
-    """The model of that name; KeyError if there is none."""
+    """The built-in model of this name; KeyError if there is none."""
     return BUILT_IN[name](seed)

@@ -1,8 +1,8 @@
-"""Residual networks, with the shapes of torchvision's and weights of chance.
+"""Residual networks with the shapes of torchvision's and random weights.
 
 He et al., Deep Residual Learning for Image Recognition, CVPR'16; as in torchvision, a bottleneck's
-stride is in its 3 x 3 convolution. Weights are He's, normalisation has plausible statistics: so
-values stay in the range that trained networks have, layer after layer.
+stride is in its 3 x 3 convolution. Weights are He's, statistics of normalisation are plausible, so
+that values stay in the range of trained networks in all layers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-__all__ = ["resnet18", "resnet34", "resnet50"]
-
 _OPSET = 17
 _IR_VERSION = 8
-"""The one that came with the opset: old tools read it."""
+"""The IR version released with the opset, for old tools."""
 _EPSILON = 1e-5
 _BRANCH = 0.5
 """The scale of the normalisation that ends a block: blocks add up, and would grow with depth."""
@@ -32,8 +30,8 @@ def resnet18(seed: int = 0, *, batch_norm: bool = False) -> ModelProto:
     Parameters
     ----------
     batch_norm
-        Nodes of their own for normalisation; else it is part of weights and biases. Both compute
-        the same.
+        Whether normalisation has nodes of its own; else it is folded into weights and biases. Both
+        compute the same.
     """
     return _resnet("resnet18", (2, 2, 2, 2), False, seed, batch_norm)
 
@@ -69,12 +67,12 @@ class _Network:
         self.weights: list[TensorProto] = []
 
     def node(self, operator: str, inputs: Sequence[str], name: str, **attributes: Any) -> str:
-        """A node that makes a tensor of its own name."""
+        """Add a node whose result has the node's name."""
         self.nodes.append(helper.make_node(operator, inputs, [name], name, **attributes))
         return name
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
-        """A tensor of weights."""
+        """Add a tensor of weights."""
         self.weights.append(numpy_helper.from_array(array.astype(np.float32), name))
         return name
 

@@ -1,6 +1,6 @@
-"""Operators: what they compute, as tensor expressions, with the meaning that ONNX gives them.
+"""Definitions of operators as tensor expressions, with ONNX's semantics.
 
-An operator is a function from tensors and attributes to a tensor called `name`; what it needs on
-the way is called `{name}_pad`, `{name}_sum` and so on, so that any number of operators can stand in
-one program. How they run is said elsewhere: for the CPU, in `cpu`.
+An operator is a function from tensors and attributes to a tensor called `name`; intermediate stages
+are called `{name}_pad`, `{name}_sum` and so on, so that one program can hold any number of
+operators. `cpu` has schedules for the CPU.
 """

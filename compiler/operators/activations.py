@@ -10,29 +10,9 @@ from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import log1p
 from compiler.operators.broadcast import FLOATS, NUMBERS, SIGNED, elementwise
 
-__all__ = [
-    "GeluForm",
-    "celu",
-    "elu",
-    "gelu",
-    "hard_sigmoid",
-    "hard_swish",
-    "leaky_relu",
-    "mish",
-    "prelu",
-    "relu",
-    "selu",
-    "shrink",
-    "sigmoid",
-    "softplus",
-    "softsign",
-    "swish",
-    "thresholded_relu",
-]
-
 
 class GeluForm(Enum):
-    """The exact one, or by tanh."""
+    """The exact function, or the approximation by tanh."""
 
     NONE = "none"
     TANH = "tanh"
@@ -46,13 +26,13 @@ def relu(x: Expr) -> Expr:
 
 @elementwise(*FLOATS)
 def leaky_relu(x: Expr, *, alpha: float = 0.01) -> Expr:
-    """x, or alpha * x under 0."""
+    """x, or alpha * x for negative x."""
     return te.select(x < 0.0, x * alpha, x)
 
 
 @elementwise(*SIGNED, keeps_shape=True)
 def prelu(x: Expr, slope: Expr) -> Expr:
-    """x, or slope * x under 0."""
+    """x, or slope * x for negative x."""
     return te.select(x < 0, x * slope, x)
 
 

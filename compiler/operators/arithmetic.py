@@ -1,34 +1,15 @@
-"""Arithmetic, element by element: what `compiler.te` has no function for."""
+"""Element-wise arithmetic and logic that is no function of `compiler.te`."""
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
-from compiler.ir.dtypes import FLOAT64, DType, Kind
+from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
-
-__all__ = [
-    "acosh",
-    "asinh",
-    "atanh",
-    "cast",
-    "clip",
-    "divide",
-    "identity",
-    "log1p",
-    "maximum",
-    "mean",
-    "minimum",
-    "modulo",
-    "power",
-    "reciprocal",
-    "sign",
-    "total",
-    "truncated_quotient",
-]
 
 
 @elementwise(*NUMBERS)
@@ -47,7 +28,7 @@ def truncated_quotient(a: Expr, b: Expr) -> Expr:
 
 @elementwise(*NUMBERS)
 def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
-    """What is left of a / b: with the sign of b, or with that of a where `fmod` is 1.
+    """The remainder of a / b: with the sign of b, or with that of a where `fmod` is 1.
 
     Floats need `fmod`, as in ONNX, and have to be float32: the result is exact where |a / b| is
     under 2**28. Modulo 0 gives 0 of integers and NaN of floats.
@@ -65,7 +46,7 @@ def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     whole = te.select(quotient < 0, te.ceil(quotient), te.floor(quotient))
     left = te.cast(x - whole * y, a.dtype)
     endless = te.all_of(te.equal(te.abs(b), float("inf")), te.abs(a) < float("inf"))
-    # Nothing left has the sign of a, as everything else has.
+    # A remainder of 0 has the sign of a, too.
     return te.select(endless, a, te.select(te.equal(left, 0.0), a * 0.0, left))
 
 
@@ -106,7 +87,7 @@ def mean(*values: Expr) -> Expr:
 @elementwise(*NUMBERS)
 def sign(x: Expr) -> Expr:
     """-1, 0 or 1; NaN of NaN."""
-    # What is neither above nor under 0 is its own sign: 0, or NaN.
+    # 0 and NaN are their own signs.
     other = x if x.dtype.kind is Kind.UINT else te.select(x < 0, te.const(-1, x.dtype), x)
     return te.select(x > 0, te.const(1, x.dtype), other)
 
@@ -121,7 +102,7 @@ def reciprocal(x: Expr) -> Expr:
 def log1p(x: Expr) -> Expr:
     """log(1 + x), exact to a few units in the last place for small x too.
 
-    The rounding error of 1 + x is divided out again: Kahan; Higham, Accuracy and Stability of
+    The rounding error of 1 + x is divided out: Kahan; Higham, Accuracy and Stability of
     Numerical Algorithms, section 1.14.1.
     """
     u = 1.0 + x
@@ -130,7 +111,7 @@ def log1p(x: Expr) -> Expr:
 
 
 _LARGE = 1.0e8
-"""From here on x * x + 1 is x * x in float64, and under it no float32 overflows."""
+"""At this size x * x + 1 is x * x in float64; below it no float32 overflows."""
 
 
 @elementwise(*FLOATS)
@@ -176,3 +157,38 @@ def identity(x: Expr) -> Expr:
 def cast(x: Expr, *, to: DType) -> Expr:
     """x in another type: see `compiler.ir.expr.Cast`."""
     return te.cast(x, to)
+
+
+class Direction(Enum):
+    """The direction of a shift."""
+
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+
+
+@elementwise(Kind.UINT)
+def bit_shift(a: Expr, b: Expr, *, direction: Direction) -> Expr:
+    """a shifted by b bits; 0 where b is the width of the type or more."""
+    return a << b if direction is Direction.LEFT else a >> b
+
+
+@elementwise(*FLOATS)
+def is_nan(x: Expr) -> Expr:
+    """Whether x is NaN."""
+    return te.not_equal(x, x)
+
+
+@elementwise(*FLOATS)
+def is_inf(x: Expr, *, detect_negative: int = 1, detect_positive: int = 1) -> Expr:
+    """Whether x is infinite, with one of the selected signs."""
+    negative = [te.equal(x, float("-inf"))] if detect_negative else []
+    positive = [te.equal(x, float("inf"))] if detect_positive else []
+    return te.any_of(*negative, *positive)
+
+
+@elementwise(*ANY)
+def where(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """a where the condition, a bool, holds, else b."""
+    if condition.dtype != BOOL:
+        raise IRError(f"the condition is {condition.dtype}, not bool")
+    return te.select(condition, a, b)

@@ -1,8 +1,8 @@
-"""Tensors into blocks of channels and out of them, as tensor expressions.
+"""Packing of tensors into blocks of images and channels, and unpacking.
 
     data     [N, C, H, W]      ->  [N / B, C / K, H, W, B, K]
 
-Sizes are rounded up, with zeros.
+Sizes are rounded up, and padded with zeros.
 """
 
 from __future__ import annotations
@@ -12,30 +12,19 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
-from compiler.operators.checks import ranked, refuse, show
+from compiler.operators.checks import check_rank, refuse, show
 from compiler.operators.pad import inside
 from compiler.operators.window import windows
 from compiler.te import Tensor, compute
 
-__all__ = [
-    "DATA_AXES",
-    "PLANES",
-    "blocks",
-    "byte_planes",
-    "join_planes",
-    "pack_data",
-    "pack_windows",
-    "unpack_data",
-]
-
 PLANES = 4
-"""Bytes of an accumulator."""
+"""The bytes of an accumulator, and so the number of planes."""
 DATA_AXES = ("n", "oc", "y", "x", "b", "bo")
-"""Of packed data, as outputs name them."""
+"""The names of packed data's axes in outputs."""
 
 
 def blocks(size: int, block: int) -> int:
-    """How many blocks hold `size` elements."""
+    """The number of blocks that hold `size` elements."""
     return -(-size // block)
 
 
@@ -52,7 +41,7 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     TensorError
         Another rank; blocks of nothing.
     """
-    ranked("pack_data", name, data, 4)
+    check_rank("pack_data", name, data, 4)
     _positive("pack_data", name, batch, block)
     n, c, h, w = data.shape
 
@@ -65,14 +54,14 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
 
 
 def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data") -> Tensor:
-    """[N / B, C / K, H, W, B, K] to its first elements, [N, C, H, W].
+    """[N / B, C / K, H, W, B, K] to [N, C, H, W], without the padding.
 
     Raises
     ------
     TensorError
-        Another rank; a shape that is not what would be packed so.
+        Another rank; a shape whose packed form has another shape.
     """
-    ranked("unpack_data", name, data, 6)
+    check_rank("unpack_data", name, data, 6)
     outer, channels, height, width, batch, block = data.shape
     fits = len(shape) == 4 and tuple(shape[2:]) == (height, width)
     if not fits or (blocks(shape[0], batch), blocks(shape[1], block)) != (outer, channels):
@@ -95,22 +84,22 @@ def pack_windows(
     block: int,
     name: str = "pack_windows",
 ) -> Tensor:
-    """What a convolution's windows see as channels, in blocks: it becomes one of 1x1.
+    """The windows of a convolution as channels, in blocks (im2col): it becomes a 1x1 convolution.
 
-    Of [N, C, H, W], [N / B, C * KH * KW / K, OH, OW, B, K]; the taps of a channel lie together, as
+    [N, C, H, W] to [N / B, C * KH * KW / K, OH, OW, B, K]; the taps of a channel lie together, as
     in a weight. For convolutions of few channels, which leave most of a block empty.
 
     Parameters
     ----------
     kernel, strides, padding, dilation
-        Of the convolution; padding is zeros at the top, the left, the bottom, the right.
+        The convolution's; padding is zeros at the top, the left, the bottom, the right.
 
     Raises
     ------
     TensorError
         Another rank; windows larger than the image; blocks of nothing.
     """
-    ranked("pack_windows", name, data, 4)
+    check_rank("pack_windows", name, data, 4)
     _positive("pack_windows", name, batch, block)
     n, c, _, _ = data.shape
     rows, columns = windows("pack_windows", name, data, kernel, strides, padding, dilation)
@@ -135,9 +124,9 @@ def pack_windows(
 
 
 def byte_planes(data: Tensor, *, name: str = "byte_planes") -> Tensor:
-    """int32[N, ...] as int8[4 * N, ...]: all lowest bytes, then all second ones, and so on.
+    """int32[N, ...] as int8[4 * N, ...]: all lowest bytes, then all second bytes, and so on.
 
-    What is wider than a byte leaves the accelerator like this. Raises `TensorError` for others.
+    The accelerator stores results wider than a byte so. Raises `TensorError` for other types.
     """
     if data.dtype != INT32 or not data.shape:
         refuse("byte_planes", name, f"{show(data)} has to be int32, with a first axis")
@@ -150,7 +139,7 @@ def byte_planes(data: Tensor, *, name: str = "byte_planes") -> Tensor:
 
 
 def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
-    """What `byte_planes` took apart. Raises `TensorError` for what it does not make."""
+    """The inverse of `byte_planes`. Raises `TensorError` for other shapes and types."""
     if data.dtype != INT8 or not data.shape or data.shape[0] % PLANES:
         refuse("join_planes", name, f"{show(data)} has to be int8[{PLANES} * N, ...]")
     first, *rest = data.shape
@@ -167,7 +156,7 @@ def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
 
 
 def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
-    """Zero where a place is not under its extent, which its block may exceed."""
+    """The value, or zero where an index exceeds the extent: the padding of the last block."""
     tests = [place < extent for place, extent, block in places if extent % block]
     return te.select(te.all_of(*tests), value, te.const(0, value.dtype)) if tests else value
 

@@ -1,4 +1,4 @@
-"""Element-wise operators: a function of elements, made one of tensors by broadcasting."""
+"""Broadcasting, and element-wise operators: functions of elements, applied to tensors."""
 
 from __future__ import annotations
 
@@ -10,22 +10,8 @@ from typing import Any, NoReturn, TypeVar
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import Kind
 from compiler.ir.expr import Expr
-from compiler.operators.checks import refuse, show, typed
+from compiler.operators.checks import check_kind, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = [
-    "ANY",
-    "FLOATS",
-    "INTEGERS",
-    "NUMBERS",
-    "SIGNED",
-    "Elementwise",
-    "at",
-    "broadcast_extents",
-    "broadcast_indices",
-    "broadcast_shape",
-    "elementwise",
-]
 
 E = TypeVar("E")
 
@@ -39,9 +25,9 @@ ANY = (Kind.INT, Kind.UINT, Kind.FLOAT, Kind.BOOL)
 def broadcast_extents(
     shapes: Sequence[Sequence[E]], refusal: Callable[[int, Sequence[E]], NoReturn]
 ) -> tuple[E | int, ...]:
-    """The shape that these have together, by NumPy's rule: from the last axis on, equal or 1.
+    """The shape to which shapes broadcast, by NumPy's rule: from the last axis on, equal or 1.
 
-    Where they have none, `refusal` is told the axis, counted from the end, and its extents.
+    Where there is none, `refusal` gets the axis, counted from the end, and the extents.
     """
     result: list[E | int] = []
     for axis in range(-max(map(len, shapes)), 0):
@@ -54,7 +40,7 @@ def broadcast_extents(
 
 
 def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """The shape that tensors have together."""
+    """The shape to which tensors broadcast."""
     shown = ", ".join(map(show, tensors))
     return broadcast_extents(
         [each.shape for each in tensors],
@@ -65,31 +51,31 @@ def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tupl
 
 
 def at(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
-    """The element that broadcasting `tensor` puts at `indices`."""
+    """The element of a tensor at these indices of the broadcast shape."""
     return tensor[broadcast_indices(tensor.shape, indices)]
 
 
 def broadcast_indices(shape: Sequence[int], indices: Sequence[Expr]) -> tuple[Expr | int, ...]:
-    """Those of the element that broadcasting a shape puts at `indices`."""
+    """Indices into a tensor of this shape, from indices into the broadcast shape."""
     own = indices[len(indices) - len(shape) :]
     return tuple(0 if n == 1 else i for n, i in zip(shape, own, strict=True))
 
 
 @dataclass(frozen=True)
 class Elementwise:
-    """An operator on tensors of any shapes that broadcast.
+    """An element-wise operator on tensors that broadcast.
 
     Attributes
     ----------
     name
-        In messages, and of the result where no other is given.
+        The operator's name, and the default name of the result.
     scalar
-        What it does with elements: of expressions, then of attributes by keyword. Attributes have
+        The function of elements: of expressions, then of attributes by keyword. Attributes have
         the names and the defaults of ONNX.
     kinds
-        Types it takes. Of several tensors all have one type, where `scalar` does not say otherwise.
+        Kinds of types of the operands, which all have one type unless `scalar` allows more.
     keeps_shape
-        The result has the first tensor's shape: the others broadcast to it, not it to them.
+        Whether the result has the shape of the first tensor, to which the others broadcast.
     """
 
     name: str
@@ -108,8 +94,8 @@ class Elementwise:
         called = name if name is not None else self.name
         if not tensors:
             refuse(self.name, called, "there is no tensor to work on")
-        for each in tensors:
-            typed(self.name, called, each, *self.kinds)
+        for tensor in tensors:
+            check_kind(self.name, called, tensor, *self.kinds)
         try:
             inspect.signature(self.scalar).bind(*tensors, **attributes)
         except TypeError as error:
@@ -132,7 +118,7 @@ class Elementwise:
 def elementwise(
     *kinds: Kind, keeps_shape: bool = False
 ) -> Callable[[Callable[..., Expr]], Elementwise]:
-    """Make a function of elements an operator on tensors."""
+    """Decorate a function of elements as an operator on tensors."""
 
     def decorate(scalar: Callable[..., Expr]) -> Elementwise:
         return Elementwise(scalar.__name__.strip("_"), scalar, kinds, keeps_shape)

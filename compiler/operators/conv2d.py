@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
-from compiler.operators.checks import accumulator, ranked, refuse, show
-from compiler.operators.epilogue import add_bias
+from compiler.operators.checks import accumulator_type, check_rank, refuse, show
+from compiler.operators.matmul import add_bias
 from compiler.operators.window import padded, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
-
-__all__ = ["conv2d"]
 
 
 def conv2d(
@@ -43,18 +41,18 @@ def conv2d(
     padding
         Zeros at the top, the left, the bottom, the right.
     groups
-        Output channels see only their group's input channels; C of them are a depthwise
+        Output channels depend on their group's input channels only; C groups are a depthwise
         convolution.
     out_dtype
-        The type of sums: see `checks.accumulator`.
+        The type of sums: see `checks.accumulator_type`.
 
     Raises
     ------
     TensorError
-        Ranks, channels, groups, a window larger than the image, types.
+        Ranks, channels, groups or types do not fit; a window is larger than the image.
     """
-    ranked("conv2d", name, data, 4, "N, C, H, W")
-    ranked("conv2d", name, weight, 4, "O, C / groups, KH, KW")
+    check_rank("conv2d", name, data, 4, "N, C, H, W")
+    check_rank("conv2d", name, weight, 4, "O, C / groups, KH, KW")
     batch, channels, _, _ = data.shape
     outputs, inputs, height, width = weight.shape
     if groups < 1 or channels % groups or outputs % groups or channels // groups != inputs:
@@ -67,7 +65,7 @@ def conv2d(
     if inputs == 0:
         refuse("conv2d", name, f"{show(data)} has no channels: there is nothing to sum")
     rows, columns = windows("conv2d", name, data, (height, width), strides, padding, dilation)
-    dtype = accumulator("conv2d", name, data, weight, out_dtype)
+    dtype = accumulator_type("conv2d", name, data, weight, out_dtype)
     ci = reduce_axis(inputs, "ci")
     ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
     image = padded(data, (rows, columns), f"{name}_pad")

@@ -1,7 +1,7 @@
-"""Elements picked by indices that are data.
+"""Gathers: elements selected by indices that are data.
 
-An index counts from the end where it is negative. Nobody can refuse one when the program runs: one
-that is out of range picks the nearest element, so that no other memory is ever read.
+A negative index counts from the end. An index out of range, which cannot be refused at run time,
+selects the nearest element, so that no other memory is read.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import INTEGERS
-from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.checks import axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = ["gather", "gather_elements", "gather_nd", "one_hot"]
 
 
 def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -> Tensor:
@@ -22,9 +20,9 @@ def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather"
     Raises
     ------
     TensorError
-        No such axis, indices that are no integers, an empty axis to pick from.
+        No such axis, indices that are no integers, an empty axis to select from.
     """
-    typed("gather", name, indices, *INTEGERS)
+    check_kind("gather", name, indices, *INTEGERS)
     along = axis_of("gather", name, data, axis)
     shape = (*data.shape[:along], *indices.shape, *data.shape[along + 1 :])
     _not_empty("gather", name, data, along, shape)
@@ -40,14 +38,14 @@ def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather"
 def gather_elements(
     data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather_elements"
 ) -> Tensor:
-    """`data` where it stands, but for `axis`, where the index says; of the shape of `indices`.
+    """The elements of `data` at the result's own indices, except for `axis`, given by `indices`.
 
     Raises
     ------
     TensorError
         As `gather`; `indices` is larger than `data` along another axis.
     """
-    typed("gather_elements", name, indices, *INTEGERS)
+    check_kind("gather_elements", name, indices, *INTEGERS)
     along = axis_of("gather_elements", name, data, axis)
     fits = len(indices.shape) == len(data.shape) and all(
         a <= b
@@ -68,22 +66,22 @@ def gather_elements(
 def gather_nd(
     data: Tensor, indices: Tensor, *, batch_dims: int = 0, name: str = "gather_nd"
 ) -> Tensor:
-    """Slices of `data`: the last axis of `indices` holds their place along the first axes.
+    """Slices of `data`: the last axis of `indices` holds their coordinates along the first axes.
 
-    The first `batch_dims` axes of both run together.
+    The first `batch_dims` axes are batch axes of both tensors.
 
     Raises
     ------
     TensorError
-        As `gather`; places of more numbers than there are axes; batches that differ.
+        As `gather`; more coordinates than axes; batches that differ.
     """
-    typed("gather_nd", name, indices, *INTEGERS)
+    check_kind("gather_nd", name, indices, *INTEGERS)
     both = f"{show(indices)} of {show(data)}"
     if not indices.shape or not 0 <= batch_dims < min(len(indices.shape), len(data.shape)):
         refuse("gather_nd", name, f"{both} with {batch_dims} batch axes")
     depth = indices.shape[-1]
     if not 1 <= depth <= len(data.shape) - batch_dims:
-        refuse("gather_nd", name, f"{both}: places have {depth} numbers")
+        refuse("gather_nd", name, f"{both}: {depth} coordinates")
     if indices.shape[:batch_dims] != data.shape[:batch_dims]:
         refuse("gather_nd", name, f"{both}: the first {batch_dims} axes differ")
     outer = len(indices.shape) - 1
@@ -105,20 +103,20 @@ def gather_nd(
 def one_hot(
     indices: Tensor, depth: int, values: Tensor, axis: int = -1, *, name: str = "one_hot"
 ) -> Tensor:
-    """`values[1]` where the place along a new axis is the index, else `values[0]`.
+    """`values[1]` where the position along a new axis is the index, else `values[0]`.
 
-    An index out of range is nowhere.
+    An index out of range matches no position.
 
     Raises
     ------
     TensorError
         No such axis, indices that are no integers, not two values, a negative depth.
     """
-    typed("one_hot", name, indices, *INTEGERS)
+    check_kind("one_hot", name, indices, *INTEGERS)
     if values.shape != (2,):
         refuse("one_hot", name, f"{show(values)} has to be two values, off and on")
     if depth < 0:
-        refuse("one_hot", name, f"{depth} is no depth")
+        refuse("one_hot", name, f"the depth {depth} is negative")
     along = axis_of("one_hot", name, indices, axis, extra=1)
 
     def element(*places: Expr) -> Expr:
@@ -130,13 +128,13 @@ def one_hot(
 
 
 def _within(index: Expr, extent: int) -> Expr:
-    """From the end where it is negative, and within the axis."""
+    """The index, counted from the end if negative, and clipped to the axis."""
     number = te.cast(index, INDEX)
     counted = te.select(number < 0, number + extent, number)
     return te.minimum(te.maximum(counted, 0), extent - 1)
 
 
 def _not_empty(operator: str, name: str, data: Tensor, axis: int, result: tuple[int, ...]) -> None:
-    """There is something to pick, if anything is picked."""
+    """Check that an axis to select from is not empty, unless the result is."""
     if data.shape[axis] == 0 and all(result):
-        refuse(operator, name, f"axis {axis} of {show(data)} is empty: nothing to pick")
+        refuse(operator, name, f"axis {axis} of {show(data)} is empty: nothing to select")

@@ -1,4 +1,4 @@
-"""The same elements in another shape or order."""
+"""Operators that change the shape or the order of elements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from compiler import te
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import at, broadcast_extents
-from compiler.operators.checks import axes_of, axis_of, in_order, ranked, refuse, show
+from compiler.operators.checks import axes_of, axis_of, check_minimum, check_rank, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = [
-    "depth_to_space",
-    "expand",
-    "flatten",
-    "reshape",
-    "space_to_depth",
-    "squeeze",
-    "tile",
-    "transpose",
-    "unsqueeze",
-]
 
 
 def transpose(
@@ -59,7 +47,7 @@ def reshape(
     Raises
     ------
     TensorError
-        The shape does not hold as many elements as `data`, or leaves open what it is.
+        The shape has another number of elements than `data`, or -1 is not determined.
     """
     return _reshaped(data, _shape(data, shape, allow_zero, name), name)
 
@@ -77,7 +65,7 @@ def flatten(data: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
 
 
 def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squeeze") -> Tensor:
-    """Without these axes, which have extent 1; by default without all that have.
+    """`data` without these axes of extent 1; by default without all axes of extent 1.
 
     Raises
     ------
@@ -85,11 +73,11 @@ def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squ
         No such axis, or one of another extent.
     """
     if axes is None:
-        axes = [each for each, extent in enumerate(data.shape) if extent == 1]
+        axes = [axis for axis, extent in enumerate(data.shape) if extent == 1]
     gone = axes_of("squeeze", name, data, axes)
-    for each in gone:
-        if data.shape[each] != 1:
-            refuse("squeeze", name, f"axis {each} of {show(data)} has not extent 1")
+    for axis in gone:
+        if data.shape[axis] != 1:
+            refuse("squeeze", name, f"axis {axis} of {show(data)} has not extent 1")
     kept = [each for each in range(len(data.shape)) if each not in gone]
 
     def element(*indices: Expr) -> Expr:
@@ -100,7 +88,7 @@ def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squ
 
 
 def unsqueeze(data: Tensor, axes: Sequence[int], *, name: str = "unsqueeze") -> Tensor:
-    """With more axes of extent 1; `axes` says where they stand in the result.
+    """`data` with new axes of extent 1 at the positions `axes` of the result.
 
     Raises
     ------
@@ -121,12 +109,12 @@ def unsqueeze(data: Tensor, axes: Sequence[int], *, name: str = "unsqueeze") -> 
 
 
 def expand(data: Tensor, shape: Sequence[int], *, name: str = "expand") -> Tensor:
-    """Broadcast together with `shape`.
+    """`data` broadcast with `shape`.
 
     Raises
     ------
     TensorError
-        They do not broadcast.
+        The shapes do not broadcast.
     """
 
     def refusal(*_: object) -> NoReturn:
@@ -139,14 +127,14 @@ def expand(data: Tensor, shape: Sequence[int], *, name: str = "expand") -> Tenso
 
 
 def tile(data: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
-    """`data` again and again, `repeats[d]` times along axis d.
+    """`data` repeated `repeats[d]` times along axis d.
 
     Raises
     ------
     TensorError
-        Not one number an axis, or a negative one.
+        Not one number an axis, or a negative number.
     """
-    in_order("tile", name, "repeats", repeats, len(data.shape), 0)
+    check_minimum("tile", name, "repeats", repeats, len(data.shape), 0)
 
     def element(*indices: Expr) -> Expr:
         return data[
@@ -172,7 +160,7 @@ def depth_to_space(
     TensorError
         Ranks; channels that are no multiple of block**2.
     """
-    ranked("depth_to_space", name, data, 4, "N, C, H, W")
+    check_rank("depth_to_space", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
     if block < 1 or channels % (block * block):
         refuse("depth_to_space", name, f"{show(data)} has no channels for blocks of {block}")
@@ -187,14 +175,14 @@ def depth_to_space(
 
 
 def space_to_depth(data: Tensor, block: int, *, name: str = "space_to_depth") -> Tensor:
-    """[N, C, H, W] to [N, C * block**2, H / block, W / block]: `depth_to_space` undone.
+    """[N, C, H, W] to [N, C * block**2, H / block, W / block]: the inverse of `depth_to_space`.
 
     Raises
     ------
     TensorError
         Ranks; a height or width that is no multiple of `block`.
     """
-    ranked("space_to_depth", name, data, 4, "N, C, H, W")
+    check_rank("space_to_depth", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
     if block < 1 or height % block or width % block:
         refuse("space_to_depth", name, f"{show(data)} is not made of blocks of {block}")
@@ -231,8 +219,11 @@ def _shape(data: Tensor, shape: Sequence[int], allow_zero: bool, name: str) -> t
 
 
 def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
-    """Of as many elements. Axes are matched in groups of equal size, so that what does not change
-    stays plain, and what is split or joined is divided as little as it can be."""
+    """`data` in a shape of equal size.
+
+    Axes are matched in groups of equal size, which keeps indices of unchanged axes simple, and
+    divisions few.
+    """
     groups = [] if prod(shape) == 0 else _groups(data.shape, shape)
 
     def element(*indices: Expr) -> Expr:
@@ -240,23 +231,24 @@ def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
         for old, new in groups:
             # The number of an element within the group, counted in the order of its axes.
             flat = indices[new[0]]
-            for each in new[1:]:
-                flat = flat * shape[each] + indices[each]
+            for axis in new[1:]:
+                flat = flat * shape[axis] + indices[axis]
             left = prod(data.shape[each] for each in old)
             size = left
-            for each in old:
-                left //= data.shape[each]
-                place = flat if left == 1 else flat // left
-                own[each] = place if size == left * data.shape[each] else place % data.shape[each]
+            for axis in old:
+                extent = data.shape[axis]
+                left //= extent
+                index = flat if left == 1 else flat // left
+                own[axis] = index if size == left * extent else index % extent
         return data[tuple(own)]
 
     return compute(shape, element, name)
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Runs of axes of both shapes that hold the same number of elements, as short as they are.
+    """The shortest groups of consecutive axes of equal size in both shapes.
 
-    Axes of extent 1 are in none.
+    Axes of extent 1 belong to no group.
     """
     left = [each for each, extent in enumerate(old) if extent != 1]
     right = [each for each, extent in enumerate(new) if extent != 1]

@@ -1,4 +1,4 @@
-"""Products of stacks of matrices."""
+"""Products of matrices: dense layers, ONNX's Gemm, NumPy's matmul."""
 
 from __future__ import annotations
 
@@ -6,32 +6,126 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from compiler import te
+from compiler.errors import IRError
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import broadcast_extents, broadcast_indices
-from compiler.operators.checks import accumulator, meeting, refuse, show
+from compiler.operators.broadcast import at, broadcast_extents, broadcast_indices, broadcast_shape
+from compiler.operators.checks import (
+    accumulator_type,
+    check_inner_extents,
+    check_rank,
+    refuse,
+    show,
+)
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
 
-__all__ = ["matmul"]
+
+def dense(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    out_dtype: DType | None = None,
+    name: str = "dense",
+) -> Tensor:
+    """`name[i, j]`, the sum over `k` of `data[i, k] * weight[j, k]`, plus `bias[j]`.
+
+    Stages: `{name}_sum`, then `name`, where there is a bias. Types as `conv2d`.
+
+    Raises
+    ------
+    TensorError
+        Ranks, extents or types do not fit.
+    """
+    check_rank("dense", name, data, 2, "rows and features")
+    check_rank("dense", name, weight, 2, "outputs and features")
+    return _product("dense", name, data, weight, bias, out_dtype, False, True)
+
+
+def gemm(
+    a: Tensor,
+    b: Tensor,
+    c: Tensor | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    name: str = "gemm",
+) -> Tensor:
+    """alpha * a @ b + beta * c, with `a` or `b` transposed; c broadcasts to the product.
+
+    Stages: `{name}_sum`, then `name`, where there is more than the product.
+
+    Raises
+    ------
+    TensorError
+        Ranks, extents or types do not fit; the type does not hold a factor.
+    """
+    check_rank("gemm", name, a, 2, "a matrix")
+    check_rank("gemm", name, b, 2, "a matrix")
+    if c is None and alpha == 1.0:
+        return _product("gemm", name, a, b, None, a.dtype, trans_a, trans_b)
+    sums = _product("gemm", f"{name}_sum", a, b, None, a.dtype, trans_a, trans_b)
+    if c is not None and broadcast_shape("gemm", name, (sums, c)) != sums.shape:
+        refuse("gemm", name, f"{show(c)} does not broadcast to {show(sums)}")
+
+    def element(i: Expr, j: Expr) -> Expr:
+        value = sums[i, j]
+        if alpha != 1.0:
+            value = value * alpha
+        if c is None:
+            return value
+        return value + (at(c, (i, j)) if beta == 1.0 else at(c, (i, j)) * beta)
+
+    try:
+        return compute(sums.shape, element, name)
+    except IRError as error:
+        refuse("gemm", name, f"alpha {alpha}, beta {beta}: {error}")
+
+
+def _product(
+    operator: str,
+    name: str,
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    out_dtype: DType | None,
+    trans_a: bool,
+    trans_b: bool,
+) -> Tensor:
+    rows, depth = reversed(a.shape) if trans_a else a.shape
+    other, columns = reversed(b.shape) if trans_b else b.shape
+    check_inner_extents(operator, name, (a, b), (depth, other))
+    dtype = accumulator_type(operator, name, a, b, out_dtype)
+    k = reduce_axis(depth, "k")
+
+    def element(i: Expr, j: Expr) -> Reduction:
+        left = a[k, i] if trans_a else a[i, k]
+        right = b[j, k] if trans_b else b[k, j]
+        return te.sum(te.cast(left, dtype) * te.cast(right, dtype), k)
+
+    sums = compute((rows, columns), element, name if bias is None else f"{name}_sum")
+    return sums if bias is None else add_bias(operator, name, sums, bias, axis=1)
 
 
 def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = "matmul") -> Tensor:
     """NumPy's `a @ b`: `name[..., i, j]`, the sum over `k`; axes before the last two broadcast.
 
-    A tensor of one dimension is a row on the left, a column on the right, and that axis is missing
-    in the result. Types as `conv2d`.
+    A tensor of one dimension is a row on the left, a column on the right; the result lacks this
+    axis. Types as `conv2d`.
 
     Raises
     ------
     TensorError
-        Scalars, extents that do not meet or broadcast, types.
+        Scalars; extents or types that do not fit.
     """
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
     depth, other = a.shape[-1], b.shape[-2:][0]
-    meeting("matmul", name, (a, b), (depth, other))
-    dtype = accumulator("matmul", name, a, b, out_dtype)
+    check_inner_extents("matmul", name, (a, b), (depth, other))
+    dtype = accumulator_type("matmul", name, a, b, out_dtype)
 
     def refusal(axis: int, extents: Sequence[int]) -> NoReturn:
         found = " and ".join(map(str, extents))
@@ -58,3 +152,16 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
         return te.sum(te.cast(a[left], dtype) * te.cast(b[right], dtype), k)
 
     return compute(shape, element, name, [*(f"b{n}" for n in range(len(stack))), *inner])
+
+
+def add_bias(operator: str, name: str, sums: Tensor, bias: Tensor, axis: int) -> Tensor:
+    """`sums` plus a number for each index of one axis, called `name`."""
+    extent = sums.shape[axis]
+    if bias.shape != (extent,) or bias.dtype != sums.dtype:
+        refuse(operator, name, f"bias {show(bias)} has to be {sums.dtype}[{extent}]")
+
+    def element(*indices: Expr) -> Expr:
+        return sums[indices] + bias[indices[axis]]
+
+    axes = [each.name for each in sums.source.axes] if sums.source else None
+    return compute(sums.shape, element, name, axes)

@@ -1,4 +1,4 @@
-"""Normalisation, as it is done when a trained network runs. All of floats."""
+"""Normalisation at inference, and softmax; all of floats."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from math import prod
 from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, at, broadcast_shape
-from compiler.operators.checks import axis_of, refuse, show, typed
-from compiler.operators.reduce import mapped, reduced
+from compiler.operators.checks import axis_of, check_kind, refuse, show
+from compiler.operators.reduce import mapped, reduce_max, reduce_sum, reduced
 from compiler.te import Tensor, compute
-
-__all__ = ["batch_norm", "instance_norm", "layer_norm", "rms_norm"]
 
 
 def batch_norm(
@@ -25,14 +23,14 @@ def batch_norm(
     epsilon: float = 1e-5,
     name: str = "batch_norm",
 ) -> Tensor:
-    """`(data - mean) / sqrt(variance + epsilon) * scale + bias`, each given for every channel.
+    """`(data - mean) / sqrt(variance + epsilon) * scale + bias`, with parameters for each channel.
 
     Stages: `{name}_factor`, [C]; `name`.
 
     Raises
     ------
     TensorError
-        No floats; not a number a channel, which is axis 1.
+        No floats; not one number for each channel (axis 1).
     """
     channels = _channels("batch_norm", name, data, (scale, bias, mean, variance))
     factor = compute(
@@ -55,7 +53,7 @@ def instance_norm(
     Raises
     ------
     TensorError
-        No floats; no spatial axes, or empty ones; not a number a channel.
+        No floats; no spatial axes, or empty ones; not one number for each channel.
     """
     _channels("instance_norm", name, data, (scale, bias))
     over = range(2, len(data.shape))
@@ -122,10 +120,10 @@ def rms_norm(
 def _standard(
     operator: str, data: Tensor, axes: Sequence[int], epsilon: float, centre: bool, name: str
 ) -> tuple[Callable[[tuple[Expr, ...]], Expr], Tensor]:
-    """An element less the mean, and 1 / sqrt(variance + epsilon) with extent 1 along `axes`."""
+    """A function to an element less the mean, and 1 / sqrt(variance + epsilon), along `axes`."""
     count = prod(data.shape[each] for each in axes)
 
-    def joined(term: Callable[[tuple[Expr, ...]], Expr], stage: str) -> Tensor:
+    def summed(term: Callable[[tuple[Expr, ...]], Expr], stage: str) -> Tensor:
         return reduced(operator, data, axes, te.sum, term, keepdims=True, name=f"{name}_{stage}")
 
     def centred(i: tuple[Expr, ...]) -> Expr:
@@ -133,27 +131,69 @@ def _standard(
 
     mean: Tensor | None = None
     if centre:
-        total = joined(lambda i: data[i], "total")
+        total = summed(lambda i: data[i], "total")
         mean = mapped(total, lambda x: x / float(count), f"{name}_mean")
-    squares = joined(lambda i: centred(i) * centred(i), "squares")
+    squares = summed(lambda i: centred(i) * centred(i), "squares")
     factor = mapped(squares, lambda x: 1.0 / te.sqrt(x / float(count) + epsilon), f"{name}_factor")
     return centred, factor
 
 
 def _channels(operator: str, name: str, data: Tensor, given: Sequence[Tensor]) -> int:
-    typed(operator, name, data, *FLOATS)
+    check_kind(operator, name, data, *FLOATS)
     if len(data.shape) < 2:
         refuse(operator, name, f"{show(data)} has to have 2 dimensions or more, N and C")
     channels = data.shape[1]
-    for each in given:
-        if each.shape != (channels,) or each.dtype != data.dtype:
-            refuse(operator, name, f"{show(each)} has to be {data.dtype}[{channels}]")
+    for parameter in given:
+        if parameter.shape != (channels,) or parameter.dtype != data.dtype:
+            refuse(operator, name, f"{show(parameter)} has to be {data.dtype}[{channels}]")
     return channels
 
 
 def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequence[Tensor]) -> range:
-    typed(operator, name, data, *FLOATS)
-    for each in given:
-        if broadcast_shape(operator, name, (data, each)) != data.shape or each.dtype != data.dtype:
-            refuse(operator, name, f"{show(each)} does not broadcast to {show(data)}")
+    check_kind(operator, name, data, *FLOATS)
+    for parameter in given:
+        shape = broadcast_shape(operator, name, (data, parameter))
+        if shape != data.shape or parameter.dtype != data.dtype:
+            refuse(operator, name, f"{show(parameter)} does not broadcast to {show(data)}")
     return range(axis_of(operator, name, data, axis), len(data.shape))
+
+
+def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
+    """Powers of e, divided by their sum along `axis`.
+
+    Stages: `{name}_max`, `{name}_exp`, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        No floats, no such axis, an empty one.
+    """
+    check_kind("softmax", name, data, *FLOATS)
+    over = axis_of("softmax", name, data, axis)
+    greatest = reduce_max(data, [over], name=f"{name}_max")
+    powers = compute(data.shape, lambda *i: te.exp(data[i] - at(greatest, i)), f"{name}_exp")
+    sums = reduce_sum(powers, [over], name=f"{name}_sum")
+    return compute(data.shape, lambda *i: powers[i] / at(sums, i), name)
+
+
+def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> Tensor:
+    """The logarithm of `softmax`. Stages: `{name}_max`, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        As `softmax`.
+    """
+    check_kind("log_softmax", name, data, *FLOATS)
+    over = axis_of("log_softmax", name, data, axis)
+    greatest = reduce_max(data, [over], name=f"{name}_max")
+    sums = reduced(
+        "log_softmax",
+        data,
+        [over],
+        te.sum,
+        lambda i: te.exp(data[i] - at(greatest, i)),
+        keepdims=True,
+        name=f"{name}_sum",
+    )
+    return compute(data.shape, lambda *i: data[i] - at(greatest, i) - te.log(at(sums, i)), name)

@@ -1,4 +1,4 @@
-"""Padding, by a value, an edge or a mirror."""
+"""Padding by a constant, the edge, a reflection or the tensor itself."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from enum import Enum
 from compiler import te
 from compiler.errors import IRError
 from compiler.ir.expr import Expr
-from compiler.operators.checks import counted, refuse, show
+from compiler.operators.checks import check_count, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = ["PadMode", "inside", "pad"]
 
 
 class PadMode(Enum):
-    """What padding holds; the values are ONNX's names."""
+    """The contents of padding; values are ONNX's names."""
 
     CONSTANT = "constant"
     REFLECT = "reflect"
-    """The tensor mirrored at its first and last element, which do not come twice."""
+    """The tensor mirrored at its first and last element, which are not repeated."""
     EDGE = "edge"
-    """The nearest element."""
+    """The nearest element of the tensor."""
     WRAP = "wrap"
-    """The tensor again and again."""
+    """The tensor repeated."""
 
 
 def pad(
@@ -41,12 +39,12 @@ def pad(
     Raises
     ------
     TensorError
-        Not two numbers an axis; more cut off than there is; nothing to repeat on an empty axis; a
-        value that the type does not hold.
+        Not two numbers an axis; more cut off than there is; nothing to repeat on an empty axis; the
+        type does not hold the value.
     """
     rank = len(data.shape)
-    counted("pad", name, "pads", pads, 2 * rank)
-    axes = [_Axis(n, pads[i], pads[rank + i]) for i, n in enumerate(data.shape)]
+    check_count("pad", name, "pads", pads, 2 * rank)
+    axes = [_PaddedAxis(n, pads[i], pads[rank + i]) for i, n in enumerate(data.shape)]
     for number, axis in enumerate(axes):
         if axis.kept < 0:
             refuse("pad", name, f"{list(pads)} cuts more off axis {number} than {show(data)} has")
@@ -72,20 +70,20 @@ def pad(
 
 
 def inside(i: Expr, before: int, kept: int, after: int) -> list[Expr]:
-    """When `i` is no padding, of which so much is before and after what is kept."""
+    """Conditions that index `i` of the result is not in the padding before or after."""
     low = [i >= before] if before else []
     return [*low, i < before + kept] if after else low
 
 
-class _Axis:
-    """How one axis is padded.
+class _PaddedAxis:
+    """Padding of one axis.
 
     Attributes
     ----------
     kept
-        Elements that are not cut off, the first of them at `first`.
+        The number of elements that are not cut off, from index `first` on.
     result
-        Elements of the result.
+        The extent of the result.
     """
 
     def __init__(self, extent: int, before: int, after: int) -> None:
@@ -96,7 +94,7 @@ class _Axis:
         self.result = self.before + self.kept + self.after
 
     def source(self, i: Expr, mode: PadMode) -> Expr:
-        """Where in `data` the element `i` comes from."""
+        """The index in `data` of the result's element `i`."""
         place = i - self.before if self.before else i
         if (self.before or self.after) and self.kept:
             match mode:
@@ -107,7 +105,7 @@ class _Axis:
                 case PadMode.WRAP:
                     place = place % self.kept
                 case PadMode.REFLECT:
-                    # There and back again; a single element is its own mirror.
+                    # The period is the axis and its mirror image, without the repeated ends.
                     period = max(1, 2 * (self.kept - 1))
                     place = place % period
                     place = te.minimum(place, period - place)

@@ -1,4 +1,4 @@
-"""Pooling: windows and whole images, of one to three spatial axes."""
+"""Pooling over windows and whole images, with one to three spatial axes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from math import prod
 from compiler import te
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
-from compiler.operators.checks import refuse, show, typed
+from compiler.operators.checks import check_kind, refuse, show
 from compiler.operators.reduce import reduce_max, reduce_mean
 from compiler.operators.window import SPATIAL, Window, padded, sees_data, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
-
-__all__ = ["average_pool", "global_average_pool", "global_max_pool", "max_pool"]
 
 
 def max_pool(
@@ -27,7 +25,7 @@ def max_pool(
     ceil_mode: bool = False,
     name: str = "max_pool",
 ) -> Tensor:
-    """The greatest element under each window, padding never: `name[n, c, y, x]`, over `ky`, `kx`.
+    """The greatest element in each window, padding excluded: `name[n, c, y, x]`, over `ky`, `kx`.
 
     Stages: `{name}_pad` where there is padding, `name`.
 
@@ -40,14 +38,14 @@ def max_pool(
     padding
         Before each spatial axis, then after each; 0 by default.
     ceil_mode
-        A last window may go beyond the padding, if it begins before the padding that comes after.
+        Whether a last window that begins before the trailing padding may exceed the padding.
 
     Raises
     ------
     TensorError
-        Ranks, types, a window larger than the image, or one that sees nothing but padding.
+        Ranks or types do not fit; a window is larger than the image, or holds only padding.
     """
-    typed("max_pool", name, data, *NUMBERS)
+    check_kind("max_pool", name, data, *NUMBERS)
     slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     sees_data("max_pool", name, data, slides)
     lowest = Combiner.MAX.identity(data.dtype).value
@@ -65,17 +63,17 @@ def average_pool(
     count_include_pad: bool = False,
     name: str = "average_pool",
 ) -> Tensor:
-    """The mean of the elements under each window, of floats; parameters as `max_pool`.
+    """The mean of the elements in each window, of floats; parameters as `max_pool`.
 
-    Padding counts as zeros with `count_include_pad`, and not at all without; what lies beyond the
-    padding never counts. Stages: `{name}_pad` where there is padding, `{name}_sum`, `name`.
+    Padding counts as zeros with `count_include_pad`, else not at all; elements beyond the padding
+    never count. Stages: `{name}_pad` where there is padding, `{name}_sum`, `name`.
 
     Raises
     ------
     TensorError
         As `max_pool`.
     """
-    typed("average_pool", name, data, *FLOATS)
+    check_kind("average_pool", name, data, *FLOATS)
     slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     if not count_include_pad:
         sees_data("average_pool", name, data, slides)
@@ -97,12 +95,12 @@ def average_pool(
 
 
 def global_average_pool(data: Tensor, *, name: str = "global_average_pool") -> Tensor:
-    """The mean over all spatial axes, which stay with extent 1. Stages: `{name}_sum`, `name`."""
+    """The mean over all spatial axes, which get extent 1. Stages: `{name}_sum`, `name`."""
     return reduce_mean(data, _spatial("global_average_pool", name, data), name=name)
 
 
 def global_max_pool(data: Tensor, *, name: str = "global_max_pool") -> Tensor:
-    """The greatest over all spatial axes, which stay with extent 1."""
+    """The maximum over all spatial axes, which get extent 1."""
     return reduce_max(data, _spatial("global_max_pool", name, data), name=name)
 
 
@@ -132,25 +130,25 @@ def _windows(
 def _pooled(
     data: Tensor,
     slides: Sequence[Window],
-    join: Callable[[Expr, Sequence[ReduceAxis]], Reduction],
+    combine: Callable[[Expr, Sequence[ReduceAxis]], Reduction],
     filler: float,
     name: str,
 ) -> Tensor:
-    """Windows joined, over `data` with `filler` around."""
+    """A reduction over the windows of `data`, padded with `filler`."""
     image = padded(data, slides, f"{name.removesuffix('_sum')}_pad", filler)
     names = SPATIAL[len(slides)]
     over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
 
     def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
         own = tuple(each.place(i, k) for i, k, each in zip(places, over, slides, strict=True))
-        return join(image[(n, c, *own)], over)
+        return combine(image[(n, c, *own)], over)
 
     shape = (*data.shape[:2], *(each.count for each in slides))
     return compute(shape, element, name, ("n", "c", *names))
 
 
 def _covered(window: Window, i: Expr, with_padding: bool) -> Expr | int:
-    """How many elements of window `i` count."""
+    """The number of elements of window `i` that count."""
     low = -window.before if with_padding else 0
     high = window.extent + (window.after if with_padding else 0)
     reach = (window.kernel - 1) * window.dilation

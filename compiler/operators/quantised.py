@@ -1,4 +1,4 @@
-"""Between real numbers and small integers, and from sums of products to small integers again."""
+"""Quantisation, dequantisation, and requantisation of accumulators."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from compiler import te
 from compiler.ir.dtypes import INT8, INT32, INT64, DType, Kind, smallest_int
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, INTEGERS
-from compiler.operators.checks import axis_of, refuse, show, typed
+from compiler.operators.checks import axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = ["dequantise", "quantise", "requantise", "requantise_add"]
 
 _LARGEST_SHIFT = 31
 _NARROW = 16
-"""Bits up to which a float32 holds every value of a type."""
+"""The widest integers of which a float32 holds every value, in bits."""
 
 
 def quantise(
@@ -41,18 +39,18 @@ def quantise(
     Raises
     ------
     TensorError
-        Types; an axis that is not there, or of another extent.
+        Types do not fit; no such axis, or one of another extent.
     """
-    typed("quantise", name, data, *FLOATS)
+    check_kind("quantise", name, data, *FLOATS)
     if not to.is_integer or to.bits > _NARROW:
         refuse("quantise", name, f"into {to}: integers of up to {_NARROW} bits are possible")
-    steps = _number("quantise", name, data, scale, data.dtype, axis)
-    zeros = _number("quantise", name, data, zero_point, to, axis)
+    steps = _per_axis("quantise", name, data, scale, data.dtype, axis)
+    zeros = _per_axis("quantise", name, data, zero_point, to, axis)
 
     def element(*i: Expr) -> Expr:
         zero = te.cast(zeros(i), data.dtype)
         nearest = te.round(data[i] / steps(i))
-        # Only a float can be clipped before it is an integer, where there may be none for it.
+        # Clipped as a float, because no integer may hold the unclipped number.
         kept = te.minimum(te.maximum(nearest, to.low - zero), to.high - zero)
         return te.cast(te.cast(kept, INT32) + te.cast(zeros(i), INT32), to)
 
@@ -69,17 +67,17 @@ def dequantise(
 ) -> Tensor:
     """(data - zero_point) * scale, in `scale`'s type. ONNX's DequantizeLinear.
 
-    The difference is taken in 32 bits, as far as `data` has no more.
+    The difference is computed in 32 bits, or in 64 if `data` has more than 32.
 
     Raises
     ------
     TensorError
         As `quantise`.
     """
-    typed("dequantise", name, data, *INTEGERS)
-    typed("dequantise", name, scale, *FLOATS)
-    steps = _number("dequantise", name, data, scale, scale.dtype, axis)
-    zeros = _number("dequantise", name, data, zero_point, data.dtype, axis)
+    check_kind("dequantise", name, data, *INTEGERS)
+    check_kind("dequantise", name, scale, *FLOATS)
+    steps = _per_axis("dequantise", name, data, scale, scale.dtype, axis)
+    zeros = _per_axis("dequantise", name, data, zero_point, data.dtype, axis)
     wide = INT32 if data.dtype.bits <= INT32.bits else INT64
 
     def element(*i: Expr) -> Expr:
@@ -117,7 +115,7 @@ def requantise(
     Raises
     ------
     TensorError
-        Types; shift or limits out of range; an axis that is not there, or of another extent.
+        Types do not fit; shift or limits are out of range; no such axis, or one of another extent.
     """
     return _requantised("requantise", acc, multiplier, addend, None, shift, low, high, axis, name)
 
@@ -179,10 +177,10 @@ def _requantised(
     if not 0 <= shift <= _LARGEST_SHIFT:
         refuse(operator, name, f"shift is {shift}: it has to lie in 0..{_LARGEST_SHIFT}")
     if not INT32.low <= low <= high <= INT32.high:
-        refuse(operator, name, f"outputs {low}..{high} are none within 32 bits")
-    factors = _number(operator, name, acc, multiplier, INT32, axis)
-    addends = _number(operator, name, acc, addend, INT64, axis)
-    skips = None if added is None else _number(operator, name, acc, added[1], INT32, axis)
+        refuse(operator, name, f"limits {low}..{high} are no range within 32 bits")
+    factors = _per_axis(operator, name, acc, multiplier, INT32, axis)
+    addends = _per_axis(operator, name, acc, addend, INT64, axis)
+    skips = None if added is None else _per_axis(operator, name, acc, added[1], INT32, axis)
     to = smallest_int(low, high)
 
     def element(*i: Expr) -> Expr:
@@ -194,10 +192,10 @@ def _requantised(
     return compute(acc.shape, element, name)
 
 
-def _number(
+def _per_axis(
     operator: str, name: str, data: Tensor, given: Tensor, dtype: DType, axis: int
 ) -> Callable[[Sequence[Expr]], Expr]:
-    """How elements of `data` find their number in `given`, by their indices."""
+    """From indices of `data` to their element of `given`, which is scalar or along `axis`."""
     if given.dtype != dtype:
         refuse(operator, name, f"{show(given)} has to be {dtype}")
     if given.shape in ((), (1,)):

@@ -1,53 +1,36 @@
-"""Reductions along axes."""
+"""Reductions along axes, and the positions of extrema."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from types import MappingProxyType
 
 from compiler import te
-from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
+from compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import truncated_quotient
 from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, at
-from compiler.operators.checks import axes_of, refuse, show, typed
+from compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import ReduceAxis, Reduction
 
-__all__ = [
-    "REDUCE",
-    "mapped",
-    "reduce_l1",
-    "reduce_l2",
-    "reduce_log_sum",
-    "reduce_log_sum_exp",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "reduce_sum_square",
-    "reduced",
-]
-
-Join = Callable[[Expr, Sequence[ReduceAxis]], Reduction]
+Combine = Callable[[Expr, Sequence[ReduceAxis]], Reduction]
 
 
 def reduced(
     operator: str,
     data: Tensor,
     axes: Sequence[int],
-    join: Join,
+    combine: Combine,
     term: Callable[[tuple[Expr, ...]], Expr],
     *,
     keepdims: bool,
     name: str,
 ) -> Tensor:
-    """`term` of all indices of `data`, joined along `axes` (ascending, from 0).
+    """The reduction by `combine` of `term`, a function of indices of `data`, along sorted `axes`.
 
-    Axis d is called `i{d}`, and `k{d}` along which it is joined. Without axes nothing is joined.
+    Axis d is called `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`.
     """
     empty = [each for each in axes if data.shape[each] == 0]
     if empty:
@@ -59,20 +42,20 @@ def reduced(
     def element(*indices: Expr) -> Expr | Reduction:
         own: dict[int, Expr] = {**dict(zip(kept, indices, strict=True)), **over}
         value = term(tuple(own[each] for each in range(len(data.shape))))
-        return join(value, tuple(over.values())) if over else value
+        return combine(value, tuple(over.values())) if over else value
 
     return compute(shape, element, name, [f"i{each}" for each in kept])
 
 
 def mapped(tensor: Tensor, function: Callable[[Expr], Expr], name: str) -> Tensor:
-    """`function` of every element."""
+    """`function` applied to every element."""
     axes = [each.name for each in tensor.source.axes] if tensor.source else None
     return compute(tensor.shape, lambda *i: function(tensor[i]), name, axes)
 
 
-def _simple(
+def _reduce(
     operator: str,
-    join: Join,
+    combine: Combine,
     before: Callable[[Expr], Expr],
     data: Tensor,
     axes: Sequence[int] | None,
@@ -80,12 +63,12 @@ def _simple(
     name: str,
     kinds: Sequence[Kind] = NUMBERS,
 ) -> Tensor:
-    typed(operator, name, data, *kinds)
+    check_kind(operator, name, data, *kinds)
     return reduced(
         operator,
         data,
         axes_of(operator, name, data, axes),
-        join,
+        combine,
         lambda i: before(data[i]),
         keepdims=keepdims,
         name=name,
@@ -96,37 +79,37 @@ def reduce_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "sum"
 ) -> Tensor:
     """The sum, in the type of `data`."""
-    return _simple("reduce_sum", te.sum, _same, data, axes, keepdims, name)
+    return _reduce("reduce_sum", te.sum, _same, data, axes, keepdims, name)
 
 
 def reduce_prod(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "prod"
 ) -> Tensor:
     """The product."""
-    return _simple("reduce_prod", te.prod, _same, data, axes, keepdims, name)
+    return _reduce("reduce_prod", te.prod, _same, data, axes, keepdims, name)
 
 
 def reduce_max(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "max"
 ) -> Tensor:
-    """The greatest, NaN if one is; of bools, whether one holds."""
-    join: Join = te.any_along if data.dtype == BOOL else te.max
-    return _simple("reduce_max", join, _same, data, axes, keepdims, name, ANY)
+    """The maximum, NaN if an element is NaN; of bools, whether any is true."""
+    combine: Combine = te.any_along if data.dtype == BOOL else te.max
+    return _reduce("reduce_max", combine, _same, data, axes, keepdims, name, ANY)
 
 
 def reduce_min(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "min"
 ) -> Tensor:
-    """The least, NaN if one is; of bools, whether all hold."""
-    join: Join = te.all_along if data.dtype == BOOL else te.min
-    return _simple("reduce_min", join, _same, data, axes, keepdims, name, ANY)
+    """The minimum, NaN if an element is NaN; of bools, whether all are true."""
+    combine: Combine = te.all_along if data.dtype == BOOL else te.min
+    return _reduce("reduce_min", combine, _same, data, axes, keepdims, name, ANY)
 
 
 def reduce_l1(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "l1"
 ) -> Tensor:
     """The sum of absolute values."""
-    return _simple("reduce_l1", te.sum, te.abs, data, axes, keepdims, name)
+    return _reduce("reduce_l1", te.sum, te.abs, data, axes, keepdims, name)
 
 
 def reduce_sum_square(
@@ -137,7 +120,7 @@ def reduce_sum_square(
     name: str = "sum_square",
 ) -> Tensor:
     """The sum of squares."""
-    return _simple("reduce_sum_square", te.sum, lambda x: x * x, data, axes, keepdims, name)
+    return _reduce("reduce_sum_square", te.sum, lambda x: x * x, data, axes, keepdims, name)
 
 
 def reduce_mean(
@@ -147,9 +130,9 @@ def reduce_mean(
 
     Stages: `{name}_sum`, `name`.
     """
-    typed("reduce_mean", name, data, *NUMBERS)
+    check_kind("reduce_mean", name, data, *NUMBERS)
     wide = data.dtype if data.dtype.is_float else DType(data.dtype.kind, 64)
-    sums = _simple(
+    sums = _reduce(
         "reduce_mean", te.sum, lambda x: te.cast(x, wide), data, axes, keepdims, f"{name}_sum"
     )
     count = prod(data.shape[each] for each in axes_of("reduce_mean", name, data, axes))
@@ -162,11 +145,11 @@ def reduce_mean(
 def reduce_l2(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "l2"
 ) -> Tensor:
-    """The root of the sum of squares; of integers, in float64, towards zero, and the greatest
-    number of the type where that does not hold it. Stages: `{name}_sum`, `name`."""
-    typed("reduce_l2", name, data, *NUMBERS)
+    """The root of the sum of squares; of integers, computed in float64, rounded towards zero and
+    saturated. Stages: `{name}_sum`, `name`."""
+    check_kind("reduce_l2", name, data, *NUMBERS)
     wide = data.dtype if data.dtype.is_float else FLOAT64
-    sums = _simple(
+    sums = _reduce(
         "reduce_l2",
         te.sum,
         lambda x: te.cast(x, wide) * te.cast(x, wide),
@@ -182,7 +165,7 @@ def reduce_log_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "log_sum"
 ) -> Tensor:
     """The logarithm of the sum. Stages: `{name}_sum`, `name`."""
-    typed("reduce_log_sum", name, data, *FLOATS)
+    check_kind("reduce_log_sum", name, data, *FLOATS)
     return mapped(reduce_sum(data, axes, keepdims=keepdims, name=f"{name}_sum"), te.log, name)
 
 
@@ -193,11 +176,11 @@ def reduce_log_sum_exp(
     keepdims: bool = True,
     name: str = "log_sum_exp",
 ) -> Tensor:
-    """The logarithm of the sum of powers of e, without overflow.
+    """The logarithm of the sum of exponentials, without overflow.
 
     Stages: `{name}_max`, `{name}_sum`, `name`.
     """
-    typed("reduce_log_sum_exp", name, data, *FLOATS)
+    check_kind("reduce_log_sum_exp", name, data, *FLOATS)
     over = axes_of("reduce_log_sum_exp", name, data, axes)
     join = partial(reduced, "reduce_log_sum_exp", data, over)
     greatest = join(te.max, lambda i: data[i], keepdims=True, name=f"{name}_max")
@@ -223,24 +206,70 @@ def _same(x: Expr) -> Expr:
 
 
 def _finite(greatest: Expr) -> Expr:
-    """What is subtracted from exponents: an infinite one would leave NaN."""
+    """The maximum to subtract from exponents; 0 for an infinite one, which would give NaN."""
     return te.select(
         te.equal(te.abs(greatest), float("inf")), te.const(0, greatest.dtype), greatest
     )
 
 
-REDUCE: MappingProxyType[str, Callable[..., Tensor]] = MappingProxyType(
-    {
-        "ReduceL1": reduce_l1,
-        "ReduceL2": reduce_l2,
-        "ReduceLogSum": reduce_log_sum,
-        "ReduceLogSumExp": reduce_log_sum_exp,
-        "ReduceMax": reduce_max,
-        "ReduceMean": reduce_mean,
-        "ReduceMin": reduce_min,
-        "ReduceProd": reduce_prod,
-        "ReduceSum": reduce_sum,
-        "ReduceSumSquare": reduce_sum_square,
-    }
+REDUCTIONS: tuple[Callable[..., Tensor], ...] = (
+    *(reduce_l1, reduce_l2, reduce_log_sum, reduce_log_sum_exp, reduce_max, reduce_mean),
+    *(reduce_min, reduce_prod, reduce_sum, reduce_sum_square),
 )
-"""By the names that ONNX gives them. All axes by default; `keepdims` leaves them with extent 1."""
+"""All reductions. By default all axes are reduced; `keepdims` leaves them with extent 1."""
+
+
+def arg_max(
+    data: Tensor,
+    axis: int = 0,
+    *,
+    keepdims: bool = True,
+    select_last_index: bool = False,
+    name: str = "arg_max",
+) -> Tensor:
+    """The index of the greatest element or of a NaN; of several, the first, or the last.
+
+    Stages: `{name}_max`, `name`.
+    """
+    return _position("arg_max", reduce_max, data, axis, keepdims, select_last_index, name)
+
+
+def arg_min(
+    data: Tensor,
+    axis: int = 0,
+    *,
+    keepdims: bool = True,
+    select_last_index: bool = False,
+    name: str = "arg_min",
+) -> Tensor:
+    """The index of the least element or of a NaN; of several, the first, or the last.
+
+    Stages: `{name}_min`, `name`.
+    """
+    return _position("arg_min", reduce_min, data, axis, keepdims, select_last_index, name)
+
+
+def _position(
+    operator: str,
+    extreme: Callable[..., Tensor],
+    data: Tensor,
+    axis: int,
+    keepdims: bool,
+    last: bool,
+    name: str,
+) -> Tensor:
+    """The first or last index along `axis` where `data` is its extreme."""
+    check_kind(operator, name, data, *NUMBERS)
+    number = axis_of(operator, name, data, axis)
+    best = extreme(data, [number], keepdims=True, name=f"{name}_{operator[-3:]}")
+    # Never the result, because some element is the extreme.
+    elsewhere = te.const(-1 if last else data.shape[number], INDEX)
+
+    def term(indices: tuple[Expr, ...]) -> Expr:
+        here = te.equal(data[indices], at(best, indices))
+        if data.dtype.is_float:
+            here = here | te.not_equal(data[indices], data[indices])
+        return te.select(here, indices[number], elsewhere)
+
+    join = te.max if last else te.min
+    return reduced(operator, data, [number], join, term, keepdims=keepdims, name=name)

@@ -1,15 +1,14 @@
-"""Parts of tensors."""
+"""Slices, splits and concatenation of tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from compiler import te
 from compiler.ir.expr import Expr
-from compiler.operators.checks import axis_of, counted, refuse, show
+from compiler.operators.checks import axis_of, check_count, refuse, show
 from compiler.te import Tensor, compute
-
-__all__ = ["elements", "slice_of", "split"]
 
 
 def slice_of(
@@ -23,7 +22,7 @@ def slice_of(
 ) -> Tensor:
     """`data[start:end:step]` along each of `axes`, by default the first ones.
 
-    A slice that meets nothing is empty.
+    A slice without elements is an empty tensor.
 
     Raises
     ------
@@ -33,7 +32,7 @@ def slice_of(
     along = list(range(len(starts))) if axes is None else list(axes)
     strides = [1] * len(starts) if steps is None else list(steps)
     for what, values in (("ends", ends), ("axes", along), ("steps", strides)):
-        counted("slice", name, what, values, len(starts))
+        check_count("slice", name, what, values, len(starts))
     if 0 in strides:
         refuse("slice", name, f"steps {strides} has a 0")
     ranges = [range(extent) for extent in data.shape]
@@ -77,10 +76,12 @@ def split(
 
 
 def elements(extent: int, start: int, end: int, step: int) -> range:
-    """The elements that a slice takes of an axis, by ONNX's rule: negative numbers count from the
-    end; then both are brought to the nearest place that exists, or, for `end`, to the one just
-    outside. (Python's rule leaves a backward slice that begins before the first element empty; this
-    one begins at that element.)"""
+    """The indices that a slice selects from an axis, by ONNX's rule.
+
+    Negative numbers count from the end; then `start` is clipped to the axis, and `end` to one index
+    beyond it. (Unlike in Python, a backward slice that starts before the first element starts at
+    that element.)
+    """
     if extent == 0:
         return range(0)
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
@@ -92,3 +93,45 @@ def elements(extent: int, start: int, end: int, step: int) -> range:
 def _place(i: Expr, elements: range) -> Expr:
     scaled = i if elements.step == 1 else i * elements.step
     return scaled + elements.start if elements.start else scaled
+
+
+def concat(tensors: Sequence[Tensor], axis: int, *, name: str = "concat") -> Tensor:
+    """The concatenation of tensors along `axis`.
+
+    Raises
+    ------
+    TensorError
+        No tensors; types or other extents that differ; no such axis.
+    """
+    if not tensors:
+        refuse("concat", name, "there is no tensor")
+    first = tensors[0]
+    along = axis_of("concat", name, first, axis)
+    beside = (len(first.shape), first.shape[:along], first.shape[along + 1 :], first.dtype)
+    for tensor in tensors:
+        shape = tensor.shape
+        if (len(shape), shape[:along], shape[along + 1 :], tensor.dtype) != beside:
+            refuse("concat", name, f"{show(tensor)} and {show(first)} differ beside axis {along}")
+    # Empty tensors have no elements to select.
+    filled = [each for each in tensors if each.shape[along]] or [first]
+    *starts, total = accumulate((each.shape[along] for each in filled), initial=0)
+    parts = list(zip(starts, filled, strict=True))
+
+    def element(*indices: Expr) -> Expr:
+        return _chosen(parts, along, indices)
+
+    return compute((*first.shape[:along], total, *first.shape[along + 1 :]), element, name)
+
+
+def _chosen(parts: Sequence[tuple[int, Tensor]], axis: int, indices: tuple[Expr, ...]) -> Expr:
+    """The element of the part that holds it, by binary search."""
+    if len(parts) == 1:
+        start, tensor = parts[0]
+        own = indices[axis] - start if start else indices[axis]
+        return tensor[(*indices[:axis], own, *indices[axis + 1 :])]
+    half = len(parts) // 2
+    return te.select(
+        indices[axis] < parts[half][0],
+        _chosen(parts[:half], axis, indices),
+        _chosen(parts[half:], axis, indices),
+    )

@@ -1,4 +1,4 @@
-"""Sliding windows: what convolution and pooling share."""
+"""Sliding windows of convolution and pooling."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir.expr import Expr
-from compiler.operators.checks import in_order, refuse, show
+from compiler.operators.checks import check_minimum, refuse, show
 from compiler.operators.pad import pad
 from compiler.te import Tensor
 
-__all__ = ["SPATIAL", "Window", "padded", "sees_data", "windows"]
-
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
-"""The axes' names, by their number."""
+"""Names of the spatial axes, by their number."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +21,15 @@ class Window:
     Attributes
     ----------
     extent
-        Elements along the axis.
+        The number of elements along the axis.
     kernel
-        Elements in the window, `dilation` apart.
+        The number of elements in a window, `dilation` apart.
     stride
-        Elements from one window to the next.
+        The distance from one window to the next.
     before, after
-        Elements of padding.
+        The number of elements of padding.
     count
-        Windows.
+        The number of windows.
     """
 
     extent: int
@@ -43,13 +41,13 @@ class Window:
     count: int
 
     def place(self, i: Expr, k: Expr) -> Expr:
-        """Where element `k` of window `i` lies, counted from the first element of padding."""
+        """The position of element `k` of window `i`, counted from the first element of padding."""
         start = i if self.stride == 1 else i * self.stride
         return start + (k if self.dilation == 1 else k * self.dilation)
 
     @property
     def overhang(self) -> int:
-        """Elements by which the last window goes beyond the padding, or 0."""
+        """The number of elements by which the last window exceeds the padding."""
         last = (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
         return max(0, last - (self.before + self.extent + self.after))
 
@@ -64,10 +62,9 @@ def windows(
     dilation: Sequence[int],
     ceil_mode: bool = False,
 ) -> tuple[Window, ...]:
-    """A window for each axis after the second; `padding` is all that lies before, then all after.
+    """A window for each axis after the second; `padding` is all before, then all after.
 
-    With `ceil_mode` a last window may go beyond the padding, if it begins before the padding that
-    comes after.
+    With `ceil_mode` a last window that begins before the trailing padding may exceed the padding.
     """
     rank = len(data.shape) - 2
     if rank not in SPATIAL:
@@ -78,29 +75,29 @@ def windows(
         ("dilation", dilation, rank, 1),
         ("padding", padding, 2 * rank, 0),
     ):
-        in_order(operator, name, what, values, count, least)
+        check_minimum(operator, name, what, values, count, least)
     found = []
     for axis, extent in enumerate(data.shape[2:]):
         before, after, stride = padding[axis], padding[rank + axis], strides[axis]
         reach = dilation[axis] * (kernel[axis] - 1) + 1
-        room = before + extent + after - reach
-        if room < 0:
+        slack = before + extent + after - reach
+        if slack < 0:
             refuse(
                 operator,
                 name,
                 f"axis {axis + 2} of {show(data)} with padding {before} and {after} has "
                 f"{before + extent + after} elements, and the window needs {reach}",
             )
-        count = room // stride + 1
-        if ceil_mode and room % stride and count * stride < before + extent:
+        count = slack // stride + 1
+        if ceil_mode and slack % stride and count * stride < before + extent:
             count += 1
         found.append(Window(extent, kernel[axis], stride, dilation[axis], before, after, count))
     return tuple(found)
 
 
 def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) -> Tensor:
-    """`data` with all that windows cover around it, filled with `value` and called `name`; `data`
-    itself where they stay inside."""
+    """`data` padded by `value` to all positions that windows cover; `data` itself if they cover no
+    others."""
     before = [each.before for each in slides]
     after = [each.after + each.overhang for each in slides]
     if not any(before) and not any(after):
@@ -109,18 +106,18 @@ def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) 
 
 
 def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
-    """Every window covers an element that is no padding: else there is nothing to pool."""
-    for axis, each in enumerate(slides):
-        # A window that begins inside sees its first element: look before and after only, and
-        # before it, where each element lies is the same every `dilation` windows.
-        outside = -(-each.before // each.stride)
-        beyond = -(-(each.before + each.extent) // each.stride)
-        last = min(outside, each.dilation, each.count)
-        for number in (*range(last), *range(beyond, min(beyond + 1, each.count))):
-            start = number * each.stride - each.before
-            skipped = max(-(start // each.dilation), 0)
-            place = start + skipped * each.dilation
-            if skipped >= each.kernel or place >= each.extent:
+    """Check that every window holds an element that is not padding."""
+    for axis, window in enumerate(slides):
+        # A window that begins inside holds its first element: only windows before and after are
+        # checked. Those before repeat with a period of `dilation` windows.
+        outside = -(-window.before // window.stride)
+        beyond = -(-(window.before + window.extent) // window.stride)
+        last = min(outside, window.dilation, window.count)
+        for number in (*range(last), *range(beyond, min(beyond + 1, window.count))):
+            start = number * window.stride - window.before
+            skipped = max(-(start // window.dilation), 0)
+            position = start + skipped * window.dilation
+            if skipped >= window.kernel or position >= window.extent:
                 refuse(
                     operator,
                     name,

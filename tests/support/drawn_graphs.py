@@ -29,8 +29,8 @@ class Drawing:
         """One more value. Raises `GraphError` if there is no such."""
         name = f"v{len(self.lets)}"
         types = [
-            TensorType(self.shapes[each.name], FLOAT32) if isinstance(each, Var) else each.type
-            for each in args
+            TensorType(self.shapes[arg.name], FLOAT32) if isinstance(arg, Var) else arg.type
+            for arg in args
         ]
         result = OPERATORS[operator].result(name, types, to)
         assert isinstance(result, TensorType)

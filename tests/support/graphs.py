@@ -204,14 +204,14 @@ class _Drawing:
 
     def _get(self) -> None:
         found = [
-            (name, at, each)
+            (name, at, item)
             for name, type_ in self.types.items()
             if isinstance(type_, TupleType)
-            for at, each in enumerate(type_.items)
+            for at, item in enumerate(type_.items)
         ]
         if found:
-            name, at, each = self.draw(st.sampled_from(found))
-            self.let(TupleGet(Var(name), at), each)
+            name, at, item = self.draw(st.sampled_from(found))
+            self.let(TupleGet(Var(name), at), item)
 
     def _if(self, depth: int) -> None:
         condition: list[Atom] = [Var("c"), Var("truth"), Constant(np.array(True))]

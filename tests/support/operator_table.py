@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 
 __all__ = ["table"]
 
@@ -11,9 +10,9 @@ __all__ = ["table"]
 def table() -> str:
     """A line of Markdown for each operator: its versions from opset 9 on, and what is missing."""
     lines = ["| operator | versions | limits |", "|---|---|---|"]
-    for name, each in sorted(CONVERTERS.items()):
-        versions = ", ".join(map(str, each.versions))
-        lines.append(f"| {name} | {versions} | {each.limits} |")
+    for name, converter in sorted(CONVERTERS.items()):
+        versions = ", ".join(map(str, converter.versions))
+        lines.append(f"| {name} | {versions} | {converter.limits} |")
     lines += ["", "As what the standard says they are short for:", ""]
     lines += [f"- {name} ({', '.join(map(str, them))})" for name, them in sorted(EXPANDED.items())]
     return "\n".join(lines) + "\n"

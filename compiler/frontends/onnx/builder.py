@@ -1,4 +1,4 @@
-"""A graph under construction, and what is known of its values."""
+"""Construction of a graph from nodes, with evaluation of known values."""
 
 from __future__ import annotations
 
@@ -15,24 +15,21 @@ from compiler.frontends.onnx.folding import fold, holds_symbols
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Call, Let, TupleGet, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.syntax import is_name
+from compiler.graph.syntax import fresh, is_name
 from compiler.graph.types import TensorType, Type, tensors_of
 from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64
 
-__all__ = ["Builder", "constant", "legal_name"]
-
 _FOLDED: Final = 1 << 12
-"""Elements of the largest result that is computed at once although its operands are smaller."""
+"""The most elements of a result that is computed at import although its operands are smaller."""
 MAX_ELEMENTS: Final = 1 << 40
-"""Of one tensor: far more than any machine holds, and few enough to count in."""
+"""The most elements of a tensor: more than any machine holds, few enough for 64-bit sizes."""
 
 
 def constant(array: Array) -> Value:
-    """An array as a value. Of one of objects that holds symbols nothing is in the graph."""
+    """An array as a value; one of objects with symbols has no constant in the graph."""
     if array.dtype == object:
         if holds_symbols(array):
             return Value(TensorType(array.shape, INT64), None, array)
@@ -42,16 +39,15 @@ def constant(array: Array) -> Value:
 
 
 def legal_name(text: str) -> str:
-    """What a tensor's name becomes in the graph: letters, digits and `_`."""
+    """A tensor's name in the graph: letters, digits and `_`."""
     name = re.sub(r"[^0-9A-Za-z_]+", "_", text).strip("_")
     return name if is_name(name) else f"v_{name}"
 
 
 class Builder:
-    """Lines of a graph, added one by one.
+    """The bindings of a graph, added one by one.
 
-    The lines of one node belong together: until `end_node` they are called by numbers, and then
-    by the names of the node's results.
+    Bindings of one node have numbers as names until `end_node` names them after its results.
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -63,20 +59,20 @@ class Builder:
     def call(
         self, operator: str, operands: Sequence[Value], attributes: Attributes = NOTHING
     ) -> tuple[Value, ...]:
-        """Results of an operator of the graph; what is known is computed here.
+        """The results of an operator of the graph, computed now where the operands are known.
 
         Raises
         ------
         GraphError
-            The operator does not take that.
+            The operator does not take these operands.
         UnsupportedError
-            An operand that is known only by symbols, and so is in no graph.
+            An operand holds symbols, and so has no value in the graph.
         """
         spec = OPERATORS[operator]
         result = spec.result("it", [each.type for each in operands], attributes)
         types = tensors_of(result)
-        for each in types:
-            _check_size(each)
+        for type_ in types:
+            _check_size(type_)
         if not spec.several:
             known = self._known(operator, operands, attributes, types[0])
             if known is not None:
@@ -84,24 +80,24 @@ class Builder:
         whole = self._let(Call(spec, tuple(map(_in_graph, operands)), attributes), result)
         if not spec.several:
             return (Value(types[0], whole),)
-        parts = []
-        for index, each in enumerate(types):
-            parts.append(Value(each, self._let(TupleGet(whole, index), each)))
-        return tuple(parts)
+        return tuple(
+            Value(type_, self._let(TupleGet(whole, index), type_))
+            for index, type_ in enumerate(types)
+        )
 
     def end_node(self, operator: str, results: Mapping[str, Value]) -> dict[str, Value]:
-        """The results of a node, by their names in ONNX; from now on their lines are called so."""
+        """Name the bindings of a node after its results; the results by their ONNX names."""
         own = {each.name for each in self._open}
         names: dict[str, Var] = {}
         for name, value in results.items():
             if isinstance(value.atom, Var) and value.atom.name in own - names.keys():
                 names[value.atom.name] = Var(fresh(legal_name(name), self._taken))
         stem = legal_name(next(iter(results), operator))
-        for each in self._open:
-            if each.name not in names:
-                names[each.name] = Var(fresh(f"{stem}_{operator.lower()}", self._taken))
-            moved = rename(each.value, names)
-            self.lets.append(replace(each, name=names[each.name].name, value=moved))
+        for let in self._open:
+            if let.name not in names:
+                names[let.name] = Var(fresh(f"{stem}_{operator.lower()}", self._taken))
+            named = rename(let.value, names)
+            self.lets.append(replace(let, name=names[let.name].name, value=named))
         self._open = []
         return {
             name: replace(value, atom=None if value.atom is None else renamed(value.atom, names))
@@ -110,7 +106,7 @@ class Builder:
 
     def _let(self, value: Call | TupleGet, type_: Type) -> Var:
         self._count += 1
-        # No name of ONNX becomes one with a dot.
+        # `legal_name` makes no name with a dot.
         name = f"{self._count}."
         self._open.append(Let(name, value, type_))
         return Var(name)
@@ -118,7 +114,7 @@ class Builder:
     def _known(
         self, operator: str, operands: Sequence[Value], attributes: Attributes, result: TensorType
     ) -> Array | None:
-        """The result, if it is known and worth being kept: nothing that grows is."""
+        """The result if it is known and not too large to keep, else None."""
         arrays = [each.known for each in operands]
         found = [each for each in arrays if each is not None]
         if len(found) != len(arrays) or not all(isinstance(each, int) for each in result.shape):

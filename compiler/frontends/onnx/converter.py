@@ -1,4 +1,4 @@
-"""How an operator of ONNX becomes part of a graph."""
+"""Converters from operators of ONNX to values of a graph."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 
-__all__ = ["Convert", "Converter", "Converters", "by_name", "direct"]
-
 Convert: TypeAlias = Callable[[Node], Value | tuple[Value, ...]]
-"""From a node to its results; those that nobody uses may be missing at the end."""
+"""From a node to its results; unused results at the end may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """An operator of ONNX that is supported.
+    """A supported operator of ONNX.
 
     Attributes
     ----------
     versions
-        Of its definition, by the opset in which it was changed. No other is taken: what a later
-        one changes is not known.
+        The supported versions of its definition: the opsets that changed it. Newer ones are
+        refused.
     limits
-        What of it is not supported, for the documentation.
+        Restrictions, for the documentation.
     """
 
     operator: str
@@ -37,17 +35,17 @@ class Converter:
 
 
 Converters: TypeAlias = Mapping[str, Converter]
-"""By the operator's name."""
+"""Converters by the operator's name."""
 
 
 def by_name(converters: Sequence[Converter]) -> Converters:
-    """A table; each operator is in it once."""
+    """A table of converters, one an operator."""
     found = {each.operator: each for each in converters}
     assert len(found) == len(converters), "an operator has two converters"
     return MappingProxyType(found)
 
 
 def direct(operator: str) -> Convert:
-    """To an operator of the graph that has ONNX's operands and names of attributes."""
+    """Convert to an operator of the graph with the same operands and attributes as ONNX's."""
     kind = OPERATORS[operator].attributes
     return lambda node: node.call(operator, *node.inputs, to=node.attributes(kind))

@@ -1,25 +1,24 @@
-"""Arithmetic on what is known while a model is imported.
+"""Constant folding at import, on numbers and symbolic extents.
 
 Exporters compute shapes by operators: `Reshape(x, Concat(Gather(Shape(x), 0), -1))`. Shapes are
-part of a graph's types, so that all of that has to be done before there is a graph, on numbers and
-on symbols. Numbers are computed as the graph's operators would: only operators are here whose
-results are the same to the last bit.
+part of a graph's types, so that such operators are evaluated before there is a graph. Here are only
+operators whose results on numbers equal those of the graph's operators to the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from operator import add, eq, mul, sub
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler.errors import GraphError
-from compiler.frontends.onnx.symbols import symbolic
 from compiler.frontends.onnx.values import Array
 from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Dim
+from compiler.graph.extents import Dim, Extent, difference, product, quotient, sum_of
 from compiler.graph.operators.elementwise import Cast, Modulo
 from compiler.graph.operators.parts import Gather, Slice
 from compiler.graph.operators.reductions import Reduction
@@ -27,23 +26,21 @@ from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT64
 from compiler.operators import slicing
 
-__all__ = ["fold", "holds_symbols"]
-
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
-"""A result from attributes, operands and its shape."""
+"""From attributes, operands and the shape of the result to the result."""
 
 
 def holds_symbols(array: Array) -> bool:
-    """Whether some element is no number."""
+    """Whether an element is a symbolic extent."""
     return array.dtype == object and any(isinstance(each, Dim) for each in array.flat)
 
 
 def fold(
     operator: str, attributes: Attributes, operands: Sequence[Array], result: TensorType
 ) -> Array | None:
-    """The result of an operator of a graph, of type `result`; None where it is not known here.
+    """The result of an operator of the graph, of type `result`; None if it cannot be computed here.
 
-    An element that is no number is an `Extent`; an array that holds one is of objects.
+    An array with symbolic extents is of objects, `Extent`.
     """
     shape = result.static_shape("a constant")
     found: Array | None
@@ -61,7 +58,7 @@ def fold(
     return np.asarray(found, result.dtype.numpy)
 
 
-# What moves elements --------------------------------------------------------------------------
+# Data movement --------------------------------------------------------------------------------
 
 
 def _slice(given: Slice, operands: Sequence[Array], _: tuple[int, ...]) -> Array:
@@ -82,7 +79,7 @@ def _gather(given: Gather, operands: Sequence[Array], shape: tuple[int, ...]) ->
             f"indices {indices.min()}..{indices.max()} of an axis of {extent}: at most "
             f"{-extent}..{extent - 1} are there"
         )
-    # Of an array of objects a single index would take the object itself.
+    # A single index into an array of objects would give the object itself.
     flat = np.atleast_1d(indices.astype(np.int64))
     return np.take(data, flat, given.axis).reshape(shape)
 
@@ -135,8 +132,8 @@ _UFUNCS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "logical_not": np.logical_not,
         "logical_or": np.logical_or,
         "logical_xor": np.logical_xor,
-        "maximum": lambda *them: reduce(np.maximum, them),
-        "minimum": lambda *them: reduce(np.minimum, them),
+        "maximum": lambda *operands: reduce(np.maximum, operands),
+        "minimum": lambda *operands: reduce(np.minimum, operands),
         "multiply": np.multiply,
         "negative": np.negative,
         "round_even": np.round,
@@ -168,7 +165,7 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
             case _, Reduction(axes=axes, keepdims=keepdims) if operator in _REDUCTIONS:
                 (data,) = operands
                 if data.dtype.kind not in "iu" or data.size == 0:
-                    # Of floats the order would matter.
+                    # The order matters for floats.
                     return None
                 join = _REDUCTIONS[operator]
                 own = {"dtype": data.dtype} if operator in ("reduce_prod", "reduce_sum") else {}
@@ -179,8 +176,70 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
 
 def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
     if data.dtype.kind == "f" and to.kind in "iu":
-        # What is out of range has no meaning that NumPy would know.
+        # NumPy does not define the result for numbers out of range.
         info = np.iinfo(to)
         if not np.all((data > float(info.min) - 1) & (data < float(info.max))):
             return None
     return data.astype(to)
+
+
+def symbolic(operator: str, attributes: Attributes, operands: Sequence[Array]) -> Array | None:
+    """The result of an operator of the graph on arrays with symbolic extents, or None."""
+    match operator, attributes:
+        case "cast", Cast(to=to):
+            return operands[0] if to == INT64 else None
+        case "reduce_prod", Reduction(keepdims=keepdims) if operands[0].ndim == 1:
+            total = np.array(product(operands[0].tolist()), object)
+            return total.reshape((1,) if keepdims else ())
+        case "where", _:
+            condition, a, b = operands
+            return np.where(condition.astype(bool), a, b)
+    if operator not in _EXTENTS:
+        return None
+    wide = np.broadcast_arrays(*operands)
+    found = np.empty(wide[0].shape, object)
+    for place in np.ndindex(found.shape):
+        left, right = (_extent(each[place]) for each in wide)
+        numbers = isinstance(left, int) and isinstance(right, int)
+        element = (_NUMBERS if numbers else _EXTENTS)[operator](left, right)
+        if element is None:
+            return None
+        found[place] = element
+    return found
+
+
+def _extent(element: Any) -> Extent:
+    return element if isinstance(element, Dim) else int(element)
+
+
+def _quotient(a: int, b: int) -> int | None:
+    """The quotient rounded towards 0, as in ONNX; None for a divisor of 0."""
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _equal(a: Extent, b: Extent) -> bool | None:
+    """Equality of extents, or None if unknown; symbols are at least 1."""
+    if any(isinstance(each, int) and each < 1 for each in (a, b)):
+        return False
+    return True if a == b else None
+
+
+def _product(a: Extent, b: Extent) -> Extent | None:
+    return None if any(isinstance(each, int) and each < 0 for each in (a, b)) else product((a, b))
+
+
+_NUMBERS: Mapping[str, Callable[..., Extent | bool | None]] = MappingProxyType(
+    {"add": add, "divide": _quotient, "equal": eq, "multiply": mul, "subtract": sub}
+)
+"""Operations on two numbers."""
+
+_EXTENTS: Mapping[str, Callable[..., Extent | bool | None]] = MappingProxyType(
+    {
+        "add": lambda a, b: sum_of((a, b)),
+        "divide": quotient,
+        "equal": _equal,
+        "multiply": _product,
+        "subtract": difference,
+    }
+)
+"""Operations on extents of which one or both are symbolic; None where unknown."""

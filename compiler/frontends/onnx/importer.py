@@ -1,4 +1,4 @@
-"""From an ONNX model to a graph."""
+"""Conversion of ONNX models to graphs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from onnx import ModelProto, NodeProto, defs
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant, legal_name
-from compiler.frontends.onnx.checking import expanded, legal, opsets, without_weights
 from compiler.frontends.onnx.inputs import input_types
 from compiler.frontends.onnx.node import Node, describe, domain_of
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
-from compiler.frontends.onnx.tensors import array_of
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.names import fresh
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from compiler.frontends.onnx.reading import expanded, legal, opsets, without_weights
+from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
-
-__all__ = ["Imported", "import_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +32,8 @@ class Imported:
     inputs, outputs
         Their names in ONNX, in order.
     names
-        What the model's tensors are called in the graph: those that a value has been computed for.
-        Names of ONNX are any text; those of graphs are letters, digits and `_`.
+        From the names of the model's tensors to those of the graph's values. Names of ONNX are any
+        text; those of graphs are letters, digits and `_`.
     """
 
     function: Function
@@ -52,19 +48,20 @@ def import_model(
     shapes: Mapping[str, Sequence[int]] = MappingProxyType({}),
     values: Mapping[str, Array] = MappingProxyType({}),
 ) -> Imported:
-    """A legal graph that computes what the model does.
+    """A legal graph that is equivalent to the model.
 
     Parameters
     ----------
     shapes
-        For inputs, by name: numbers for extents that the model leaves open.
+        Numbers for the symbolic extents of inputs, by the input's name.
     values
-        Arrays for inputs that are known now, as shapes often are: they are inputs no more.
+        Arrays for inputs that become constants, by name.
 
     Raises
     ------
     UnsupportedError
-        Names all operators that are not supported, with their nodes; or what of a node is not.
+        Operators, attributes or operands are not supported; the message names all unsupported
+        operators with their nodes.
     FrontendError
         The model is not legal; shapes or values do not fit it.
     """
@@ -75,7 +72,8 @@ def import_model(
         raise UnsupportedError("sparse initialisers are not supported")
     legal(small)
     known = {
-        each.name: array_of(each, f"initialiser {each.name}") for each in model.graph.initializer
+        tensor.name: array_of(tensor, f"initialiser {tensor.name}")
+        for tensor in model.graph.initializer
     }
     inputs = [each for each in model.graph.input if each.name not in known]
     types = input_types(inputs, {**shapes, **{name: each.shape for name, each in values.items()}})
@@ -87,7 +85,7 @@ def import_model(
 
 
 class _Import:
-    """The walk over a model's nodes."""
+    """Conversion of a model, node by node."""
 
     def __init__(
         self,
@@ -107,7 +105,7 @@ class _Import:
         self._params = tuple(params)
 
     def run(self, model: ModelProto) -> Imported:
-        """The graph."""
+        """Convert all nodes."""
         graph = model.graph
         outputs = tuple(each.name for each in graph.output)
         used = frozenset(name for node in graph.node for name in node.input) | set(outputs)
@@ -132,7 +130,7 @@ class _Import:
 
     def _node(self, proto: NodeProto, used: frozenset[str]) -> None:
         version = _version(proto, self._versions)
-        assert version is not None, "looked at before"
+        assert version is not None, "`_supported` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
         node = Node(proto, version, operands, used, self._builder)
         found = CONVERTERS[proto.op_type].convert(node)
@@ -153,7 +151,7 @@ class _Import:
 
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
-    """Of the definition of a node's operator; None if there is none that is supported."""
+    """The version of the definition of a node's operator; None if it is not supported."""
     if domain_of(node) or node.op_type not in CONVERTERS:
         return None
     try:
@@ -164,7 +162,7 @@ def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
 
 
 def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
-    """Refuse all operators that are not supported, at once."""
+    """Refuse all unsupported operators in one error."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         if _version(node, versions) is None:
@@ -173,5 +171,5 @@ def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
             called = node.name or next(filter(None, node.output), "without a name")
             found.setdefault(f"{name} of opset {versions.get(domain, 'none')}", []).append(called)
     if found:
-        listed = "; ".join(f"{name} (node {', '.join(them)})" for name, them in found.items())
+        listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
         raise UnsupportedError(f"operators that are not supported: {listed}")

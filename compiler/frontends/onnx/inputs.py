@@ -10,25 +10,23 @@ from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
 from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
-from compiler.graph.names import fresh
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType
-
-__all__ = ["input_types"]
 
 
 def input_types(
     inputs: Sequence[ValueInfoProto], shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, TensorType]:
-    """The type of each input; `shapes` gives numbers for what is open.
+    """The type of each input; `shapes` has numbers for symbolic extents.
 
-    An extent that the model calls by a name, or not at all, is a symbol; inputs that use a name
-    share it, and a number for the one is a number for the other.
+    An extent with a name or without a value is a symbol; inputs share the symbol of a name, and its
+    number.
 
     Raises
     ------
     FrontendError
-        An input that is no tensor, of a type that is not supported, or of no rank; shapes that are
-        not the model's, or contradict each other.
+        An input is no tensor, of an unsupported type, or of unknown rank; `shapes` contradict the
+        model or each other.
     """
     unknown = shapes.keys() - {each.name for each in inputs}
     if unknown:
@@ -39,13 +37,13 @@ def input_types(
     for name, asked in shapes.items():
         symbols.bind(name, declared[name].shape, asked)
     return {
-        name: TensorType(symbols.replaced(each.shape), each.dtype)
-        for name, each in declared.items()
+        name: TensorType(symbols.replaced(type_.shape), type_.dtype)
+        for name, type_ in declared.items()
     }
 
 
 class _Symbols:
-    """Symbols for the names that a model has for extents."""
+    """The symbols for a model's named and unnamed extents."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -53,17 +51,17 @@ class _Symbols:
         self._numbers: dict[str, int] = {}
 
     def of(self, name: str) -> Dim:
-        """The symbol for a name."""
+        """The symbol for the name of an extent."""
         if name not in self._names:
             self._names[name] = fresh(legal_name(name), self._taken)
         return Dim((self._names[name],))
 
     def new(self, stem: str) -> Dim:
-        """A symbol for what has no name."""
+        """A new symbol for an unnamed extent."""
         return Dim((fresh(legal_name(stem), self._taken),))
 
     def bind(self, name: str, shape: Sequence[Extent], asked: Sequence[int]) -> None:
-        """Numbers for the symbols in the shape of an input."""
+        """Bind the symbols in the shape of an input to numbers."""
         for extent, number in zip(shape, asked, strict=True):
             known = self._numbers.setdefault(str(extent), number) if number > 0 else None
             if (known if isinstance(extent, Dim) else extent) != number:
@@ -71,9 +69,10 @@ class _Symbols:
                 raise FrontendError(f"input {name} is [{said}], and cannot be {list(asked)}")
 
     def replaced(self, shape: Sequence[Extent]) -> tuple[Extent, ...]:
-        """With numbers, where there are some."""
+        """The shape with numbers for bound symbols."""
         return tuple(
-            self._numbers.get(str(each), each) if isinstance(each, Dim) else each for each in shape
+            self._numbers.get(str(extent), extent) if isinstance(extent, Dim) else extent
+            for extent in shape
         )
 
 
@@ -89,13 +88,13 @@ def _declared(info: ValueInfoProto, asked: Sequence[int] | None, symbols: _Symbo
             raise FrontendError(f"input {info.name} has no shape: give one")
         return TensorType(tuple(asked), dtype)
     shape: list[Extent] = []
-    for axis, each in enumerate(tensor.shape.dim):
-        if each.HasField("dim_value"):
-            if each.dim_value < 0:
-                raise FrontendError(f"axis {axis} of input {info.name} has extent {each.dim_value}")
-            shape.append(each.dim_value)
-        elif each.dim_param:
-            shape.append(symbols.of(each.dim_param))
+    for axis, dim in enumerate(tensor.shape.dim):
+        if dim.HasField("dim_value"):
+            if dim.dim_value < 0:
+                raise FrontendError(f"axis {axis} of input {info.name} has extent {dim.dim_value}")
+            shape.append(dim.dim_value)
+        elif dim.dim_param:
+            shape.append(symbols.of(dim.dim_param))
         else:
             shape.append(symbols.new(f"{info.name}_{axis}"))
     if asked is not None and len(asked) != len(shape):

@@ -1,4 +1,4 @@
-"""A node of an ONNX model, as converters see it."""
+"""Nodes of ONNX models: access to operands and attributes, and construction of the graph."""
 
 from __future__ import annotations
 
@@ -11,33 +11,30 @@ from onnx import AttributeProto, NodeProto, defs
 
 from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant
-from compiler.frontends.onnx.tensors import array_of
-from compiler.frontends.onnx.values import DTYPES, Array, Value, type_name
+from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.attributes import NOTHING, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
 from compiler.ir.dtypes import DType
 
-__all__ = ["Node", "describe", "domain_of"]
-
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
 
 
 def domain_of(node: NodeProto) -> str:
-    """The node's set of operators; "" is ONNX's own, whatever it is called."""
+    """The domain of the node's operator; "" for ONNX's own."""
     return "" if node.domain == "ai.onnx" else node.domain
 
 
 def describe(node: NodeProto) -> str:
-    """A node as messages name it: `node conv1 (Conv)`, by its first result if it has no name."""
+    """A node as error messages show it: `node conv1 (Conv)`, or by its first result."""
     made = next(filter(None, node.output), "nothing")
     return f"node {node.name} ({node.op_type})" if node.name else f"node {node.op_type} of {made}"
 
 
 class Node:
-    """A node: its operands, its attributes with ONNX's defaults, and ways to say what it computes.
+    """A node: operands, attributes with ONNX's defaults, and calls of the graph's operators.
 
     Attributes
     ----------
@@ -69,20 +66,19 @@ class Node:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """All operands, of which none may be left out."""
+        """All operands; none may be missing."""
         return tuple(self.input(position) for position in range(len(self._inputs)))
 
     def optional(self, position: int) -> Value | None:
-        """An operand, or None if it is left out."""
+        """An operand, or None if it is missing."""
         return self._inputs[position] if position < len(self._inputs) else None
 
     def input(self, position: int) -> Value:
-        """An operand that has to be there."""
+        """A required operand."""
         return self.needed(self.optional(position), f"{self._name(position)} is missing")
 
     def known(self, position: int) -> Array | None:
-        """The elements of an operand that has to be known now, numbers or extents; None if it is
-        left out."""
+        """The elements, numbers or extents, of an operand that must be known; None if missing."""
         value = self.optional(position)
         if value is None:
             return None
@@ -94,8 +90,7 @@ class Node:
         return value.known
 
     def numbers(self, position: int) -> tuple[int, ...] | None:
-        """The elements of an operand of integers that has to be known now; None if it is left
-        out."""
+        """The elements of an operand of integers that must be known; None if it is missing."""
         extents = self.extents(position)
         if extents is None:
             return None
@@ -109,7 +104,7 @@ class Node:
         return found
 
     def extents(self, position: int) -> tuple[Extent, ...] | None:
-        """As `numbers`, of which some may be symbolic."""
+        """As `numbers`, but elements may be symbolic."""
         found = self.known(position)
         if found is None:
             return None
@@ -118,7 +113,7 @@ class Node:
         return tuple(each if isinstance(each, Dim) else int(each) for each in found.flat)
 
     def scalar(self, position: int) -> int | float | bool | None:
-        """The only element of an operand that has to be known now; None if it is left out."""
+        """The only element of an operand that must be known; None if it is missing."""
         found = self.known(position)
         if found is None:
             return None
@@ -128,7 +123,7 @@ class Node:
         return element
 
     def only_first(self) -> None:
-        """Refuse if results beyond the first one are used."""
+        """Refuse uses of results other than the first."""
         for number, name in enumerate(self.outputs[1:], 2):
             if name in self._used:
                 self.unsupported(f"its result {name}, number {number}")
@@ -136,17 +131,17 @@ class Node:
     # Attributes -----------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
-        """Whether this version of the operator knows an attribute."""
+        """Whether this version of the operator declares an attribute."""
         return name in self._declared
 
     def integer(self, name: str, otherwise: int | None = None) -> int:
-        """An integer; `otherwise` in versions that do not know it."""
+        """An integer attribute; `otherwise` where there is none."""
         found = self._attribute(name, AttributeProto.INT)
         given = otherwise if found is None else int(found.i)
         return self.needed(given, f"attribute {name} is missing")
 
     def real(self, name: str) -> float:
-        """A number."""
+        """A float attribute."""
         given = self._attribute(name, AttributeProto.FLOAT)
         found = self.needed(given, f"attribute {name} is missing")
         if np.isnan(found.f):
@@ -154,39 +149,39 @@ class Node:
         return float(found.f)
 
     def text(self, name: str, otherwise: str | None = None) -> str:
-        """A word; `otherwise` in versions that do not know it."""
+        """A string attribute; `otherwise` where there is none."""
         found = self._attribute(name, AttributeProto.STRING)
         given = otherwise if found is None else bytes(found.s).decode(errors="replace")
         return self.needed(given, f"attribute {name} is missing")
 
     def word(self, name: str, allowed: Collection[str], otherwise: str | None = None) -> str:
-        """As `text`, one of those that are allowed."""
+        """As `text`, refused unless it is one of `allowed`."""
         found = self.text(name, otherwise)
         if found not in allowed:
             self.refuse(f"{name} is {found!r}")
         return found
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """Integers; None where there are none."""
+        """An attribute of integers, or None."""
         found = self._attribute(name, AttributeProto.INTS)
         return None if found is None else tuple(map(int, found.ints))
 
     def tensor(self, name: str) -> Array | None:
-        """An array; None where there is none."""
+        """A tensor attribute, or None."""
         found = self._attribute(name, AttributeProto.TENSOR)
         return None if found is None else array_of(found.t, f"{self._where}: attribute {name}")
 
     def given(self) -> tuple[str, ...]:
-        """The names of the attributes that it has."""
+        """The names of the attributes that the node sets."""
         return tuple(self._given)
 
     def reals(self, name: str) -> tuple[float, ...]:
-        """Numbers."""
+        """An attribute of floats; empty where there is none."""
         found = self._attribute(name, AttributeProto.FLOATS)
         return () if found is None else tuple(map(float, found.floats))
 
     def attributes(self, kind: type[A]) -> A:
-        """Attributes of the graph that have ONNX's names, defaults where this version has none."""
+        """The graph's attributes of the same names; defaults where this version declares none."""
         given: dict[str, Any] = {}
         for name, hint in declared(kind).items():
             if not self.has(name):
@@ -214,17 +209,17 @@ class Node:
             self.refuse(f"attribute {name} refers to {found.ref_attr_name} of no function")
         return found
 
-    # What it computes -----------------------------------------------------------------------------
+    # Construction of the graph --------------------------------------------------------------------
 
     def call(self, operator: str, *operands: Value | None, to: Attributes = NOTHING) -> Value:
-        """The result of an operator of the graph. None is an operand that is left out."""
+        """The result of a graph operator with attributes `to`; a missing operand is None."""
         (found,) = self.calls(operator, *operands, to=to)
         return found
 
     def calls(
         self, operator: str, *operands: Value | None, to: Attributes = NOTHING
     ) -> tuple[Value, ...]:
-        """The results of an operator of the graph. None is an operand that is left out."""
+        """The results of a graph operator with attributes `to`; a missing operand is None."""
         given = [each for each in operands if each is not None]
         try:
             return self._builder.call(operator, given, to)
@@ -234,19 +229,19 @@ class Node:
             self.unsupported(str(error))
 
     def constant(self, array: Array) -> Value:
-        """An array of numbers or extents."""
+        """An array of numbers or extents as a value."""
         return constant(array)
 
     def number(self, number: float, like: Value) -> Value:
-        """A number of the type of a value."""
+        """A scalar of the type of another value."""
         return constant(np.array(number, like.dtype.numpy))
 
     def cast(self, value: Value, to: DType) -> Value:
-        """In another type."""
+        """The value in another element type."""
         return value if value.dtype == to else self.call("cast", value, to=Cast(to))
 
     def reshape(self, value: Value, shape: Sequence[Extent]) -> Value:
-        """Of another shape, which may hold symbols; one extent may be -1, what is left."""
+        """The value in another shape, with numbers, symbols, and at most one -1: the quotient."""
         wanted = list(shape)
         if -1 in wanted:
             others = product(each for each in wanted if each != -1)
@@ -262,7 +257,7 @@ class Node:
                 asked.append(0 if same else -1)
             else:
                 asked.append(extent)
-        # 0 says "as before": if that is not what is meant, there is an axis without elements.
+        # In a graph's reshape 0 means the old extent, unless `allow_zero` is set.
         empty = any(isinstance(each, int) and each == 0 for each in wanted)
         if asked.count(-1) > 1 or (empty and any(isinstance(each, Dim) for each in wanted)):
             into = ", ".join(map(str, wanted))
@@ -270,20 +265,20 @@ class Node:
         return self.call("reshape", value, to=Reshape(tuple(asked), empty))
 
     def axes(self, axes: Sequence[int], value: Value) -> tuple[int, ...]:
-        """Axes of a value as they are given; refused where it has none of that number."""
+        """The axes, refused unless the value has them."""
         if any(not -value.rank <= each < value.rank for each in axes):
             self.refuse(f"axes {list(axes)} of {value.type}")
         return tuple(axes)
 
     def extent(self, axis: int, value: Value) -> int:
-        """How long a value is along an axis, where that has to be a number."""
+        """The extent of a value along an axis, which must be a number."""
         extent = value.shape[axis]
         if not isinstance(extent, int):
             self.unsupported(f"axis {axis} of {value.type}: give its shape")
         return extent
 
     def element_type(self, number: int) -> DType:
-        """A type by its number in ONNX."""
+        """An element type by its number in ONNX."""
         if number not in DTYPES:
             self.unsupported(f"the type {type_name(number)}")
         return DTYPES[number]
@@ -291,17 +286,17 @@ class Node:
     # Refusals -------------------------------------------------------------------------------------
 
     def needed(self, found: T | None, refusal: str) -> T:
-        """What has to be there; the refusal says that it is missing."""
+        """The argument; refused if it is None."""
         if found is None:
             self.refuse(refusal)
         return found
 
     def refuse(self, reason: str) -> NoReturn:
-        """It is wrong."""
+        """Raise the error that the node is wrong."""
         raise FrontendError(f"{self._where}: {reason}")
 
     def unsupported(self, reason: str) -> NoReturn:
-        """It may be right, but is not supported."""
+        """Raise the error that something about the node is not supported."""
         raise UnsupportedError(f"{self._where}: not supported: {reason}")
 
     def _name(self, position: int) -> str:

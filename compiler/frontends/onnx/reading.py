@@ -1,28 +1,29 @@
-"""ONNX models from files and bytes: whole and legal, or refused."""
+"""ONNX models from files and bytes, checked by the `onnx` package."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
+from typing import Final
 
 import onnx
-from google.protobuf.message import DecodeError
-from onnx import ModelProto, external_data_helper
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+from onnx import ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
-from compiler.frontends.onnx.checking import in_one_line
-
-__all__ = ["read_model"]
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
-    """A model from a file, with what of it lies in files beside it, or from its bytes.
+    """A model from a file, with its external data, or from bytes.
 
-    Whether it means anything is asked by `import_model`.
+    `import_model` checks that the model is legal.
 
     Raises
     ------
     FrontendError
-        No such file, no ONNX model, or a part that is missing.
+        The file or a part of it is missing, or it is no ONNX model.
     """
     if isinstance(source, ModelProto):
         return source
@@ -52,3 +53,122 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     if not model.HasField("graph") or not model.opset_import or not model.ir_version:
         raise FrontendError(f"{what} is no ONNX model: it has no graph, or no version")
     return model
+
+
+OLDEST: Final = 9
+"""The oldest supported opset."""
+
+_SMALL: Final = 1 << 12
+"""The most elements of an initialiser that may determine shapes."""
+
+
+def opsets(model: ModelProto) -> dict[str, int]:
+    """The opset version of each domain.
+
+    Raises
+    ------
+    FrontendError
+        The version of ONNX's own domain is missing, too old, or newer than the `onnx` package.
+    """
+    found = {
+        "" if opset.domain == "ai.onnx" else opset.domain: opset.version
+        for opset in model.opset_import
+    }
+    newest = defs.onnx_opset_version()
+    if not OLDEST <= found.get("", 0) <= newest:
+        said = f"opset {found['']}" if "" in found else "no opset"
+        raise FrontendError(f"the model is of {said}: {OLDEST} to {newest} are supported")
+    return found
+
+
+def without_weights(model: ModelProto) -> ModelProto:
+    """The model with inputs for large initialisers, which no check reads, and functions inlined."""
+    _readable(model)
+    graph = model.graph
+    small = ModelProto(
+        ir_version=model.ir_version,
+        opset_import=model.opset_import,
+        functions=model.functions,
+    )
+    own = small.graph
+    own.name = graph.name
+    for field in ("node", "input", "output", "value_info", "sparse_initializer"):
+        getattr(own, field).extend(getattr(graph, field))
+    declared = {each.name for each in graph.input}
+    for tensor in graph.initializer:
+        if prod(tensor.dims) <= _SMALL:
+            own.initializer.append(tensor)
+        elif tensor.name not in declared:
+            own.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
+    if not model.functions:
+        return small
+    return _guarded(lambda: inliner.inline_local_functions(small))
+
+
+def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> ModelProto:
+    """The model with these versions of operators replaced by their function bodies."""
+    newest = opsets(model)[""]
+    short = [
+        ("", name)
+        for name in sorted({node.op_type for node in model.graph.node} & operators.keys())
+        if defs.has(name, newest, "")
+        and defs.get_schema(name, newest, "").since_version in operators[name]
+    ]
+    if not short:
+        return model
+    return _guarded(
+        lambda: inliner.inline_selected_functions(
+            model, short, exclude=False, inline_schema_functions=True
+        )
+    )
+
+
+def legal(model: ModelProto) -> None:
+    """Refuse what ONNX's checker or strict shape inference refuses."""
+    _guarded(lambda: onnx.checker.check_model(model))
+    _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
+
+
+def in_one_line(error: Exception) -> str:
+    """The message of an error in one line: `onnx` has the cause in the first of several lines."""
+    return " ".join(str(error).split())
+
+
+def _readable(model: ModelProto) -> None:
+    """Refuse strings that are not UTF-8, which protobuf decodes only on access."""
+    try:
+        whole = all(isinstance(each, str) for each in _texts(model))
+    except UnicodeDecodeError:
+        whole = False
+    if not whole:
+        raise FrontendError("the model is not legal: a name in it is no text")
+
+
+def _texts(message: Message) -> Iterator[object]:
+    """All strings in a message."""
+    for field, value in message.ListFields():
+        if field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE):
+            continue
+        for element in (value,) if isinstance(value, str | bytes | Message) else value:
+            if field.type == FieldDescriptor.TYPE_STRING:
+                yield element
+            else:
+                yield from _texts(element)
+
+
+def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+    try:
+        return check() or ModelProto()
+    except (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        # Thrown by the package's C++ code for inputs that it does not check.
+        RuntimeError,
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+    ) as error:
+        raise FrontendError(f"the model is not legal: {in_one_line(error)}") from error

@@ -1,23 +1,25 @@
-"""Tensors of an ONNX model, as far as they are known while it is imported."""
+"""Tensors of ONNX models during import."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
+from compiler.errors import FrontendError, UnsupportedError
+from compiler.frontends.onnx.reading import in_one_line
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent
 from compiler.graph.nodes import Atom
 from compiler.graph.types import TensorType
 from compiler.ir import dtypes
 from compiler.ir.dtypes import DType
-
-__all__ = ["DTYPES", "Array", "Value", "type_name", "type_refusal"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -36,11 +38,11 @@ DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
         int(TensorProto.UINT64): dtypes.UINT64,
     }
 )
-"""The types that are supported, by their number in ONNX."""
+"""The supported element types, by their number in ONNX."""
 
 
 def type_name(number: int) -> str:
-    """An element type as messages name it: `float16`."""
+    """An element type as error messages show it: `float16`."""
     if number in DTYPES:
         return str(DTYPES[number])
     known: dict[int, str] = {int(code): name for name, code in TensorProto.DataType.items()}
@@ -48,7 +50,7 @@ def type_name(number: int) -> str:
 
 
 def type_refusal(number: int) -> str:
-    """What is said of a type that is not supported, and what to do."""
+    """The error message for an unsupported element type, with advice."""
     name = type_name(number)
     known = ", ".join(str(each) for each in DTYPES.values())
     advice = f"; convert the model to {dtypes.FLOAT32}" if "float" in name else ""
@@ -57,16 +59,15 @@ def type_refusal(number: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """A tensor.
+    """A tensor of a model.
 
     Attributes
     ----------
     atom
-        What it is called in the graph, or its constant. None of one that holds symbols: no tensor
-        of a graph does.
+        Its name or constant in the graph; None for a tensor that holds symbols.
     symbols
-        The elements of a tensor of integers that shapes were made into, where some are no numbers:
-        `Extent` in an array of objects.
+        The elements, `Extent` in an array of objects, of a tensor computed from shapes of which
+        some are symbolic.
     """
 
     type: TensorType
@@ -75,20 +76,53 @@ class Value:
 
     @property
     def known(self) -> Array | None:
-        """Its elements, numbers or extents, if they are known before the model runs."""
+        """The elements, numbers or extents, if they are known at import."""
         return self.atom.array if isinstance(self.atom, Constant) else self.symbols
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        """The type's."""
+        """The shape, which may be symbolic."""
         return self.type.shape
 
     @property
     def dtype(self) -> DType:
-        """The type's."""
+        """The element type."""
         return self.type.dtype
 
     @property
     def rank(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return self.type.rank
+
+
+def array_of(tensor: TensorProto, what: str) -> Array:
+    """The elements of a tensor, which error messages call `what`.
+
+    Raises
+    ------
+    UnsupportedError
+        An element type that the compiler does not have.
+    FrontendError
+        The elements are not in the model, or not as many as the shape has.
+    """
+    if tensor.data_type not in DTYPES:
+        raise UnsupportedError(f"{what} is {type_refusal(tensor.data_type)}")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise FrontendError(f"{what} lies in another file, and the model was not read from a file")
+    shape = tuple(tensor.dims)
+    if any(each < 0 for each in shape):
+        raise FrontendError(f"{what} is of the shape {list(shape)}")
+    wide = DTYPES[tensor.data_type].numpy.itemsize
+    if tensor.HasField("raw_data") and len(tensor.raw_data) != prod(shape) * wide:
+        raise FrontendError(
+            f"{what} is of the shape {list(shape)}, and has {len(tensor.raw_data)} bytes"
+        )
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FrontendError(
+            f"{what} is of the shape {list(shape)}: {in_one_line(error)}"
+        ) from error
+    if array.shape != shape:
+        raise FrontendError(f"{what} is of the shape {list(shape)}, not {list(array.shape)}")
+    return np.asarray(array)

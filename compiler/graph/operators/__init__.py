@@ -1,7 +1,4 @@
-"""Every operator of `compiler.operators`, as the graph knows it.
-
-They have the names of the functions that compute them: `conv2d`, `add`, `reduce_mean`.
-"""
+"""The registry of operators, named as the functions of `compiler.operators` that define them."""
 
 from compiler.graph.operators import (
     blocks,

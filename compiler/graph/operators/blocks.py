@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim
-from compiler.graph.opspec import DATA, AnyOp, Ask, Pattern, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.operators import blocks as layouts
-
-__all__ = ["SPECS", "PackData", "PackWindows", "UnpackData"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class PackData(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class UnpackData(Attributes):
-    """The shape that was packed."""
+    """The shape before packing."""
 
     shape: tuple[int, ...]
 
@@ -40,18 +38,18 @@ class PackWindows(Attributes):
     dilation: tuple[int, ...] = (1, 1)
 
 
-def _numbers_only(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    """Blocks are made when every extent is known."""
-    symbols = [each for each in ask.data.shape if isinstance(each, Dim)]
-    ask.fail(f"{ask.show(0)} has the symbol {symbols[0]}: put numbers for symbols first")
+def _static_only(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
+    """Refuses: blocks are made when every extent is known."""
+    symbols = [each for each in query.data.shape if isinstance(each, Dim)]
+    query.fail(f"{query.show(0)} has the symbol {symbols[0]}: bind symbols first")
 
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    computed_by(function, pattern, DATA, attributes, _numbers_only)
+    computed_by(function, pattern, DATA, attributes, _static_only)
     for function, pattern, attributes in (
         (layouts.pack_data, Pattern.INJECTIVE, PackData),
         (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),
-        # Elements are read many times: what computes them must not be drawn in.
+        # Elements are read many times: their computation must not be fused into this.
         (layouts.pack_windows, Pattern.OUT_FUSABLE, PackWindows),
         (layouts.byte_planes, Pattern.OUT_FUSABLE, Attributes),
         (layouts.join_planes, Pattern.INJECTIVE, Attributes),

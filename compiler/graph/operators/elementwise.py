@@ -1,4 +1,4 @@
-"""Operators on elements, of tensors that broadcast."""
+"""Element-wise operators, on tensors that broadcast."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from typing import get_type_hints
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import broadcast
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.broadcast import Elementwise
 from compiler.operators.elementwise import ELEMENTWISE
 
-__all__ = ["SPECS", "Cast", "Clip", "Modulo"]
-
 
 @dataclass(frozen=True, slots=True)
 class Modulo(Attributes):
-    """fmod 1: with the sign of the dividend."""
+    """With `fmod` 1 the result has the sign of the dividend, else that of the divisor."""
 
     fmod: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Clip(Attributes):
-    """Limits; none where there is none. Of integers only whole ones, of their type."""
+    """Limits, or None for none; those of integers are integers of their type."""
 
     min: float | int | None = None
     max: float | int | None = None
@@ -42,56 +40,59 @@ class Cast(Attributes):
 
 
 _ATTRIBUTES: Mapping[str, type[Attributes]] = MappingProxyType(
-    {"Cast": Cast, "Clip": Clip, "Mod": Modulo}
+    {"cast": Cast, "clip": Clip, "modulo": Modulo}
 )
-"""Those that other modules name, by ONNX's name of the operator."""
-
-_TWO = (
-    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
-    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Pow", "Sub", "Xor"),
-)
-_OPERANDS: Mapping[str, Operands] = MappingProxyType(
-    {
-        **{name: Operands(("a", "b")) for name in _TWO},
-        **{name: Operands(("x",), variadic=True) for name in ("Max", "Mean", "Min", "Sum")},
-        "PRelu": Operands(("x", "slope")),
-        "Where": Operands(("condition", "a", "b")),
-    }
-)
-"""By ONNX's name; the others take one."""
+"""Classes that other modules name. Those of other operators are made of the keywords of their
+functions."""
 
 
-def _attributes(onnx: str, operator: Elementwise) -> type[Attributes]:
-    """The keywords of the operator's function, with their types and defaults."""
+def _attributes(operator: Elementwise) -> type[Attributes]:
+    """The keywords of the operator's function as attributes, with their types and defaults."""
     keywords = [
-        each
-        for each in signature(operator.scalar).parameters.values()
-        if each.kind is Parameter.KEYWORD_ONLY
+        parameter
+        for parameter in signature(operator.scalar).parameters.values()
+        if parameter.kind is Parameter.KEYWORD_ONLY
     ]
-    if onnx in _ATTRIBUTES or not keywords:
-        return _ATTRIBUTES.get(onnx, Attributes)
+    if operator.name in _ATTRIBUTES or not keywords:
+        return _ATTRIBUTES.get(operator.name, Attributes)
     hints = get_type_hints(operator.scalar)
     described = [
-        (each.name, hints[each.name], *([] if each.default is each.empty else [each.default]))
-        for each in keywords
+        (
+            parameter.name,
+            hints[parameter.name],
+            *([] if parameter.default is parameter.empty else [parameter.default]),
+        )
+        for parameter in keywords
     ]
-    return make_dataclass(onnx, described, bases=(Attributes,), frozen=True, slots=True)
+    name = operator.name.title().replace("_", "")
+    return make_dataclass(name, described, bases=(Attributes,), frozen=True, slots=True)
 
 
-def _spec(onnx: str, operator: Elementwise) -> AnyOp:
-    operands = _OPERANDS.get(onnx, Operands(("x",)))
+def _operands(operator: Elementwise) -> Operands:
+    """The positional parameters of the operator's function; a single one is called `x`."""
+    positional = [
+        parameter
+        for parameter in signature(operator.scalar).parameters.values()
+        if parameter.kind is not Parameter.KEYWORD_ONLY
+    ]
+    if len(positional) == 1:
+        return Operands(("x",), variadic=positional[0].kind is Parameter.VAR_POSITIONAL)
+    return Operands(tuple(each.name for each in positional))
+
+
+def _spec(operator: Elementwise) -> AnyOp:
+    operands = _operands(operator)
     pattern = Pattern.ELEMENTWISE if operands == Operands(("x",)) else Pattern.BROADCAST
 
-    def symbolic(ask: Ask, attributes: Attributes) -> tuple[TensorType, ...]:
-        shape = broadcast(ask, [each.shape for each in ask.types])
-        if operator.keeps_shape and shape != ask.data.shape:
-            ask.fail(f"{ask.show_all()} do not broadcast to {ask.show(0)}")
-        (of_scalars,) = ask.answer([()] * len(ask.types))
+    def symbolic(query: TypeQuery, attributes: Attributes) -> tuple[TensorType, ...]:
+        shape = broadcast(query, [each.shape for each in query.types])
+        if operator.keeps_shape and shape != query.data.shape:
+            query.fail(f"{query.show_all()} do not broadcast to {query.show(0)}")
+        (of_scalars,) = query.infer([()] * len(query.types))
         return (TensorType(shape, of_scalars.dtype),)
 
-    attributes = _attributes(onnx, operator)
-    return computed_by(operator, pattern, operands, attributes, symbolic, name=operator.name)
+    kind = _attributes(operator)
+    return computed_by(operator, pattern, operands, kind, symbolic, name=operator.name)
 
 
-SPECS: tuple[AnyOp, ...] = tuple(_spec(onnx, each) for onnx, each in ELEMENTWISE.items())
-"""All of `compiler.operators.elementwise`, by the names of their functions."""
+SPECS: tuple[AnyOp, ...] = tuple(_spec(each) for each in ELEMENTWISE.values())

@@ -1,4 +1,4 @@
-"""Operators that sum products: convolutions, dense layers, products of matrices."""
+"""Convolutions, dense layers and matrix products."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import broadcast, carried, leading
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
-from compiler.graph.traits import Linear
+from compiler.graph.operators.symbolic import AxisMap, broadcast, leading, passed_through
+from compiler.graph.opspec import AnyOp, Linear, Operands, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
-from compiler.operators.dense import dense, gemm
-from compiler.operators.matmul import matmul
-
-__all__ = ["SPECS", "Conv2d", "Gemm", "Product"]
+from compiler.operators.matmul import dense, gemm, matmul
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class Conv2d(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Product(Attributes):
-    """The type of sums, if it does not follow from the operands'."""
+    """The type of sums; None for the one that follows from the operands'."""
 
     out_dtype: DType | None = None
 
@@ -50,48 +46,48 @@ class Gemm(Attributes):
     trans_b: bool = False
 
 
-def _gemm_symbolic(ask: Ask, given: Gemm) -> tuple[TensorType, ...]:
-    rows, columns = (0, 1)[given.trans_a], (1, 0)[given.trans_b]
-    free: dict[tuple[int, int], int | None] = {(0, rows): 0, (1, columns): 1}
-    addends = ask.types[2:]
-    # c has a symbol where the product has the same one.
-    free |= {(2, axis): None for c in addends for axis in range(c.rank)}
-    (found,) = carried(ask, free)
-    if any(broadcast(ask, [found.shape, c.shape]) != found.shape for c in addends):
-        ask.fail(f"{ask.show(2)} does not broadcast to {found}")
+def _gemm_symbolic(query: TypeQuery, attributes: Gemm) -> tuple[TensorType, ...]:
+    rows, columns = (0, 1)[attributes.trans_a], (1, 0)[attributes.trans_b]
+    axis_map: AxisMap = {(0, rows): 0, (1, columns): 1}
+    addends = query.types[2:]
+    # An extent of c may be symbolic where the product's is the same symbol.
+    axis_map |= {(2, axis): None for c in addends for axis in range(c.rank)}
+    (found,) = passed_through(query, axis_map)
+    if any(broadcast(query, [found.shape, c.shape]) != found.shape for c in addends):
+        query.fail(f"{query.show(2)} does not broadcast to {found}")
     return (found,)
 
 
-def _matmul_symbolic(ask: Ask, _: Product) -> tuple[TensorType, ...]:
-    a, b = (each.shape for each in ask.types)
+def _matmul_symbolic(query: TypeQuery, _: Product) -> tuple[TensorType, ...]:
+    a, b = (each.shape for each in query.types)
     if not a or not b:
-        ask.fail(f"{ask.show_all()}: a scalar is no matrix")
+        query.fail(f"{query.show_all()}: a scalar is no matrix")
     depth, other = a[-1], b[-2:][0]
     if depth != other:
-        ask.fail(f"{ask.show_all()} meet with {depth} and {other} elements")
+        query.fail(f"{query.show_all()} meet with {depth} and {other} elements")
     if depth == 0:
-        ask.fail(f"{ask.show_all()} meet with none: nothing to sum")
-    stack = broadcast(ask, [a[:-2], b[:-2]])
-    (found,) = ask.answer([(1,), (1,)])
+        query.fail(f"{query.show_all()} meet with none: nothing to sum")
+    stack = broadcast(query, [a[:-2], b[:-2]])
+    (found,) = query.infer([(1,), (1,)])
     return (TensorType((*stack, *a[-2:-1], *b[1:][-1:]), found.dtype),)
 
 
-def _linear(operands: Sequence[NDArray[Any]], given: Conv2d | Product) -> Linear:
+def _linear(operands: Sequence[NDArray[Any]], attributes: Conv2d | Product) -> Linear:
     weight, *bias = (each.astype(np.float64) for each in operands)
-    return Linear(weight, 0, bias[0] if bias else np.zeros(len(weight)), given)
+    return Linear(weight, 0, bias[0] if bias else np.zeros(len(weight)), attributes)
 
 
-def _gemm_linear(operands: Sequence[NDArray[Any]], given: Gemm) -> Linear | None:
+def _gemm_linear(operands: Sequence[NDArray[Any]], attributes: Gemm) -> Linear | None:
     weight, *rest = (each.astype(np.float64) for each in operands)
-    axis = 0 if given.trans_b else 1
+    axis = 0 if attributes.trans_b else 1
     channels = weight.shape[axis]
     bias = rest[0] if rest else np.zeros(channels)
     if bias.size not in (1, channels) or bias.shape[-1:] not in ((), (1,), (channels,)):
-        # It differs from row to row.
+        # The bias differs from row to row.
         return None
     flat = np.broadcast_to(bias.reshape(-1), (channels,))
-    plain = replace(given, alpha=1.0, beta=1.0)
-    return Linear(weight * given.alpha, axis, flat * given.beta, plain)
+    plain = replace(attributes, alpha=1.0, beta=1.0)
+    return Linear(weight * attributes.alpha, axis, flat * attributes.beta, plain)
 
 
 _LAYER = Operands(("data", "weight", "bias"), optional=1)

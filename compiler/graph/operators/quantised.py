@@ -1,17 +1,15 @@
-"""Operators between real numbers and small integers."""
+"""Quantisation, dequantisation, requantisation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import axis_of, carried, same_axes
-from compiler.graph.opspec import AnyOp, Ask, Operands, Pattern, computed_by
+from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
+from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, computed_by
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, DType
 from compiler.operators import quantised
-
-__all__ = ["SPECS", "Along", "Quantise", "Requantise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +37,22 @@ class Requantise(Attributes):
     axis: int = 1
 
 
-def _free(ask: Ask, axis: int) -> dict[tuple[int, int], int | None]:
-    """Every axis goes through, but for one that has a number for each index."""
-    numbers = (*ask.types[1:3], *ask.types[4:])
+def _axis_map(query: TypeQuery, axis: int) -> AxisMap:
+    """Every axis passes through, except one along which scales differ."""
+    numbers = (*query.types[1:3], *query.types[4:])
     differs = any(each.shape not in ((), (1,)) for each in numbers)
-    return dict(same_axes(ask, axis_of(ask, axis)) if differs else same_axes(ask))
+    return same_axes(query, axis_of(query, axis)) if differs else same_axes(query)
 
 
-def _along(ask: Ask, given: Quantise | Along | Requantise) -> tuple[TensorType, ...]:
-    return carried(ask, _free(ask, given.axis))
+def _along(query: TypeQuery, attributes: Quantise | Along | Requantise) -> tuple[TensorType, ...]:
+    return passed_through(query, _axis_map(query, attributes.axis))
 
 
-def _added(ask: Ask, given: Requantise) -> tuple[TensorType, ...]:
-    if ask.data.shape != ask.types[3].shape:
-        ask.fail(f"{ask.show(3)} is not known to have the shape of {ask.show(0)}")
-    free = _free(ask, given.axis)
-    return carried(ask, free | {(3, axis): None for _, axis in free})
+def _added(query: TypeQuery, attributes: Requantise) -> tuple[TensorType, ...]:
+    if query.data.shape != query.types[3].shape:
+        query.fail(f"{query.show(3)} is not known to have the shape of {query.show(0)}")
+    axis_map = _axis_map(query, attributes.axis)
+    return passed_through(query, axis_map | {(3, axis): None for _, axis in axis_map})
 
 
 _SCALED = Operands(("data", "scale", "zero_point"))

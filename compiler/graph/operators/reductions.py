@@ -1,4 +1,4 @@
-"""Operators that join elements along axes: reductions, pooling, softmax, normalisation."""
+"""Reductions, pooling, softmax, normalisation."""
 
 from __future__ import annotations
 
@@ -10,28 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import axis_of, carried, leading, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Ask, Operands, Pattern, computed_by
-from compiler.graph.traits import ChannelAffine
+from compiler.graph.operators.symbolic import AxisMap, axis_of, leading, passed_through, same_axes
+from compiler.graph.opspec import (
+    DATA,
+    AnyOp,
+    ChannelAffine,
+    Operands,
+    Pattern,
+    TypeQuery,
+    computed_by,
+)
 from compiler.graph.types import TensorType
-from compiler.operators import arg, norm, pool, softmax
-from compiler.operators.reduce import REDUCE
-
-__all__ = [
-    "SPECS",
-    "Arg",
-    "AveragePool",
-    "Epsilon",
-    "LastAxes",
-    "MaxPool",
-    "Reduction",
-    "Softmax",
-]
+from compiler.operators import norm, pool, reduce
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction(Attributes):
-    """Axes, by default all; `keepdims` leaves them with extent 1."""
+    """Axes, by default all; `keepdims` leaves reduced axes with extent 1."""
 
     axes: tuple[int, ...] | None = None
     keepdims: bool = True
@@ -39,7 +34,7 @@ class Reduction(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Arg(Attributes):
-    """The axis; of several that are the greatest or least, which one."""
+    """The axis; which of several greatest or least elements is taken."""
 
     axis: int = 0
     keepdims: bool = True
@@ -48,7 +43,7 @@ class Arg(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class MaxPool(Attributes):
-    """A number for each spatial axis, of padding two. See `compiler.operators.pool`."""
+    """A number for each spatial axis, two of padding. See `compiler.operators.pool`."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...] | None = None
@@ -66,67 +61,69 @@ class AveragePool(MaxPool):
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Attributes):
-    """Along which axis sums are 1."""
+    """The axis along which sums are 1."""
 
     axis: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Epsilon(Attributes):
-    """What is added to variances."""
+    """The number that is added to variances."""
 
     epsilon: float = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class LastAxes(Attributes):
-    """The first of the last axes, over which is normalised; what is added to variances."""
+class LayerNorm(Attributes):
+    """The first of the normalised axes; the number that is added to variances."""
 
     axis: int = -1
     epsilon: float = 1e-5
 
 
-def _reduced(ask: Ask, axes: Sequence[int], keepdims: bool) -> tuple[TensorType, ...]:
-    """Other axes go through; along these, whatever their extent, one element is left."""
-    gone = {axis_of(ask, each) for each in axes}
-    free: dict[tuple[int, int], int | None] = {}
+def _reduced(query: TypeQuery, axes: Sequence[int], keepdims: bool) -> tuple[TensorType, ...]:
+    """The result of a reduction along `axes`, whose extents may be symbolic."""
+    gone = {axis_of(query, each) for each in axes}
+    axis_map: AxisMap = {}
     place = 0
-    for axis in range(ask.data.rank):
-        free[0, axis] = None if axis in gone else place
+    for axis in range(query.data.rank):
+        axis_map[0, axis] = None if axis in gone else place
         place += keepdims or axis not in gone
-    return carried(ask, free)
+    return passed_through(query, axis_map)
 
 
-def _reduction(ask: Ask, given: Reduction) -> tuple[TensorType, ...]:
-    axes = range(ask.data.rank) if given.axes is None else given.axes
-    return _reduced(ask, axes, given.keepdims)
+def _reduction(query: TypeQuery, attributes: Reduction) -> tuple[TensorType, ...]:
+    axes = range(query.data.rank) if attributes.axes is None else attributes.axes
+    return _reduced(query, axes, attributes.keepdims)
 
 
-def _arg(ask: Ask, given: Arg) -> tuple[TensorType, ...]:
-    return _reduced(ask, [given.axis], given.keepdims)
+def _arg(query: TypeQuery, attributes: Arg) -> tuple[TensorType, ...]:
+    return _reduced(query, [attributes.axis], attributes.keepdims)
 
 
-def _global_pool(ask: Ask, _: Attributes) -> tuple[TensorType, ...]:
-    return _reduced(ask, range(2, ask.data.rank), True)
+def _global_pool(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
+    return _reduced(query, range(2, query.data.rank), True)
 
 
-def _softmax(ask: Ask, given: Softmax) -> tuple[TensorType, ...]:
-    # Along `axis` too: how many elements add up to 1 does not change what the result is.
-    axis_of(ask, given.axis)
-    return carried(ask, same_axes(ask))
+def _softmax(query: TypeQuery, attributes: Softmax) -> tuple[TensorType, ...]:
+    # The extent of `axis` may be symbolic too.
+    axis_of(query, attributes.axis)
+    return passed_through(query, same_axes(query))
 
 
-def _batch_norm(ask: Ask, _: Epsilon) -> tuple[TensorType, ...]:
-    return carried(ask, same_axes(ask, 1))
+def _batch_norm(query: TypeQuery, _: Epsilon) -> tuple[TensorType, ...]:
+    return passed_through(query, same_axes(query, 1))
 
 
-def _normalised(statistics: Sequence[NDArray[Any]], given: Epsilon) -> ChannelAffine:
+def _normalised(statistics: Sequence[NDArray[Any]], attributes: Epsilon) -> ChannelAffine:
     scale, bias, mean, variance = (each.astype(np.float64) for each in statistics)
-    return ChannelAffine(mean, scale / np.sqrt(variance + given.epsilon), bias)
+    return ChannelAffine(mean, scale / np.sqrt(variance + attributes.epsilon), bias)
 
 
-def _last_axes(ask: Ask, given: LastAxes) -> tuple[TensorType, ...]:
-    return carried(ask, {(0, axis): axis for axis in range(axis_of(ask, given.axis))})
+def _last_axes(query: TypeQuery, attributes: LayerNorm) -> tuple[TensorType, ...]:
+    return passed_through(
+        query, {(0, axis): axis for axis in range(axis_of(query, attributes.axis))}
+    )
 
 
 _NORMS = ("data", "scale", "bias")
@@ -135,22 +132,22 @@ SPECS: tuple[AnyOp, ...] = (
     *(
         computed_by(
             function,
-            # What reads its operand twice would compute twice whatever is fused into it.
-            Pattern.OUT_FUSABLE if onnx == "ReduceLogSumExp" else Pattern.REDUCTION,
+            # This one reads its operand twice, and so would compute fused operators twice.
+            Pattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else Pattern.REDUCTION,
             DATA,
             Reduction,
             _reduction,
         )
-        for onnx, function in REDUCE.items()
+        for function in reduce.REDUCTIONS
     ),
-    computed_by(arg.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    computed_by(arg.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(reduce.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    computed_by(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
     computed_by(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
     computed_by(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
     computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
     computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    computed_by(softmax.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
-    computed_by(softmax.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    computed_by(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    computed_by(norm.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
     computed_by(
         norm.batch_norm,
         Pattern.BROADCAST,
@@ -160,6 +157,6 @@ SPECS: tuple[AnyOp, ...] = (
         channel_affine=_normalised,
     ),
     computed_by(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, leading(1)),
-    computed_by(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LastAxes, _last_axes),
-    computed_by(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LastAxes, _last_axes),
+    computed_by(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LayerNorm, _last_axes),
+    computed_by(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LayerNorm, _last_axes),
 )

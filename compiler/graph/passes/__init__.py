@@ -1,6 +1,5 @@
-"""Passes over graphs, one a file: values that make a function of a function."""
+"""Passes over graphs, one a file: values that rewrite functions."""
 
-from compiler.graph.passes.base import Pass
 from compiler.graph.passes.bind_symbols import BindSymbols
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
@@ -8,7 +7,7 @@ from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
-from compiler.graph.passes.pipeline import simplifying_passes, transform
+from compiler.graph.passes.pipeline import Pass, simplifying_passes, transform
 
 __all__ = [
     "BindSymbols",

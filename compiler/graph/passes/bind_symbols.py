@@ -10,18 +10,17 @@ from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent, replaced
 from compiler.graph.infer import infer
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Call, Function, Let, Param
+from compiler.graph.syntax import fresh
 from compiler.graph.types import Type, specialised, symbols_of
 from compiler.graph.visit import functions, rewrite_lets
-
-__all__ = ["BindSymbols"]
 
 
 @dataclass(frozen=True, slots=True)
 class BindSymbols:
-    """Puts numbers in the place of symbols, and says all types. Functions that are called become
-    those for what is then passed to them; for different sizes there are several.
+    """Replaces symbols by numbers, and declares all types.
+
+    Callees are specialised to the sizes of their arguments, once for each combination.
 
     ::
 
@@ -30,7 +29,7 @@ class BindSymbols:
     Attributes
     ----------
     sizes
-        Symbols and numbers of 1 or more.
+        Symbols, and their numbers: 1 or more.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -59,7 +58,7 @@ class BindSymbols:
 
 
 class _Binder:
-    """The functions of a program, for the sizes that they are called with."""
+    """The functions of a program, specialised to the sizes of their calls."""
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = taken
@@ -94,11 +93,9 @@ class _Binder:
     def _callee(
         self, call: Call, callee: Function, types: Mapping[str, Type], sizes: Mapping[str, Extent]
     ) -> Function:
-        given = [
-            each.type if isinstance(each, Constant) else types[each.name] for each in call.args
-        ]
-        own = bind([each.type for each in callee.params], given)
-        assert own is not None, "verified"
+        args = [atom.type if isinstance(atom, Constant) else types[atom.name] for atom in call.args]
+        bound = bind([param.type for param in callee.params], args)
+        assert bound is not None, "verified"
         return self.function(
-            callee, {name: replaced(extent, sizes) for name, extent in own.items()}
+            callee, {name: replaced(extent, sizes) for name, extent in bound.items()}
         )

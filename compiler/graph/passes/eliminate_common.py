@@ -1,4 +1,4 @@
-"""Values that are there already."""
+"""Common subexpression elimination."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
 from compiler.graph.visit import bodies, map_bodies, rename, renamed
 
-__all__ = ["EliminateCommon"]
-
 
 @dataclass(frozen=True, slots=True)
 class EliminateCommon:
-    """Computes once what is computed twice of the same operands, and looks through tuples that are
-    made here.
+    """Computes equal values once, and replaces items of tuples by the operands of the tuple.
 
     ::
 
@@ -23,14 +20,13 @@ class EliminateCommon:
         t = (a, b)                 t = (a, a)
         c = g(t[1], a)             c = g(a, a)
 
-    What is decided (`if`) stays, and values inside its bodies are only compared with those before
-    and within.
+    An `if` stays; values in its bodies are compared with values before the `if` and in that body.
     """
 
     name: str = "eliminate-common"
 
     def apply(self, function: Function) -> Function:
-        """The function with each value once."""
+        """The function without duplicate values."""
         return replace(function, body=_body(function.body, {}, {}, {}))
 
 
@@ -45,7 +41,7 @@ def _body(
     for let in body.lets:
         value = rename(let.value, names)
         value = map_bodies(value, lambda inner: _body(inner, known, made, names))
-        # Not the value itself: 0.0 and -0.0 are equal, as attributes, and give different results.
+        # The text is the key: attributes 0.0 and -0.0 are equal, and give different results.
         key = repr(value)
         if isinstance(value, TupleGet) and value.operand.name in made:
             names[let.name] = made[value.operand.name].items[value.index]

@@ -1,4 +1,4 @@
-"""Values that nobody uses."""
+"""Dead code elimination."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from dataclasses import dataclass, replace
 from compiler.graph.nodes import Body, Function, Let, Var
 from compiler.graph.visit import map_bodies, names_of
 
-__all__ = ["EliminateDead"]
-
 
 @dataclass(frozen=True, slots=True)
 class EliminateDead:
-    """Leaves out values that the result does not need. Nothing has effects, so that nobody notices.
-
-    Parameters stay: they are what callers give.
-    """
+    """Removes values that the result does not need; nothing has side effects. Parameters stay."""
 
     name: str = "eliminate-dead"
 
     def apply(self, function: Function) -> Function:
-        """The function without them."""
+        """The function without unused values."""
         return replace(function, body=_needed(function.body))
 
 

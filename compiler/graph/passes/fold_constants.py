@@ -1,4 +1,4 @@
-"""Values that are known before anything runs."""
+"""Constant folding."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, rename, renamed
 
-__all__ = ["FoldConstants"]
-
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:
-    """Computes what depends on constants alone, and decides what a constant decides.
+    """Computes values that depend on constants only, and selects the body of an `if` on a constant.
 
     ::
 
@@ -28,10 +26,9 @@ class FoldConstants:
     Attributes
     ----------
     run
-        How: `evaluate.Interpreter` for small ones, `native.NativeRunner` for weights.
+        The runner: `evaluate.Interpreter` for small values, `native.NativeRunner` for weights.
     limit
-        Elements of the largest value that is made a constant; what is much larger than its operands
-        is better computed when it is needed.
+        The most elements of a folded value; larger values are better computed when needed.
     """
 
     run: Runner
@@ -39,11 +36,11 @@ class FoldConstants:
     name: str = "fold-constants"
 
     def apply(self, function: Function) -> Function:
-        """The function with constants for what can be known."""
+        """The function with constants for values that are known."""
         sizes = {
-            name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in them)
+            name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
             for name, type_ in verify(function).items()
-            if (them := tensors_of(type_))
+            if (found := tensors_of(type_))
         }
         small = frozenset(name for name, size in sizes.items() if size <= self.limit)
         return replace(function, body=self._body(function.body, {}, {}, small))
@@ -70,14 +67,14 @@ class FoldConstants:
             if found is not None:
                 known[let.name] = found
             if found is None or isinstance(found, tuple):
-                # A tuple stays as it is made; its parts become constants where they are taken.
+                # A tuple stays; its items become constants where they are used.
                 lets.append(replace(let, value=value))
             else:
                 names[let.name] = Constant(found)
         return Body(tuple(lets), renamed(body.result, names))
 
     def _known(self, name: str, value: Value, known: Mapping[str, Given]) -> Given | None:
-        """The value, if all that it depends on is known."""
+        """The value if its operands are known, else None."""
         match value:
             case Call(args=args):
                 operands = _all_known(args, known)
@@ -95,7 +92,7 @@ class FoldConstants:
 
 
 def _all_known(atoms: Sequence[Atom], known: Mapping[str, Given]) -> list[Given] | None:
-    """What the atoms are; None where one of them is not known."""
-    found = [it.array if isinstance(it, Constant) else known.get(it.name) for it in atoms]
+    """The values of atoms; None if one of them is not known."""
+    found = [each.array if isinstance(each, Constant) else known.get(each.name) for each in atoms]
     complete = [each for each in found if each is not None]
     return complete if len(complete) == len(found) else None

@@ -1,4 +1,4 @@
-"""Normalisation by constants as part of the weights before it."""
+"""Folding of normalisation into the weights of the layer before."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, use_counts
 
-__all__ = ["FoldNormalisation"]
-
 
 @dataclass(frozen=True, slots=True)
 class FoldNormalisation:
@@ -32,16 +30,16 @@ class FoldNormalisation:
 
         y = linear(x, W * factor, (b - centre) * factor + addend)
 
-    Operators say which of them are linear and affine (`compiler.graph.traits`). All operands but
-    the first have to be constants, and nothing else may use `c`. New weights are computed in
-    float64 and rounded once: results differ from the old ones by roundings. Where one would be
-    infinite or NaN, all is left as it was.
+    Operators declare that they are linear or affine (`OpSpec`). All operands but the first have to
+    be constants, and `c` must have no other use. New weights are computed in float64 and rounded
+    once: results differ from the old ones by rounding errors. Where a weight would be infinite or
+    NaN, the layer stays.
     """
 
     name: str = "fold-normalisation"
 
     def apply(self, function: Function) -> Function:
-        """The function with every normalisation folded that can be."""
+        """The function with normalisations folded where possible."""
         types = verify(function)
         counts = use_counts(function.body)
         return replace(function, body=_body(function.body, {}, types, counts))
@@ -64,7 +62,7 @@ def _body(
 def _folded(
     call: Call, calls: Mapping[str, Call], types: Mapping[str, Type], counts: Mapping[str, int]
 ) -> Call | None:
-    """The layer that does both, if there is one. What it did alone is dead then."""
+    """The layer with the normalisation folded in, or None. The layer's own `Let` becomes dead."""
     statistics = _constants(call)
     if not isinstance(call.callee, OpSpec) or call.callee.channel_affine is None or not statistics:
         return None
@@ -93,6 +91,6 @@ def _folded(
 
 
 def _constants(call: Call) -> list[NDArray[Any]]:
-    """The values of all operands but the first; empty where one is not known."""
+    """The values of all operands but the first; empty if one is not a constant."""
     found = [each.array for each in call.args[1:] if isinstance(each, Constant)]
     return found if len(found) == len(call.args) - 1 else []

@@ -1,4 +1,4 @@
-"""Operators made kernels, several together where that saves memory traffic."""
+"""Fusion of operators to kernels, which saves memory traffic."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern
-from compiler.graph.passes.dominators import Edge
-from compiler.graph.passes.grouping import groups_of
-from compiler.graph.passes.kernels import KernelPool
+from compiler.graph.passes.grouping import Edge, groups_of
+from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions, map_bodies, names_of
 
-__all__ = ["Fuse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fuse:
-    """Puts every operator into a kernel, alone or with others: see `grouping` for the rules.
+    """Puts every operator into a kernel, alone or fused with others by the rules of `grouping`.
 
     ::
 
@@ -31,20 +28,20 @@ class Fuse:
 
                                  y = @f_g_h(x, W, b)
 
-    Constants of one element go into the kernel, others are arguments. So layers of the same
-    operators, shapes and attributes share a kernel. Kernels that are called already stay.
+    Constants of one element go into the kernel, larger ones are arguments. So layers of the same
+    operators, shapes and attributes share a kernel. Existing calls of kernels stay.
 
     Attributes
     ----------
     limit
-        Operators of the largest kernel.
+        The most operators in a kernel.
     """
 
     limit: int = 32
     name: str = "fuse"
 
     def apply(self, function: Function) -> Function:
-        """The function, of calls of kernels."""
+        """The function with calls of kernels for operators."""
         types = verify(function)
         pool = KernelPool(types, {each.name for each in functions(function)})
         return replace(function, body=self._body(function.body, types, pool))
@@ -77,7 +74,7 @@ def _operator(value: Value) -> AnyOp | None:
 def _users(
     lets: Sequence[Let], patterns: Sequence[Pattern], types: Mapping[str, Type]
 ) -> list[list[Edge]]:
-    """Who uses each value, and how: an operand of the result's shape is read element by element."""
+    """The uses of each value; a broadcast of an operand of the result's shape is element-wise."""
     places = {let.name: number for number, let in enumerate(lets)}
     found: list[list[Edge]] = [[] for _ in lets]
     for number, let in enumerate(lets):

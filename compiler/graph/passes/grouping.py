@@ -1,22 +1,93 @@
-"""Which operators become one kernel: TVM's rules (Chen et al., OSDI'18, section 3).
+"""Groups of operators that become one kernel, by TVM's rules (Chen et al., OSDI'18, section 3).
 
-An operator joins the one in which everything that is made of it ends, together with all that lies
-between, if what lies between is simple enough. First convolutions and their like take what follows
-element by element, and simple operators join each other; then, when the large groups are made, what
-only moves elements joins what reads them.
+An operator is fused with its post-dominator and all operators on the paths between, if their
+patterns are simple enough. First convolutions and similar operators take element-wise operators
+that follow, and simple operators are fused with each other; then injective operators are fused with
+their users.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from compiler.graph.opspec import Pattern
-from compiler.graph.passes.dominators import Edge, PostDominator, post_dominators
 
-__all__ = ["groups_of"]
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A use of a node by a later node, and how that one reads it."""
+
+    user: int
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class PostDominator:
+    """The first node on all paths from another node to the results.
+
+    Attributes
+    ----------
+    pattern
+        The most general pattern of the edges on these paths.
+    depth
+        The length of the chain of post-dominators from this node on.
+    """
+
+    node: int
+    pattern: Pattern
+    depth: int
+
+
+def post_dominators(
+    users: Sequence[Sequence[Edge]], escapes: Sequence[bool]
+) -> list[PostDominator | None]:
+    """The nearest post-dominator of each node; None for a node without one.
+
+    Parameters
+    ----------
+    users
+        The uses of each node, in topological order.
+    escapes
+        Whether a node is a result of the graph.
+    """
+    found: list[PostDominator | None] = [None] * len(users)
+    for node in reversed(range(len(users))):
+        if escapes[node] or not users[node]:
+            continue
+        first, *others = users[node]
+        place: int | None = first.user
+        pattern = first.pattern
+        for edge in others:
+            place, between = _meet(found, place, edge.user)
+            pattern = max(pattern, edge.pattern, between)
+        if place is not None:
+            after = found[place]
+            found[node] = PostDominator(place, pattern, 1 if after is None else after.depth + 1)
+    return found
+
+
+def _meet(
+    found: Sequence[PostDominator | None], left: int | None, right: int | None
+) -> tuple[int | None, Pattern]:
+    """The nearest common post-dominator, and the most general pattern on the paths to it."""
+    pattern = Pattern.ELEMENTWISE
+    while left != right:
+        if left is None or right is None:
+            return None, pattern
+        a, b = found[left], found[right]
+        deep_a, deep_b = (0 if each is None else each.depth for each in (a, b))
+        if deep_a >= deep_b:
+            pattern = pattern if a is None else max(pattern, a.pattern)
+            left = None if a is None else a.node
+        if deep_b >= deep_a:
+            pattern = pattern if b is None else max(pattern, b.pattern)
+            right = None if b is None else b.node
+    return left, pattern
+
 
 _Allowed = Callable[[Pattern, bool], bool]
-"""From the pattern of a group, and whether it is the last one."""
+"""From the pattern of a group, and whether it holds the post-dominator."""
 
 
 def groups_of(
@@ -25,16 +96,16 @@ def groups_of(
     escapes: Sequence[bool],
     limit: int,
 ) -> list[int]:
-    """For each node the last node of its group, which is the only one that is used outside.
+    """For each node the last node of its group, the only one that is used outside the group.
 
     Parameters
     ----------
     patterns
-        Of the nodes themselves.
+        The nodes' own patterns.
     users, escapes
         As `post_dominators`.
     limit
-        Nodes of the largest group.
+        The most nodes in a group.
     """
     return _Groups(patterns, users, escapes, limit).found()
 
@@ -48,7 +119,7 @@ class _Groups:
         limit: int,
     ) -> None:
         self._patterns = list(patterns)
-        """Of a group, at its last node: its own, or that of what is large in it."""
+        """The pattern of a group, at its last node."""
         self._users = users
         self._after = post_dominators(users, escapes)
         self._limit = limit
@@ -56,11 +127,11 @@ class _Groups:
         self._sizes = [1] * len(patterns)
 
     def found(self) -> list[int]:
-        """The groups."""
-        for moves in (False, True):
+        """Fuse, and return the last node of each node's group."""
+        for injective in (False, True):
             for node, after in enumerate(self._after):
                 if after is not None and self._last(node) != self._last(after.node):
-                    self._try(node, after, moves)
+                    self._try(node, after, injective)
         return [self._last(node) for node in range(len(self._parents))]
 
     def _last(self, node: int) -> int:
@@ -69,36 +140,35 @@ class _Groups:
             node = self._parents[node]
         return node
 
-    def _try(self, node: int, after: PostDominator, moves: bool) -> None:
-        """Join a group with what comes after it, if that is allowed now."""
+    def _try(self, node: int, after: PostDominator, injective: bool) -> None:
+        """Fuse a group with that of its post-dominator, if this phase allows it."""
         pattern = self._patterns[self._last(node)]
-        if pattern is Pattern.OUT_FUSABLE and not moves:
+        if pattern is Pattern.OUT_FUSABLE and not injective:
             if after.pattern is Pattern.ELEMENTWISE:
-                self._join(node, after.node, lambda each, _: each <= Pattern.BROADCAST)
-        elif pattern <= Pattern.BROADCAST and not moves:
+                self._fuse(node, after.node, lambda group, _: group <= Pattern.BROADCAST)
+        elif pattern <= Pattern.BROADCAST and not injective:
             if after.pattern <= Pattern.REDUCTION:
-                self._join(node, after.node, _simple)
-        elif pattern is Pattern.INJECTIVE and moves:
-            self._join(node, after.node, lambda each, _: each <= Pattern.INJECTIVE)
+                self._fuse(node, after.node, _simple)
+        elif pattern is Pattern.INJECTIVE and injective:
+            self._fuse(node, after.node, lambda group, _: group <= Pattern.INJECTIVE)
 
-    def _join(self, node: int, sink: int, allowed: _Allowed) -> None:
+    def _fuse(self, node: int, sink: int, allowed: _Allowed) -> None:
         between = self._between(node, sink)
         groups = {self._last(each) for each in between}
         target = self._last(sink)
-        if not all(
-            allowed(self._patterns[self._last(each)], each == sink) for each in between - {node}
-        ):
+        patterns = ((self._patterns[self._last(each)], each == sink) for each in between - {node})
+        if not all(allowed(*each) for each in patterns):
             return
-        if sum(self._sizes[each] for each in groups | {target}) > self._limit:
+        if sum(self._sizes[each] for each in groups) > self._limit:
             return
-        for each in groups - {target}:
-            if self._patterns[each] is Pattern.OUT_FUSABLE:
+        for group in groups - {target}:
+            if self._patterns[group] is Pattern.OUT_FUSABLE:
                 self._patterns[target] = Pattern.OUT_FUSABLE
-            self._parents[each] = target
-            self._sizes[target] += self._sizes[each]
+            self._parents[group] = target
+            self._sizes[target] += self._sizes[group]
 
     def _between(self, node: int, sink: int) -> set[int]:
-        """All on the ways from `node` to `sink`, both included."""
+        """All nodes on the paths from `node` to `sink`, both included."""
         found = {node, sink}
         waiting = [node]
         while waiting:
@@ -110,5 +180,5 @@ class _Groups:
 
 
 def _simple(pattern: Pattern, last: bool) -> bool:
-    """A group that simple operators may join, or pass on the way there."""
+    """Whether simple operators may be fused with a group of this pattern."""
     return pattern <= Pattern.INJECTIVE or (last and pattern <= Pattern.OUT_FUSABLE)

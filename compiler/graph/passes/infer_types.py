@@ -1,4 +1,4 @@
-"""Types said at every value."""
+"""Declaration of the types of all values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from compiler.graph.infer import infer, result_of
 from compiler.graph.nodes import Body, Call, Function, Let
 from compiler.graph.visit import functions, rewrite_lets
 
-__all__ = ["InferTypes"]
-
 
 @dataclass(frozen=True, slots=True)
 class InferTypes:
-    """Says the type of every value and result, in functions that are called too.
+    """Declares the type of every value and result, in callees too.
 
     ::
 
@@ -25,8 +23,8 @@ class InferTypes:
     def apply(self, function: Function) -> Function:
         """The function with all types."""
         typed: dict[str, Function] = {}
-        for each in functions(function):
-            typed[each.digest] = _typed(each, typed)
+        for callee in functions(function):
+            typed[callee.digest] = _typed(callee, typed)
         return typed[function.digest]
 
 

@@ -1,24 +1,33 @@
-"""Passes in their order."""
+"""Passes, and the order in which they run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from compiler.errors import GraphError
 from compiler.graph.evaluate import Runner
 from compiler.graph.nodes import Function
-from compiler.graph.passes.base import Pass
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.verify import verify
 
-__all__ = ["simplifying_passes", "transform"]
+
+class Pass(Protocol):
+    """A rewrite of a legal function to an equivalent one. A frozen value, options as fields."""
+
+    @property
+    def name(self) -> str:
+        """The pass's name on a command line."""
+
+    def apply(self, function: Function) -> Function:
+        """The rewritten function."""
 
 
 def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
-    """What is done before any target is asked; `run` computes constants."""
+    """The passes that run before those of targets; `run` computes constants."""
     return (
         EliminateDead(),
         EliminateCommon(),
@@ -29,19 +38,19 @@ def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
 
 
 def transform(function: Function, passes: Sequence[Pass]) -> Function:
-    """The function after all `passes`, verified before the first and after each.
+    """The function after all `passes`, verified before the first pass and after every pass.
 
     Raises
     ------
     GraphError
-        If a function is not legal; names the pass that made it.
+        A function is not legal; the message names the pass that made it.
     """
     verify(function)
-    for each in passes:
-        before, function = function, each.apply(function)
+    for work in passes:
+        before, function = function, work.apply(function)
         function.follows(before)
         try:
             verify(function)
         except GraphError as error:
-            raise GraphError(f"after {each.name}: {error}") from error
+            raise GraphError(f"after {work.name}: {error}") from error
     return function

@@ -1,4 +1,4 @@
-"""A schedule for any operators: good where memory is the limit, decent elsewhere."""
+"""A schedule for any operators: good for memory-bound ones, decent for others."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections.abc import Sequence
 from math import prod
 
 from compiler.errors import ScheduleError
-from compiler.ir.stmt import IterKind, LoopKind
-from compiler.ir.visit import blocks
-from compiler.operators.cpu.inlining import inline_stages
-from compiler.operators.cpu.lanes import run_in_lanes
-from compiler.operators.cpu.nests import Axis, nest_of
+from compiler.ir.expr import Load
+from compiler.ir.stmt import Block, Function, IterKind, LoopKind, Store
+from compiler.ir.visit import blocks, expressions, statements, subexpressions
+from compiler.operators.cpu.lanes import Axis, nest_of, run_in_lanes
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor
 from compiler.te.roles import feeds
 from compiler.te.schedule import Schedule
 from compiler.te.tree import allocated, block_called, extent_of, loops_among, path_to, read_by
 
-__all__ = ["cpu_schedule"]
-
 _WORTH_THREADS = 1 << 15
-"""Turns of all loops inside a parallel one that pay for waking threads."""
+"""The fewest iterations inside a parallel loop that pay for waking threads."""
 _REPEATED = 1.25
-"""How much more of a stage may be computed so that it happens close to its reader."""
+"""The greatest factor of recomputation for computing a stage close to its reader."""
 
 
 def cpu_schedule(
@@ -32,59 +29,59 @@ def cpu_schedule(
     reassociate: bool = False,
     name: str | None = None,
 ) -> Schedule:
-    """Element-wise stages inlined, the others near their readers, outer loops on threads, inner
-    ones in vectors.
+    """Element-wise stages inlined, others computed near their readers; outer loops parallel, inner
+    loops vectorized.
 
     Parameters
     ----------
     outputs, inputs, name
         As `Schedule.of` takes them.
     reassociate
-        Floats may be added in another order, which changes roundings: sums along rows are then
-        many times as fast.
+        Floats may be added in another order, which changes rounding errors and makes sums along
+        rows many times as fast.
     """
     schedule = inline_stages(Schedule.of(*outputs, inputs=inputs, name=name))
     stages = [each.name for each in blocks(schedule.program.body)]
     if any(nest_of(schedule, each).empty for each in stages):
         return schedule
-    schedule, homes = _near_readers(schedule, stages)
+    schedule, owners = _near_readers(schedule, stages)
     for stage in stages:
         schedule = run_in_lanes(schedule, stage, simd, reassociate=reassociate)
     for stage in stages:
-        if homes[stage] == stage:
+        if owners[stage] == stage:
             schedule = _on_threads(schedule, stage)
     return schedule
 
 
 def _near_readers(schedule: Schedule, stages: Sequence[str]) -> tuple[Schedule, dict[str, str]]:
-    """Stages inside the outer loop of what reads them, if all of it is in one; and for each stage
-    the one whose loop it is in."""
-    homes: dict[str, str] = {}
+    """Stages computed at the outer loop of their readers, if these share one loop nest; and for
+    each stage the stage that owns its outer loop."""
+    owners: dict[str, str] = {}
     for stage in reversed(stages):
-        homes[stage] = stage
+        owners[stage] = stage
         body = schedule.program.body
-        readers = {homes[each.name] for each in blocks(body) if stage in read_by(each)} - {stage}
+        readers = {owners[each.name] for each in blocks(body) if stage in read_by(each)} - {stage}
         if stage not in allocated(body) or len(readers) != 1:
             continue
-        (home,) = readers
-        axis = _outer(schedule, home)
-        moved = None if axis is None else _moved(schedule, stage, home, axis)
+        (owner,) = readers
+        axis = _outer(schedule, owner)
+        moved = None if axis is None else _moved(schedule, stage, owner, axis)
         if moved is not None:
-            schedule, homes[stage] = moved, home
-    return schedule, homes
+            schedule, owners[stage] = moved, owner
+    return schedule, owners
 
 
-def _moved(schedule: Schedule, stage: str, home: str, axis: Axis) -> Schedule | None:
-    """The stage inside its reader's loop, unless that is impossible or repeats work."""
+def _moved(schedule: Schedule, stage: str, owner: str, axis: Axis) -> Schedule | None:
+    """The stage inside its reader's loop, or None if that is impossible or repeats work."""
     try:
-        moved = schedule.compute_at(stage, home, axis.name)
+        moved = schedule.compute_at(stage, owner, axis.name)
     except ScheduleError:
         return None
     return moved if _work(moved, stage) <= _REPEATED * _work(schedule, stage) else None
 
 
 def _on_threads(schedule: Schedule, stage: str) -> Schedule:
-    """The stage's outermost loop over elements spread over threads, if that is worth it."""
+    """The stage's outermost spatial loop made parallel, if there is enough work."""
     body = schedule.program.body
     block = block_called(body, stage)
     assert block is not None
@@ -100,14 +97,66 @@ def _on_threads(schedule: Schedule, stage: str) -> Schedule:
 
 
 def _outer(schedule: Schedule, stage: str) -> Axis | None:
-    """The outermost loop, if another one over elements is left inside for vectors."""
+    """The outermost spatial loop, if another one is left inside for vectors."""
     long = [each for each in nest_of(schedule, stage).spatial if each.extent > 1]
     return long[0] if len(long) > 1 else None
 
 
 def _work(schedule: Schedule, stage: str) -> int:
-    """Turns of all loops around a stage's block."""
+    """The iterations of a stage's block."""
     body = schedule.program.body
     block = block_called(body, stage)
     assert block is not None
     return prod(extent_of(each) for each in loops_among(path_to(body, block)))
+
+
+_LONGEST = 200
+"""The most nodes of an expression after inlining."""
+
+
+def inline_stages(schedule: Schedule) -> Schedule:
+    """Inline stages whose elements are read by one stage, about once each.
+
+    So element-wise operators are inlined into their reader; a stage that is read several times,
+    such as a padded image by a convolution, stays. A stage that only moves elements is inlined into
+    any stage that is no reduction.
+    """
+    for name in [each.name for each in blocks(schedule.program.body)]:
+        if _can_inline(schedule.program, name):
+            schedule = schedule.compute_inline(name)
+    return schedule
+
+
+def _can_inline(program: Function, name: str) -> bool:
+    block = next(each for each in blocks(program.body) if each.name == name)
+    if block.init is not None or name not in allocated(program.body):
+        return False
+    readers = [each for each in blocks(program.body) if name in read_by(each)]
+    if len(readers) != 1:
+        return False
+    reader = readers[0]
+    if len({load.indices for load in _loads(reader, name)}) > 1:
+        return False
+    length = _length(block) * len(_loads(reader, name)) + _length(reader)
+    moves = isinstance(block.body, Store) and isinstance(block.body.value, Load)
+    once = _iterations(reader) <= _iterations(block) or (moves and reader.init is None)
+    return once and length <= _LONGEST
+
+
+def _loads(block: Block, name: str) -> list[Load]:
+    return [
+        part
+        for stmt in statements(block)
+        for expr in expressions(stmt)
+        for part in subexpressions(expr)
+        if isinstance(part, Load) and part.buffer.name == name
+    ]
+
+
+def _length(block: Block) -> int:
+    exprs = [expr for stmt in statements(block.body) for expr in expressions(stmt)]
+    return sum(1 for expr in exprs for _ in subexpressions(expr))
+
+
+def _iterations(block: Block) -> int:
+    return prod(each.extent for each in block.iters)

@@ -1,4 +1,4 @@
-"""What a schedule has to know of a processor: its vectors."""
+"""The vector units of processors."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.dtypes import INT32, DType
 from compiler.ir.stmt import Function
 
-__all__ = ["Simd"]
-
 _WIDE, _MEDIUM, _NARROW = 64, 32, 16
 
 
 @dataclass(frozen=True, slots=True)
 class Simd:
-    """Vector registers and dot products.
+    """A processor's vector registers and dot products.
 
     Attributes
     ----------
     bytes
-        Of a register.
+        The size of a register.
     registers
-        How many there are.
+        The number of registers.
     dots
-        Names of the dot products among `CPU_INTRINSICS` that it has.
+        The names of the supported dot products among `CPU_INTRINSICS`.
     """
 
     bytes: int
@@ -34,9 +32,9 @@ class Simd:
 
     @classmethod
     def of(cls, features: Iterable[str]) -> Simd:
-        """Of a processor with these features, in LLVM's names (`CpuTarget.features`).
+        """The vector unit of a processor with these features of LLVM's (`CpuTarget.features`).
 
-        Of processors other than x86-64 the least is assumed that is good for all.
+        For processors other than x86-64, registers of 128 bits are assumed.
         """
         known = frozenset(features)
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
@@ -45,11 +43,11 @@ class Simd:
         return cls(_MEDIUM if "avx2" in known else _NARROW, 16, dots)
 
     def lanes(self, dtype: DType) -> int:
-        """Elements in a register."""
+        """The number of elements in a register."""
         return self.bytes * 8 // dtype.bits
 
     def dot(self, left: DType, right: DType, sums: DType) -> Function | None:
-        """The dot product of `left` with `right` that has the most lanes, if there is one."""
+        """The dot product of these types with the most lanes, or None."""
         if sums != INT32:
             return None
         found = [
@@ -57,4 +55,4 @@ class Simd:
             for function in (CPU_INTRINSICS[name].function for name in sorted(self.dots))
             if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
         ]
-        return max(found, key=lambda each: each.outputs[0].size, default=None)
+        return max(found, key=lambda function: function.outputs[0].size, default=None)

@@ -9,7 +9,7 @@ import pytest
 from compiler.graph.attributes import Attributes, declared, fits, refusal
 from compiler.graph.operators.parts import Pad
 from compiler.ir import INT8, DType
-from compiler.operators.logic import Direction
+from compiler.operators.arithmetic import Direction
 
 
 @dataclass(frozen=True, slots=True)

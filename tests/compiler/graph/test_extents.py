@@ -37,8 +37,8 @@ def number(extent: Extent) -> int:
 @given(st.lists(EXTENTS, max_size=3))
 def test_products_and_sums(extents: list[Extent]) -> None:
     expected = 1
-    for each in extents:
-        expected *= number(each)
+    for extent in extents:
+        expected *= number(extent)
     assert number(product(extents)) == expected
     total = sum_of(extents)
     if total is not None:

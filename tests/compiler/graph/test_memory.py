@@ -69,7 +69,7 @@ def test_nothing_takes_nothing() -> None:
 def test_refusals() -> None:
     for size, first, last in ((-1, 0, 0), (1, 3, 2)):
         with pytest.raises(
-            GraphError, match=f"t has {size} bytes and lives from {first} to {last}"
+            GraphError, match=f"t has {size} bytes and is live from {first} to {last}"
         ):
             Tenant("t", size, first, last)
     with pytest.raises(GraphError, match="an alignment of 0: 1 or more is allowed"):

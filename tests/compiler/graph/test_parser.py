@@ -61,10 +61,10 @@ def test_everything(golden: Callable[[str, str], None]) -> None:
 @settings(max_examples=60)
 @given(graphs())
 def test_text_is_read_back(function: Function) -> None:
-    for each in (function, InferTypes().apply(function), Fuse().apply(function)):
-        found = parse_function(text(each), OPERATORS, constants(each))
-        assert text(found) == text(each)
-        assert found == each
+    for program in (function, InferTypes().apply(function), Fuse().apply(function)):
+        found = parse_function(text(program), OPERATORS, constants(program))
+        assert text(found) == text(program)
+        assert found == program
         verify(found)
 
 
@@ -88,7 +88,7 @@ def test_large_constants_and_nan_are_referred_to() -> None:
         with pytest.raises(ParseError, match=f"found the constant h{constant.digest}, expected"):
             parse(written, OPERATORS)
         other = Constant(np.zeros(3, np.int16))
-        with pytest.raises(ParseError, match=r"expected int16\[3\]: that is what h"):
+        with pytest.raises(ParseError, match=r"expected int16\[3\]: the type of h"):
             parse(written, OPERATORS, {constant.digest: other})
 
 
@@ -112,7 +112,7 @@ HEAD = "func @f(x: float32[2], t: (int8[1], int8[2])):\n"
         ("func @f(x: int8[N.M]):", 1, 17, "a symbol is letters, digits and _"),
         ("func @f(x: int8[]):\n  return x\nfunc @f():\n  return x", 3, 1, "another function @f"),
         (HEAD + "  y = frob(x)\n", 2, 7, "found 'frob', expected an operator that is known"),
-        (HEAD + "  y = @g(x)\n", 2, 8, "found 'g', expected a function that stands before: there"),
+        (HEAD + "  y = @g(x)\n", 2, 8, "found 'g', expected a function defined above: there"),
         (HEAD + "  y = relu(x, alpha=1.0)\n", 2, 15, "found 'alpha', expected one of none"),
         (HEAD + "  y = elu(x, alpha=none)\n", 2, 20, "found 'none', expected a float"),
         (HEAD + "  y = elu(x, alpha=1)\n", 2, 20, "found '1', expected a float"),

@@ -56,7 +56,7 @@ HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
         ),
         (
             "y: float32[3] = relu(x)\n  return y",
-            r"y is float32\[N, 3\], and is said to be float32\[3\]",
+            r"y is float32\[N, 3\], and is declared as float32\[3\]",
         ),
         ("y = t[2]\n  return y", r"y is t\[2\], and that is \(int8\[2\], int8\[3\]\), of 2 values"),
         ("y = x[0]\n  return y", r"y is a part of x, which is float32\[N, 3\]"),
@@ -64,10 +64,16 @@ HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
             "y = relu(t)\n  return y",
             r"y = relu\(...\): x is \(int8\[2\], int8\[3\]\), and has to be",
         ),
-        ("y = relu()\n  return y", r"y = relu\(...\): 0 operands, and it takes \(x\)"),
-        ("y = relu(x, x)\n  return y", r"y = relu\(...\): 2 operands, and it takes \(x\)"),
-        ("y = dense(x)\n  return y", r"1 operands, and it takes \(data, weight, bias\?\)"),
-        ("y = maximum()\n  return y", r"0 operands, and it takes \(x, \.\.\.\)"),
+        ("y = relu()\n  return y", r"y = relu\(...\): 0 operands, and the operator takes \(x\)"),
+        (
+            "y = relu(x, x)\n  return y",
+            r"y = relu\(...\): 2 operands, and the operator takes \(x\)",
+        ),
+        (
+            "y = dense(x)\n  return y",
+            r"1 operands, and the operator takes \(data, weight, bias\?\)",
+        ),
+        ("y = maximum()\n  return y", r"0 operands, and the operator takes \(x, \.\.\.\)"),
         (
             "y = if x:\n    yield x\n  else:\n    yield x\n  return y",
             r"the condition of y is float32\[N, 3\], and has to be bool\[\]",
@@ -102,7 +108,7 @@ CALLEE = "func @g(a: float32[M, 3]) -> float32[M, 3]:\n  b = relu(a)\n  return b
         (
             "func @g() -> float32[]:\n  return float32[](1.0)\nfunc @g_1(x: int8[]):\n"
             "  y: int8[] = @g()\n  return y",
-            r"function g_1: y is float32\[\], and is said to be int8\[\]",
+            r"function g_1: y is float32\[\], and is declared as int8\[\]",
         ),
         (
             "kernel @k(t: (int8[2],)):\n  a = t[0]\n  return a",

@@ -49,7 +49,7 @@ def test_normalisation_folds_into_weights() -> None:
     patch = np.random.default_rng(0).standard_normal((3, 7, 7))
     folded = (plain["conv1.weight"] * patch).sum((1, 2, 3)) + plain["conv1.bias"]
     scale, bias, mean, variance = (
-        normed[f"conv1.{each}"] for each in ("scale", "bias", "mean", "variance")
+        normed[f"conv1.{key}"] for key in ("scale", "bias", "mean", "variance")
     )
     summed = (normed["conv1.weight"] * patch).sum((1, 2, 3))
     wanted = (summed - mean) / np.sqrt(variance + 1e-5) * scale + bias

@@ -161,9 +161,9 @@ class TestRefusals:
     def test_numbers(self) -> None:
         with pytest.raises(TensorError, match=r"padding \[1, 1\] has to be 4 numbers"):
             conv2d(image(), filters(), padding=(1, 1))
-        with pytest.raises(TensorError, match=r"padding \[0, 0, -1, 0\] has a number under 0"):
+        with pytest.raises(TensorError, match=r"padding \[0, 0, -1, 0\] has a number below 0"):
             conv2d(image(), filters(), padding=(0, 0, -1, 0))
-        with pytest.raises(TensorError, match=r"strides \[0, 1\] has a number under 1"):
+        with pytest.raises(TensorError, match=r"strides \[0, 1\] has a number below 1"):
             conv2d(image(), filters(), strides=(0, 1))
         with pytest.raises(TensorError, match=r"dilation \[1\] has to be 2 numbers"):
             conv2d(image(), filters(), dilation=(1,))
@@ -171,7 +171,7 @@ class TestRefusals:
     def test_empty(self) -> None:
         with pytest.raises(TensorError, match="has no channels"):
             conv2d(image(FLOAT32, 1, 0, 8, 8), filters(FLOAT32, 6, 0, 3, 3))
-        with pytest.raises(TensorError, match=r"kernel \[0, 3\] has a number under 1"):
+        with pytest.raises(TensorError, match=r"kernel \[0, 3\] has a number below 1"):
             conv2d(image(), filters(FLOAT32, 6, 4, 0, 3))
 
     def test_types(self) -> None:

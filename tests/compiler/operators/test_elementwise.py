@@ -12,16 +12,30 @@ import pytest
 from hypothesis import given, settings
 
 from compiler.errors import TensorError
+from compiler.frontends.onnx.operators.elementwise import ELEMENTWISE as CONVERTED
 from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, dtype_of
 from compiler.operators.activations import GeluForm, gelu, prelu, shrink
-from compiler.operators.arithmetic import cast, clip, divide, maximum, modulo, power
+from compiler.operators.arithmetic import (
+    Direction,
+    cast,
+    clip,
+    divide,
+    maximum,
+    modulo,
+    power,
+    where,
+)
 from compiler.operators.elementwise import ELEMENTWISE
-from compiler.operators.logic import Direction, where
 from compiler.te import placeholder
 from tests.support.broadcasts import broadcasting_shapes
 from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
 
-absolute, add = ELEMENTWISE["Abs"], ELEMENTWISE["Add"]
+absolute, add = ELEMENTWISE["absolute"], ELEMENTWISE["add"]
+
+BY_ONNX_NAME = {
+    **{name: ELEMENTWISE[operator] for name, (operator, _) in CONVERTED.items()},
+    **{name: ELEMENTWISE[name.lower()] for name in ("Cast", "Clip", "Identity")},
+}
 
 FLOAT = ("float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -71,13 +85,14 @@ SPECIAL = {
 
 
 def test_every_operator_has_a_case() -> None:
-    assert {name for name, *_ in CASES} | SPECIAL == set(ELEMENTWISE)
+    assert {name for name, *_ in CASES} | SPECIAL == set(BY_ONNX_NAME)
+    assert {each.name for each in BY_ONNX_NAME.values()} == set(ELEMENTWISE)
 
 
 def run(operator: str, *arrays: Array, **attributes: Any) -> Array:
     tensors = {f"x{number}": array for number, array in enumerate(arrays)}
     operands = [given_as(name, array) for name, array in tensors.items()]
-    return evaluate(ELEMENTWISE[operator](*operands, **attributes), tensors)
+    return evaluate(BY_ONNX_NAME[operator](*operands, **attributes), tensors)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,7 @@ def test_against_onnx(operator: str, dtype: str, count: int, attributes: dict[st
         # Equal elements too, for comparisons.
         arrays[1][0] = arrays[0][0]
     words = {
-        key: each.value if isinstance(each, Enum) else each for key, each in attributes.items()
+        key: value.value if isinstance(value, Enum) else value for key, value in attributes.items()
     }
     expected = onnx(operator, *arrays, **words)
     narrow = dtype == "float32" or operator in ROUNDED

@@ -2,16 +2,102 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT8
-from compiler.operators.matmul import matmul
+from compiler.ir.dtypes import FLOAT32, INT8, INT32
+from compiler.operators.matmul import dense, gemm, matmul
 from compiler.te import placeholder
 from tests.support.broadcasts import broadcasting_shapes
-from tests.support.operators import Array, evaluate, given_as, numbers, same
+from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (3, 7, 5), (4, 16, 1), (1, 5, 9), (0, 3, 4), (2, 3, 0)]
+)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int32"])
+def test_dense(sizes: tuple[int, int, int], bias: bool, dtype: str) -> None:
+    rows, features, outputs = sizes
+    x, w = numbers(0, (rows, features), dtype), numbers(1, (outputs, features), dtype)
+    wide = dtype if dtype.startswith("f") else "int32"
+    b = numbers(2, (outputs,), wide)
+    arrays = {"X": x, "W": w} | ({"B": b} if bias else {})
+    tensors = {name: given_as(name, array) for name, array in arrays.items()}
+    expected = (x.astype(wide) @ w.astype(wide).T + (b if bias else 0)).astype(wide)
+    result = dense(tensors["X"], tensors["W"], bias=tensors.get("B"))
+    same(evaluate(result, arrays), expected)
+
+
+@pytest.mark.parametrize("trans_a", [False, True])
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize("shape", [None, (), (4,), (3, 1), (1, 4), (3, 4)])
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.5, 2.0)])
+def test_gemm(
+    trans_a: bool, trans_b: bool, shape: tuple[int, ...] | None, factors: tuple[float, float]
+) -> None:
+    a, b = numbers(0, (5, 3) if trans_a else (3, 5)), numbers(1, (4, 5) if trans_b else (5, 4))
+    c = None if shape is None else numbers(2, shape)
+    arrays = {"A": a, "B": b} | ({} if c is None else {"C": c})
+    tensors = {name: given_as(name, array) for name, array in arrays.items()}
+    alpha, beta = factors
+    result = gemm(
+        tensors["A"],
+        tensors["B"],
+        tensors.get("C"),
+        alpha=alpha,
+        beta=beta,
+        trans_a=trans_a,
+        trans_b=trans_b,
+    )
+    expected = onnx("Gemm", a, b, c, alpha=alpha, beta=beta, transA=trans_a, transB=trans_b)
+    same(evaluate(result, arrays), expected)
+
+
+def test_gemm_of_integers() -> None:
+    a, b = np.full((1, 2), 1 << 20, "int32"), np.full((2, 1), 1 << 10, "int32")
+    result = evaluate(gemm(given_as("A", a), given_as("B", b)), {"A": a, "B": b})
+    assert result.item() == -(1 << 31)
+
+
+class TestRefusalsOfLayers:
+    x = placeholder((2, 3), FLOAT32, "X")
+    w = placeholder((4, 5), FLOAT32, "W")
+
+    def test_extents(self) -> None:
+        with pytest.raises(
+            TensorError,
+            match=r"dense fc: X float32\[2, 3\] and W float32\[4, 5\] meet with 3 and 5",
+        ):
+            dense(self.x, self.w, name="fc")
+        with pytest.raises(TensorError, match="meet with 2 and 4"):
+            gemm(self.x, self.w, trans_a=True)
+
+    def test_nothing_to_sum(self) -> None:
+        a, b = placeholder((2, 0), FLOAT32, "A"), placeholder((3, 0), FLOAT32, "B")
+        with pytest.raises(TensorError, match="meet with none: nothing to sum"):
+            dense(a, b)
+
+    def test_rank(self) -> None:
+        with pytest.raises(TensorError, match=r"V float32\[3\] has to have 2 dimensions, rows and"):
+            dense(placeholder((3,), FLOAT32, "V"), self.w)
+
+    def test_addend(self) -> None:
+        c = placeholder((3, 1), FLOAT32, "C")
+        with pytest.raises(TensorError, match=r"do not broadcast: axis -2 has \[2, 3\]"):
+            gemm(self.x, placeholder((3, 4), FLOAT32, "B"), c)
+        with pytest.raises(TensorError, match="float32 is expected here, not int32"):
+            gemm(self.x, placeholder((3, 4), FLOAT32, "B"), placeholder((4,), INT32, "C"))
+        with pytest.raises(TensorError, match=r"C float32\[5, 2, 4\] does not broadcast to"):
+            gemm(self.x, placeholder((3, 4), FLOAT32, "B"), placeholder((5, 2, 4), FLOAT32, "C"))
+
+    def test_factor(self) -> None:
+        a, b = placeholder((2, 3), INT8, "A"), placeholder((3, 2), INT8, "B")
+        with pytest.raises(TensorError, match=r"alpha 0.5, beta 1.0: 0.5 is no int8"):
+            gemm(a, b, alpha=0.5)
 
 
 def product(a: Array, b: Array) -> Array:

@@ -144,8 +144,8 @@ class TestRefusals:
         [
             (32, 0, 1, r"shift is 32: it has to lie in 0\.\.31"),
             (-1, 0, 1, "shift is -1"),
-            (0, 1, 0, r"outputs 1\.\.0 are none"),
-            (0, 0, 1 << 31, "are none within 32 bits"),
+            (0, 1, 0, r"limits 1\.\.0 are no range"),
+            (0, 0, 1 << 31, "are no range within 32 bits"),
         ],
     )
     def test_numbers(self, shift: int, low: int, high: int, message: str) -> None:

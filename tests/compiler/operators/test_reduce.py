@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import TensorError
+from compiler.frontends.onnx.operators.reductions import REDUCTIONS as CONVERTED
 from compiler.ir.dtypes import BOOL, FLOAT32, INT32
 from compiler.operators.reduce import (
-    REDUCE,
+    REDUCTIONS,
+    arg_max,
+    arg_min,
     reduce_log_sum,
     reduce_log_sum_exp,
     reduce_max,
@@ -24,13 +27,17 @@ from compiler.te import placeholder
 from tests.support.broadcasts import shapes
 from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
 
+BY_ONNX_NAME = {
+    name: next(each for each in REDUCTIONS if each.__name__ == operator)
+    for name, (operator, _) in CONVERTED.items()
+}
 FLOATS_ONLY = ("ReduceLogSum", "ReduceLogSumExp")
 # Of integers, ONNX's reference wraps on the way to these, where ours does not: tests of their own.
 WIDE = ("ReduceMean", "ReduceL2")
 
 
 def run(operator: str, x: Array, *args: Any, **attributes: Any) -> Array:
-    return evaluate(REDUCE[operator](given_as("X", x), *args, **attributes), {"X": x})
+    return evaluate(BY_ONNX_NAME[operator](given_as("X", x), *args, **attributes), {"X": x})
 
 
 def reference(operator: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -53,7 +60,7 @@ AXES: dict[str, list[tuple[int, ...]]] = {
     ("operator", "dtype", "axes"),
     [
         (operator, dtype, axes)
-        for operator in sorted(REDUCE)
+        for operator in sorted(BY_ONNX_NAME)
         for dtype in AXES
         for axes in AXES[dtype]
         if dtype.startswith("f") or operator not in (*FLOATS_ONLY, *WIDE)
@@ -66,7 +73,7 @@ def test_against_onnx(operator: str, dtype: str, axes: tuple[int, ...], keepdims
     same(run(operator, x, axes, keepdims=keepdims), reference(operator, x, axes, keepdims))
 
 
-@pytest.mark.parametrize("operator", sorted(REDUCE))
+@pytest.mark.parametrize("operator", sorted(BY_ONNX_NAME))
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (5,), (2, 3)])
 def test_all_axes_are_the_default(operator: str, shape: tuple[int, ...]) -> None:
     x = np.abs(numbers(1, shape)) + np.float32(0.5)
@@ -75,7 +82,7 @@ def test_all_axes_are_the_default(operator: str, shape: tuple[int, ...]) -> None
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3)])
-@pytest.mark.parametrize("operator", sorted(REDUCE))
+@pytest.mark.parametrize("operator", sorted(BY_ONNX_NAME))
 def test_no_axes(operator: str, shape: tuple[int, ...]) -> None:
     """Nothing is joined, but what is done to each element is."""
     x = np.asarray(np.abs(numbers(1, shape)) + np.float32(0.5))
@@ -177,3 +184,33 @@ class TestRefusals:
             with pytest.raises(TensorError, match=r"N int32\[2\] is not of the kind float"):
                 operator(placeholder((2,), INT32, "N"))
         assert reduce_min(flags).dtype == BOOL
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int32"])
+def test_arg(dtype: str, axis: int, keepdims: bool, last: bool) -> None:
+    # Few values, so that the best one comes often.
+    x = (numbers(0, (4, 5, 6), "uint8") % 3).astype(dtype)
+    for operator, name in ((arg_max, "ArgMax"), (arg_min, "ArgMin")):
+        result = operator(given_as("X", x), axis, keepdims=keepdims, select_last_index=last)
+        expected = onnx(name, x, axis=axis, keepdims=int(keepdims), select_last_index=int(last))
+        same(evaluate(result, {"X": x}), expected)
+
+
+def test_arg_of_nan() -> None:
+    x = np.array([[1.0, np.nan, 3.0, np.nan], [-np.inf, -np.inf, -np.inf, -np.inf]], "float32")
+    for operator, plain in ((arg_max, np.argmax), (arg_min, np.argmin)):
+        result = evaluate(operator(given_as("X", x), 1, keepdims=False), {"X": x})
+        same(result, plain(x, axis=1))
+
+
+def test_refusals_of_arg() -> None:
+    x = placeholder((2, 0, 4), FLOAT32, "X")
+    with pytest.raises(TensorError, match=r"arg_max a: X float32\[2, 0, 4\] has no axis 3: -3..2"):
+        arg_max(x, 3, name="a")
+    with pytest.raises(TensorError, match=r"axis 1 of X .* is empty: nothing to reduce"):
+        arg_min(x, 1)
+    with pytest.raises(TensorError, match=r"F bool\[2\] is not of the kind int, uint, float"):
+        arg_min(placeholder((2,), BOOL, "F"))

@@ -1,4 +1,10 @@
-"""Every operator of ONNX that is supported."""
+"""The table of supported ONNX operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
@@ -14,7 +20,7 @@ from compiler.frontends.onnx.operators import (
     windows,
 )
 
-__all__ = ["CONVERTERS"]
+__all__ = ["CONVERTERS", "EXPANDED"]
 
 CONVERTERS: Converters = by_name(
     (
@@ -30,3 +36,19 @@ CONVERTERS: Converters = by_name(
         *windows.CONVERTERS,
     )
 )
+
+
+EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {
+        "Attention": (23, 24, 25),
+        "CausalConvWithState": (27,),
+        "CenterCropPad": (18,),
+        "RotaryEmbedding": (23,),
+        "SwiGLU": (28,),
+    }
+)
+"""Operators, and their versions, that are replaced by the functions that define them.
+
+Only operators for which that was verified: for some, the expansion of the `onnx` package leaves out
+defaults of attributes, and computes something else.
+"""

@@ -1,4 +1,4 @@
-"""Operators whose results do not depend on the elements of tensors."""
+"""Constants, shapes, ranges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.extents import product
 from compiler.graph.operators.shapes import Expand
 
-__all__ = ["CONVERTERS"]
-
 _LARGEST = 1 << 24
-"""Elements of what is made at import."""
+"""The most elements of a constant that is made at import."""
 
 
 def _constant(node: Node) -> Value:
     given = node.given()
     if len(given) != 1:
-        node.refuse(f"it has the attributes {list(given)}: exactly one is expected")
+        node.refuse(f"the attributes are {list(given)}: exactly one is expected")
     if given[0] not in _VALUES:
         node.unsupported(f"attribute {given[0]}")
     return node.constant(_VALUES[given[0]](node))

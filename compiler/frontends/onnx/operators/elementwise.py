@@ -1,4 +1,4 @@
-"""Operators on elements."""
+"""Element-wise operators."""
 
 from __future__ import annotations
 
@@ -10,81 +10,79 @@ from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
-from compiler.operators.elementwise import ELEMENTWISE
 
-__all__ = ["CONVERTERS"]
-
-_PLAIN: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
-        "Abs": (6, 13),
-        "Acos": (7, 22),
-        "Acosh": (9, 22),
-        "Add": (7, 13, 14),
-        "And": (7,),
-        "Asin": (7, 22),
-        "Asinh": (9, 22),
-        "Atan": (7, 22),
-        "Atanh": (9, 22),
-        "BitShift": (11, 28),
-        "BitwiseAnd": (18,),
-        "BitwiseNot": (18,),
-        "BitwiseOr": (18,),
-        "BitwiseXor": (18,),
-        "Ceil": (6, 13),
-        "Celu": (12, 28),
-        "Cos": (7, 22),
-        "Cosh": (9, 22),
-        "Div": (7, 13, 14),
-        "Elu": (6, 22),
-        "Equal": (7, 11, 13, 19),
-        "Erf": (9, 13),
-        "Exp": (6, 13),
-        "Floor": (6, 13),
-        "Gelu": (20,),
-        "Greater": (9, 13),
-        "GreaterOrEqual": (12, 16),
-        "HardSigmoid": (6, 22),
-        "HardSwish": (14, 22),
-        "IsInf": (10, 20),
-        "IsNaN": (9, 13, 20),
-        "LeakyRelu": (6, 16),
-        "Less": (9, 13),
-        "LessOrEqual": (12, 16),
-        "Log": (6, 13),
-        "Max": (8, 12, 13),
-        "Mean": (8, 13),
-        "Min": (8, 12, 13),
-        "Mish": (18, 22),
-        "Mod": (10, 13, 28),
-        "Mul": (7, 13, 14),
-        "Neg": (6, 13),
-        "Not": (1,),
-        "Or": (7,),
-        "PRelu": (9, 16),
-        "Pow": (7, 12, 13, 15),
-        "Reciprocal": (6, 13),
-        "Relu": (6, 13, 14),
-        "Round": (11, 22),
-        "Selu": (6, 22),
-        "Shrink": (9,),
-        "Sigmoid": (6, 13),
-        "Sign": (9, 13),
-        "Sin": (7, 22),
-        "Sinh": (9, 22),
-        "Softplus": (1, 22),
-        "Softsign": (1, 22),
-        "Sqrt": (6, 13),
-        "Sub": (7, 13, 14),
-        "Sum": (8, 13),
-        "Swish": (24,),
-        "Tan": (7, 22),
-        "Tanh": (6, 13),
-        "ThresholdedRelu": (10, 22),
-        "Where": (9, 16),
-        "Xor": (7,),
+        "Abs": ("absolute", (6, 13)),
+        "Acos": ("acos", (7, 22)),
+        "Acosh": ("acosh", (9, 22)),
+        "Add": ("add", (7, 13, 14)),
+        "And": ("logical_and", (7,)),
+        "Asin": ("asin", (7, 22)),
+        "Asinh": ("asinh", (9, 22)),
+        "Atan": ("atan", (7, 22)),
+        "Atanh": ("atanh", (9, 22)),
+        "BitShift": ("bit_shift", (11, 28)),
+        "BitwiseAnd": ("bitwise_and", (18,)),
+        "BitwiseNot": ("bitwise_not", (18,)),
+        "BitwiseOr": ("bitwise_or", (18,)),
+        "BitwiseXor": ("bitwise_xor", (18,)),
+        "Ceil": ("ceil", (6, 13)),
+        "Celu": ("celu", (12, 28)),
+        "Cos": ("cos", (7, 22)),
+        "Cosh": ("cosh", (9, 22)),
+        "Div": ("divide", (7, 13, 14)),
+        "Elu": ("elu", (6, 22)),
+        "Equal": ("equal", (7, 11, 13, 19)),
+        "Erf": ("erf", (9, 13)),
+        "Exp": ("exp", (6, 13)),
+        "Floor": ("floor", (6, 13)),
+        "Gelu": ("gelu", (20,)),
+        "Greater": ("greater", (9, 13)),
+        "GreaterOrEqual": ("greater_or_equal", (12, 16)),
+        "HardSigmoid": ("hard_sigmoid", (6, 22)),
+        "HardSwish": ("hard_swish", (14, 22)),
+        "IsInf": ("is_inf", (10, 20)),
+        "IsNaN": ("is_nan", (9, 13, 20)),
+        "LeakyRelu": ("leaky_relu", (6, 16)),
+        "Less": ("less", (9, 13)),
+        "LessOrEqual": ("less_or_equal", (12, 16)),
+        "Log": ("log", (6, 13)),
+        "Max": ("maximum", (8, 12, 13)),
+        "Mean": ("mean", (8, 13)),
+        "Min": ("minimum", (8, 12, 13)),
+        "Mish": ("mish", (18, 22)),
+        "Mod": ("modulo", (10, 13, 28)),
+        "Mul": ("multiply", (7, 13, 14)),
+        "Neg": ("negative", (6, 13)),
+        "Not": ("logical_not", (1,)),
+        "Or": ("logical_or", (7,)),
+        "PRelu": ("prelu", (9, 16)),
+        "Pow": ("power", (7, 12, 13, 15)),
+        "Reciprocal": ("reciprocal", (6, 13)),
+        "Relu": ("relu", (6, 13, 14)),
+        "Round": ("round_even", (11, 22)),
+        "Selu": ("selu", (6, 22)),
+        "Shrink": ("shrink", (9,)),
+        "Sigmoid": ("sigmoid", (6, 13)),
+        "Sign": ("sign", (9, 13)),
+        "Sin": ("sin", (7, 22)),
+        "Sinh": ("sinh", (9, 22)),
+        "Softplus": ("softplus", (1, 22)),
+        "Softsign": ("softsign", (1, 22)),
+        "Sqrt": ("sqrt", (6, 13)),
+        "Sub": ("subtract", (7, 13, 14)),
+        "Sum": ("total", (8, 13)),
+        "Swish": ("swish", (24,)),
+        "Tan": ("tan", (7, 22)),
+        "Tanh": ("tanh", (6, 13)),
+        "ThresholdedRelu": ("thresholded_relu", (10, 22)),
+        "Where": ("where", (9, 16)),
+        "Xor": ("logical_xor", (7,)),
     }
 )
-"""Those whose attributes have the names that ONNX gives them."""
+"""Operators that the graph has too, with the same operands and attributes: the graph's name, and
+versions."""
 
 _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -105,7 +103,7 @@ def _cast_like(node: Node) -> Value:
 def _clip(node: Node) -> Value:
     data = node.input(0)
     if node.has("min"):
-        # Up to opset 10 limits are attributes, which are there by default: the largest floats.
+        # Up to opset 10 the limits are attributes, by default the largest floats.
         return node.call("clip", data, to=Clip(node.real("min"), node.real("max")))
     low, high = node.optional(1), node.optional(2)
     if all(each is None or each.known is not None for each in (low, high)):
@@ -128,8 +126,8 @@ def _dropout(node: Node) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     *(
-        Converter(name, them, direct(ELEMENTWISE[name].name), _LIMITS.get(name, ""))
-        for name, them in _PLAIN.items()
+        Converter(name, versions, direct(operator), _LIMITS.get(name, ""))
+        for name, (operator, versions) in ELEMENTWISE.items()
     ),
     Converter("Cast", (9, 13, 19, 21, 23, 24, 25, 28), _cast),
     Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like),

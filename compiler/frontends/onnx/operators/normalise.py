@@ -8,9 +8,7 @@ from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
-from compiler.graph.operators.reductions import AveragePool, Epsilon, LastAxes, Reduction
-
-__all__ = ["CONVERTERS"]
+from compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
 
 
 def _batch_norm(node: Node) -> Value:
@@ -22,7 +20,7 @@ def _batch_norm(node: Node) -> Value:
 
 def _layer_norm(node: Node) -> Value:
     node.only_first()
-    to = LastAxes(node.integer("axis"), node.real("epsilon"))
+    to = LayerNorm(node.integer("axis"), node.real("epsilon"))
     return node.call("layer_norm", node.input(0), node.input(1), node.optional(2), to=to)
 
 
@@ -33,7 +31,7 @@ def _group_norm(node: Node) -> Value:
     groups = node.integer("num_groups")
     rows = node.reshape(data, (data.shape[0], groups, -1))
     one = node.constant(np.ones(1, data.dtype.numpy))
-    flat = node.call("layer_norm", rows, one, to=LastAxes(-1, node.real("epsilon")))
+    flat = node.call("layer_norm", rows, one, to=LayerNorm(-1, node.real("epsilon")))
     channels = (1, data.shape[1], *(1,) * (data.rank - 2))
     scaled = node.call("multiply", node.reshape(flat, data.shape), node.reshape(scale, channels))
     return node.call("add", scaled, node.reshape(bias, channels))
@@ -45,7 +43,7 @@ def _lp_norm(node: Node) -> Value:
         node.refuse(f"p is {order}")
     length = node.call(f"reduce_l{order}", data, to=Reduction((axis,), True))
     zero = node.number(0, data)
-    # A vector of zeros stays one.
+    # A vector of zeros stays zero.
     safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)
     return node.call("divide", data, safe)
 
@@ -57,7 +55,7 @@ def _local_response(node: Node) -> Value:
         node.refuse(f"{data.type} has no spatial axes")
     if size < 1:
         node.refuse(f"size is {size}")
-    # The mean over channels is a pool over the rows of an image whose rows are channels.
+    # The mean over channels is an average pool over an image whose rows are channels.
     rows = (data.shape[0], 1, data.shape[1], product(data.shape[2:]))
     squares = node.reshape(node.call("multiply", data, data), rows)
     around = AveragePool(

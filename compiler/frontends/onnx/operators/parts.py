@@ -1,4 +1,4 @@
-"""Operators that put tensors together, take them apart, and pick from them."""
+"""Operators that concatenate, split, slice, pad and gather tensors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
 from compiler.operators.pad import PadMode
 
-__all__ = ["CONVERTERS"]
-
 
 def _split(node: Node) -> tuple[Value, ...]:
     data, axis = node.input(0), node.integer("axis")
@@ -21,7 +19,7 @@ def _split(node: Node) -> tuple[Value, ...]:
     count = len(node.outputs)
     if sizes is None:
         extent = node.extent(axis, data)
-        # All but the last are as large as each other: to be told apart only from opset 18 on.
+        # All parts but the last have equal size; before opset 18 the split has to be even.
         size = -(-extent // count)
         sizes = tuple(max(min(size, extent - size * each), 0) for each in range(count))
     if len(sizes) != count:
@@ -65,7 +63,7 @@ def _pad(node: Node) -> Value:
 def _spread(
     node: Node, data: Value, pads: tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Padding of some axes as padding of all."""
+    """Padding of all axes, from padding of some."""
     if len(pads) != 2 * len(axes) or any(not -data.rank <= each < data.rank for each in axes):
         node.refuse(f"pads {list(pads)} of axes {list(axes)} of {data.type}")
     whole = [0] * (2 * data.rank)

@@ -10,8 +10,6 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.shapes import Transpose
 
-__all__ = ["CONVERTERS"]
-
 _TRANSPOSED: Final = Transpose((1, 0))
 
 
@@ -33,7 +31,7 @@ def _gemm(node: Node) -> Value:
         and plain
         and (c is None or (to.beta == 1.0 and c.shape in (columns, (1, *columns))))
     ):
-        # A layer: weights have a row for each output, which is how everybody stores them.
+        # A dense layer: weights have a row for each output.
         weight = b if to.trans_b else node.call("transpose", b, to=_TRANSPOSED)
         bias = None if c is None else node.reshape(c, columns)
         return node.call("dense", a, weight, bias, to=Product())

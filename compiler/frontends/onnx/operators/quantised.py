@@ -1,7 +1,7 @@
-"""Small integers that stand for real numbers.
+"""Quantised operators.
 
-What computes on such integers with scales (`QLinearConv`) is written out as quantisers write it
-today: made real, computed, made integers again. Whoever wants integers of it finds one form only.
+Operators on integers with scales (`QLinearConv`) become their QDQ form, as current quantisers
+export it: dequantise, compute, quantise. So later passes meet one form only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from compiler.graph.operators.quantised import Along, Quantise
 from compiler.graph.operators.reductions import Reduction
 from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
-__all__ = ["CONVERTERS"]
-
 
 def _quantize(node: Node) -> Value:
     data, scale, zero, axis = _scaled(node)
@@ -35,11 +33,11 @@ def _dequantize(node: Node) -> Value:
 
 
 def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
-    """Data, scales, zero points, and the axis along which scales differ."""
+    """The data, scales, zero points, and the axis along which scales differ."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
     if node.integer("block_size", 0):
         node.unsupported("blocks")
-    # Of a single scale any axis will do.
+    # With a single scale the axis does not matter.
     single = scale.type.size == 1
     return data, scale, zero, min(1, data.rank - 1) if single else node.integer("axis", 1)
 
@@ -105,14 +103,14 @@ def _conv_integer(node: Node) -> Value:
 def _matmul_integer(node: Node) -> Value:
     a, b, a_zero = node.input(0), node.input(1), node.optional(2)
     if a_zero is not None and a_zero.rank == 1 and a_zero.type.size != 1:
-        # A number for each row.
+        # A zero point for each row.
         a_zero = node.reshape(a_zero, (*a_zero.shape, 1))
     operands = (_centred(node, a, a_zero), _centred(node, b, node.optional(3)))
     return node.call("matmul", *operands, to=Product())
 
 
 def _centred(node: Node, data: Value, zero: Value | None) -> Value:
-    """In int32, with 0 for `zero`."""
+    """The data in int32, less the zero point."""
     wide = node.cast(data, INT32)
     if zero is None:
         return wide

@@ -1,4 +1,4 @@
-"""Operators that join elements along axes."""
+"""Reductions, softmax, hardmax, positions of extrema."""
 
 from __future__ import annotations
 
@@ -14,42 +14,40 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
 from compiler.graph.operators.parts import OneHot
 from compiler.graph.operators.reductions import Arg, Reduction, Softmax
-from compiler.graph.operators.shapes import SomeAxes
-from compiler.operators.reduce import REDUCE
-
-__all__ = ["CONVERTERS"]
+from compiler.graph.operators.shapes import Squeeze
 
 _Along: TypeAlias = Callable[[Value, int], Value]
 
-_REDUCTIONS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+REDUCTIONS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
-        "ReduceL1": (1, 11, 13, 18),
-        "ReduceL2": (1, 11, 13, 18),
-        "ReduceLogSum": (1, 11, 13, 18, 28),
-        "ReduceLogSumExp": (1, 11, 13, 18, 28),
-        "ReduceMax": (1, 11, 12, 13, 18, 20),
-        "ReduceMean": (1, 11, 13, 18),
-        "ReduceMin": (1, 11, 12, 13, 18, 20),
-        "ReduceProd": (1, 11, 13, 18),
-        "ReduceSum": (1, 11, 13),
-        "ReduceSumSquare": (1, 11, 13, 18),
+        "ReduceL1": ("reduce_l1", (1, 11, 13, 18)),
+        "ReduceL2": ("reduce_l2", (1, 11, 13, 18)),
+        "ReduceLogSum": ("reduce_log_sum", (1, 11, 13, 18, 28)),
+        "ReduceLogSumExp": ("reduce_log_sum_exp", (1, 11, 13, 18, 28)),
+        "ReduceMax": ("reduce_max", (1, 11, 12, 13, 18, 20)),
+        "ReduceMean": ("reduce_mean", (1, 11, 13, 18)),
+        "ReduceMin": ("reduce_min", (1, 11, 12, 13, 18, 20)),
+        "ReduceProd": ("reduce_prod", (1, 11, 13, 18)),
+        "ReduceSum": ("reduce_sum", (1, 11, 13)),
+        "ReduceSumSquare": ("reduce_sum_square", (1, 11, 13, 18)),
     }
 )
+"""The graph's name of each reduction, and versions."""
 
 
 def _reduce(node: Node) -> Value:
     data = node.input(0)
     axes = node.integers("axes") if node.has("axes") else node.numbers(1)
     if not axes:
-        # An empty list means what none means: all of them, or, if asked for, none of them.
+        # An empty list means the same as no list: all axes, or none with `noop_with_empty_axes`.
         axes = () if node.integer("noop_with_empty_axes", 0) else None
     keepdims = bool(node.integer("keepdims"))
     images = axes is not None and data.rank == 4 and {each % 4 for each in axes} == {2, 3}
     if node.operator == "ReduceMean" and data.dtype.is_float and images:
-        # How PyTorch writes a global average pool.
+        # PyTorch exports a global average pool so.
         pooled = node.call("global_average_pool", data)
-        return pooled if keepdims else node.call("squeeze", pooled, to=SomeAxes((2, 3)))
-    return node.call(REDUCE[node.operator].__name__, data, to=Reduction(axes, keepdims))
+        return pooled if keepdims else node.call("squeeze", pooled, to=Squeeze((2, 3)))
+    return node.call(REDUCTIONS[node.operator][0], data, to=Reduction(axes, keepdims))
 
 
 def _softmax(node: Node) -> Value:
@@ -59,20 +57,17 @@ def _softmax(node: Node) -> Value:
 
 def _hardmax(node: Node) -> Value:
     def one(x: Value, axis: int) -> Value:
-        extent = x.shape[axis]
-        if not isinstance(extent, int):
-            node.unsupported(f"{x.type}: give its shape")
-        place = node.call("arg_max", x, to=Arg(axis, False))
+        index = node.call("arg_max", x, to=Arg(axis, False))
         values = node.constant(np.array([0, 1], x.dtype.numpy))
-        return node.call("one_hot", place, values, to=OneHot(extent, axis))
+        return node.call("one_hot", index, values, to=OneHot(node.extent(axis, x), axis))
 
     return _along(node, one)
 
 
 def _along(node: Node, function: _Along) -> Value:
-    """A function along one axis. Up to opset 12 that is all axes from one on, taken as one."""
+    """Apply a function along one axis; up to opset 12, along `axis` and all later axes as one."""
     data, axis = node.input(0), node.integer("axis")
-    if not -data.rank <= axis < max(data.rank, 1):
+    if not -data.rank <= axis < data.rank:
         node.refuse(f"axis {axis} of {data.type}")
     axis %= data.rank
     if node.version >= 13 or axis == data.rank - 1:
@@ -82,7 +77,10 @@ def _along(node: Node, function: _Along) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    *(Converter(name, them, _reduce, "axes known at import") for name, them in _REDUCTIONS.items()),
+    *(
+        Converter(name, versions, _reduce, "axes known at import")
+        for name, (_, versions) in REDUCTIONS.items()
+    ),
     Converter("ArgMax", (1, 11, 12, 13), direct("arg_max")),
     Converter("ArgMin", (1, 11, 12, 13), direct("arg_min")),
     Converter("Softmax", (1, 11, 13), _softmax),

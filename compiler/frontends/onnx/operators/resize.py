@@ -1,4 +1,4 @@
-"""Images made larger and smaller."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.operators.parts import Gather
 
-__all__ = ["CONVERTERS"]
-
 _LARGEST: Final = 1 << 20
-"""Elements along an axis of the result."""
+"""The most elements along an axis of the result."""
 
 
 def _upsample(node: Node) -> Value:
@@ -61,7 +59,7 @@ def _scales(node: Node, position: int) -> list[float]:
 
 
 def _scaled(node: Node, data: Value, axis: int, scale: float) -> int | None:
-    """The extent of the result; None if it is the same, whatever that is."""
+    """The extent of the result; None if it is the operand's, which may be symbolic."""
     if axis >= data.rank:
         node.refuse(f"more scales than axes of {data.type}")
     return None if scale == 1.0 else floor(node.extent(axis, data) * scale)
@@ -83,7 +81,7 @@ def _resized(
     place: str,
     nearest: str,
 ) -> Value:
-    """Axis after axis: which elements are taken is known, and how much of each."""
+    """Resize one axis after the other, by gathers with constant indices and weights."""
     mode = node.text("mode")
     if mode not in ("nearest", "linear"):
         node.unsupported(f"mode {mode}")
@@ -116,19 +114,19 @@ def _taken(node: Node, data: Value, at: Array, axis: int) -> Value:
 
 
 def _places(node: Node, extent: int, size: int, scale: float, mode: str) -> Array:
-    """Where each element of the result lies among those there were."""
+    """The coordinate of each element of the result in the operand."""
     new = np.arange(size, dtype=np.float64)
     match mode:
         case "half_pixel":
             found = (new + 0.5) / scale - 0.5
         case "half_pixel_symmetric":
-            # What rounding the size away leaves is left at both ends.
+            # The error of the rounded size is split between both ends.
             adjusted = size / (scale * extent)
             found = extent / 2 * (1 - adjusted) + (new + 0.5) / scale - 0.5
         case "pytorch_half_pixel":
             found = (new + 0.5) / scale - 0.5 if size > 1 else np.zeros(1)
         case "align_corners":
-            # The size before it was rounded: so says the standard's reference.
+            # By the size before rounding, as in the standard's reference.
             last = scale * extent - 1
             found = new * (extent - 1) / last if last else np.zeros(size)
         case "asymmetric":

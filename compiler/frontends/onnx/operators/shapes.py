@@ -1,4 +1,4 @@
-"""Operators that give the same elements another shape or order."""
+"""Operators that change the shape or the order of elements."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from compiler.graph.extents import Extent, product
 from compiler.graph.operators.shapes import (
     DepthToSpace,
     Expand,
-    SomeAxes,
     SpaceToDepth,
+    Squeeze,
     Tile,
     Transpose,
     Unsqueeze,
 )
 
-__all__ = ["CONVERTERS"]
-
 _MODES = ("DCR", "CRD")
-"""The order of what a channel is made of: depth, column, row, or column, row, depth."""
+"""The order of a channel's parts: depth, column, row, or column, row, depth."""
 
 _SHAPE = "the shape has to be known at import"
 
@@ -45,12 +43,12 @@ def _flatten(node: Node) -> Value:
 
 
 def _axes(node: Node) -> tuple[int, ...] | None:
-    """Axes, that are an attribute up to opset 12."""
+    """The axes: an attribute up to opset 12, then an operand."""
     return node.integers("axes") if node.has("axes") else node.numbers(1)
 
 
 def _squeeze(node: Node) -> Value:
-    return node.call("squeeze", node.input(0), to=SomeAxes(_axes(node)))
+    return node.call("squeeze", node.input(0), to=Squeeze(_axes(node)))
 
 
 def _unsqueeze(node: Node) -> Value:
@@ -66,7 +64,7 @@ def _expand(node: Node) -> Value:
         if isinstance(extent, int):
             wanted.insert(0, extent)
         elif own == extent:
-            # 1 leaves it as it is, whatever number that is.
+            # 1 keeps the extent, whatever its number.
             wanted.insert(0, 1)
         else:
             node.unsupported(f"{data.type} to {', '.join(map(str, shape))}: give shapes")

@@ -10,16 +10,14 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, MaxPool
-from compiler.graph.operators.shapes import SomeAxes, Unsqueeze
-
-__all__ = ["CONVERTERS", "conv2d_attributes", "spatial_kernel"]
+from compiler.graph.operators.shapes import Squeeze, Unsqueeze
 
 _MOST_PADDING: Final = 1 << 16
 
 
 def conv2d_attributes(node: Node, data: Value, kernel: Sequence[int]) -> Conv2d:
-    """Attributes of a convolution along one axis, taken as the second of two, or along two."""
-    strides, dilation = (_each(node, name, len(kernel)) for name in ("strides", "dilations"))
+    """The attributes of a convolution with one spatial axis, which becomes the second, or two."""
+    strides, dilation = (_per_axis(node, name, len(kernel)) for name in ("strides", "dilations"))
     padding = _padding(node, data, kernel, strides, dilation)
     if len(kernel) == 1:
         strides, dilation = (1, *strides), (1, *dilation)
@@ -35,11 +33,11 @@ def _conv(node: Node) -> Value:
     if row:
         data, weight = (node.call("unsqueeze", x, to=Unsqueeze((2,))) for x in (data, weight))
     result = node.call("conv2d", data, weight, node.optional(2), to=to)
-    return node.call("squeeze", result, to=SomeAxes((2,))) if row else result
+    return node.call("squeeze", result, to=Squeeze((2,))) if row else result
 
 
 def spatial_kernel(node: Node, data: Value, weight: Value) -> tuple[int, ...]:
-    """The extents of weights along spatial axes, one or two."""
+    """The extents of the weights along one or two spatial axes."""
     if data.rank not in (3, 4):
         node.unsupported(f"data {data.type}: one or two spatial axes are")
     if weight.rank != data.rank:
@@ -67,12 +65,12 @@ def _window(
     kernel = node.integers("kernel_shape") or ()
     if len(kernel) != data.rank - 2:
         node.refuse(f"kernel_shape {list(kernel)} for data {data.type}")
-    strides, dilation = (_each(node, name, len(kernel)) for name in ("strides", "dilations"))
+    strides, dilation = (_per_axis(node, name, len(kernel)) for name in ("strides", "dilations"))
     return kernel, strides, _padding(node, data, kernel, strides, dilation), dilation
 
 
-def _each(node: Node, name: str, count: int) -> tuple[int, ...]:
-    """A number for each spatial axis."""
+def _per_axis(node: Node, name: str, count: int) -> tuple[int, ...]:
+    """An attribute with a number for each spatial axis, by default 1."""
     found = node.integers(name) or (1,) * count
     if len(found) != count or min(found) < 1:
         node.refuse(f"{name} {list(found)}: {count} numbers of 1 or more are expected")
@@ -86,7 +84,7 @@ def _padding(
     strides: Sequence[int],
     dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """Before each spatial axis, then after each."""
+    """The padding before each spatial axis, then after each."""
     count = len(kernel)
     match node.text("auto_pad", "NOTSET"):
         case "NOTSET":

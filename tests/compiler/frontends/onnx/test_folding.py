@@ -21,7 +21,7 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast, Modulo
 from compiler.graph.operators.parts import Concat, Gather, Slice
 from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Axis, Expand, Reshape, SomeAxes, Transpose, Unsqueeze
+from compiler.graph.operators.shapes import Axis, Expand, Reshape, Squeeze, Transpose, Unsqueeze
 from compiler.graph.types import TensorType
 from compiler.ir import BOOL, FLOAT32, INT32, INT64
 
@@ -79,7 +79,7 @@ def test_moves() -> None:
     same("reshape", Reshape((4, -1)), data)
     same("flatten", Axis(2), data)
     same("unsqueeze", Unsqueeze((0, -1)), data)
-    same("squeeze", SomeAxes(None), data[:1])
+    same("squeeze", Squeeze(None), data[:1])
     same("expand", Expand((5, 1, 3, 1)), data[:1])
     same("transpose", Transpose((2, 0, 1)), data)
     same("transpose", Transpose(None), data)

@@ -74,11 +74,11 @@ def test_a_transformer() -> None:
         make("Trilu", ["ones"], ["triangle"], upper=0),
         make("Cast", ["triangle"], ["seen"], to=TensorProto.BOOL),
     ]
-    for each, order in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+    for stem, order in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
         nodes += [
-            make("MatMul", ["n", f"w{each}"], [f"{each}0"]),
-            make("Reshape", [f"{each}0", "split"], [f"{each}1"]),
-            make("Transpose", [f"{each}1"], [each], perm=order),
+            make("MatMul", ["n", f"w{stem}"], [f"{stem}0"]),
+            make("Reshape", [f"{stem}0", "split"], [f"{stem}1"]),
+            make("Transpose", [f"{stem}1"], [stem], perm=order),
         ]
     nodes += [
         make("MatMul", ["q", "k"], ["s0"]),
@@ -173,9 +173,9 @@ def test_weights_may_be_inputs_too() -> None:
     """As in files of IR version 3."""
     given = residual()
     names = [each.name for each in given.graph.initializer]
-    for each in given.graph.initializer:
+    for tensor in given.graph.initializer:
         given.graph.input.append(
-            helper.make_tensor_value_info(each.name, each.data_type, each.dims)
+            helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         )
     imported = import_model(given)
     assert imported.inputs == ("x",)
@@ -239,6 +239,19 @@ def test_refusals(nodes: list[NodeProto], message: str) -> None:
     opset = helper.make_opsetid("", 17)
     with pytest.raises(FrontendError, match=message):
         import_model(helper.make_model(graph, opset_imports=[opset], ir_version=8))
+
+
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("opset", [9, 11, 13])
+def test_softmax_of_a_scalar_is_refused(operator: str, axis: int, opset: int) -> None:
+    """A scalar has no axis; ONNX's shape inference refuses it from opset 11 on."""
+    x, y = (helper.make_tensor_value_info(name, 1, []) for name in "xy")
+    graph = helper.make_graph([make(operator, ["x"], ["y"], "s", axis=axis)], "g", [x], [y])
+    opsets = [helper.make_opsetid("", opset)]
+    message = rf"node s \({operator}\): axis {axis} of float32\[\]|Input rank must be >= 1"
+    with pytest.raises(FrontendError, match=message):
+        import_model(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
 @pytest.mark.parametrize(("opset", "said"), [(8, "opset 8"), (99, "opset 99")])

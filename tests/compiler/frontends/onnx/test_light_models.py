@@ -44,15 +44,15 @@ def test_every_tensor(name: str) -> None:
     found = evaluate(function, [image], NativeRunner())
     assert isinstance(found, tuple)
     (given,) = imported.inputs
-    for each, ours, theirs in zip(
+    for tensor, ours, theirs in zip(
         wanted, found, reference(model, wanted, {given: image}), strict=True
     ):
         assert isinstance(ours, np.ndarray)
         assert ours.shape == theirs.shape
         # Nothing vanished on the way, so that the comparison says something.
         largest = np.abs(theirs).max()
-        assert 1e-6 < largest < 1e6, each
-        assert np.abs(ours - theirs).max() <= TOLERANCE * largest, each
+        assert 1e-6 < largest < 1e6, tensor
+        assert np.abs(ours - theirs).max() <= TOLERANCE * largest, tensor
 
 
 def reference(

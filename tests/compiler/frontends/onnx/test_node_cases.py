@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.expanded import EXPANDED
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tests.support.onnx_nodes import Outcome, node_cases, run_case
 
 SHARDS = 8
@@ -35,19 +34,23 @@ UNTESTED = {"And", "LayerNormalization", "Not", "Or", "Upsample", "Xor"}
 """Operators that ONNX tests only in older opsets, or with a result that is not supported."""
 
 
-def complaints(outcomes: list[Outcome]) -> list[str]:
+def failures(outcomes: list[Outcome]) -> list[str]:
     """What failed, and what was refused without a reason that is known."""
     found = [f"{each.name}: {each.failure}" for each in outcomes if each.failure]
-    for each in outcomes:
-        supported = each.operators <= CONVERTERS.keys()
-        if each.refusal and supported and not any(re.search(it, each.refusal) for it in LIMITS):
-            found.append(f"{each.name}: {each.refusal}")
+    for outcome in outcomes:
+        supported = outcome.operators <= CONVERTERS.keys()
+        if (
+            outcome.refusal
+            and supported
+            and not any(re.search(it, outcome.refusal) for it in LIMITS)
+        ):
+            found.append(f"{outcome.name}: {outcome.refusal}")
     return found
 
 
 def test_a_sample() -> None:
     outcomes = [run_case(each) for each in node_cases()[::SAMPLE]]
-    assert complaints(outcomes) == []
+    assert failures(outcomes) == []
     assert sum(each.passed for each in outcomes) > len(outcomes) // 3
 
 
@@ -56,10 +59,11 @@ def test_a_sample() -> None:
 def test_all(shard: int) -> None:
     outcomes = [run_case(each) for each in node_cases()[shard::SHARDS]]
     kinds = Counter(
-        "passed" if each.passed else "failed" if each.failure else "refused" for each in outcomes
+        "passed" if outcome.passed else "failed" if outcome.failure else "refused"
+        for outcome in outcomes
     )
     print(dict(kinds))
-    assert complaints(outcomes) == []
+    assert failures(outcomes) == []
 
 
 @pytest.mark.exhaustive

@@ -101,8 +101,8 @@ def test_half_precision_is_refused() -> None:
     """With what is allowed, and what to do."""
     given = scaled()
     graph = given.graph
-    for each in (*graph.input, *graph.output):
-        each.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    for info in (*graph.input, *graph.output):
+        info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
     graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float16), "w"))
     said = (
         r"is of the type float16: the types that are supported are bool, float64, float32, .*, "

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from onnx import defs
 
-from compiler.frontends.onnx.checking import OLDEST
 from compiler.frontends.onnx.operators import CONVERTERS
+from compiler.frontends.onnx.reading import OLDEST
 from tests.support.operator_table import table
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"

@@ -21,7 +21,7 @@ from compiler.graph.operators.shapes import (
     Axis,
     Expand,
     Reshape,
-    SomeAxes,
+    Squeeze,
     Tile,
     Transpose,
     Unsqueeze,
@@ -156,7 +156,7 @@ ELEMENTS = [name for name in OPERATORS if name not in TESTED | NUMBERS_ONLY.keys
 @pytest.mark.parametrize("name", NUMBERS_ONLY)
 def test_blocks_are_made_of_numbers(name: str) -> None:
     operand = TensorType((Dim(("N",)), 3, 2, 2), FLOAT32)
-    with pytest.raises(GraphError, match=r"has the symbol N: put numbers for symbols first$"):
+    with pytest.raises(GraphError, match=r"has the symbol N: bind symbols first$"):
         OPERATORS[name].result("out", [operand], NUMBERS_ONLY[name])
 
 
@@ -207,7 +207,7 @@ def asked(draw: st.DrawFn) -> tuple[str, list[Type], Attributes]:
         "tile": ((INT32,), st.builds(Tile, exactly(rank))),
         "transpose": ((INT32,), st.builds(Transpose, st.none() | orders)),
         "flatten": ((INT32,), st.builds(Axis, AXES)),
-        "squeeze": ((INT32,), st.builds(SomeAxes, st.none() | SOME)),
+        "squeeze": ((INT32,), st.builds(Squeeze, st.none() | SOME)),
         "unsqueeze": ((INT32,), st.builds(Unsqueeze, SOME)),
         "pad": ((INT32,), st.builds(Pad, exactly(2 * rank).map(_sparse))),
         "slice": ((INT32,), draw(_slices(rank))),
@@ -269,7 +269,7 @@ def test_whatever_is_accepted_holds_for_numbers(
         ("x: float32[N, 4]", "reshape(x, shape=[2, 2])", "4[*]N elements are not known to be 4"),
         ("x: float32[N, 4]", "reshape(x, shape=[-1, -1])", "only one extent can be -1"),
         ("x: float32[N]", "reshape(x, shape=[-2])", "there is no extent -2 for axis 0"),
-        ("x: float32[N, 1]", "squeeze(x)", "whether a symbol is 1 is not known"),
+        ("x: float32[N, 1]", "squeeze(x)", "a symbol may be 1"),
         ("x: float32[N, 1]", "squeeze(x, axes=[0])", "axis 0 of data .* has not extent 1"),
         ("x: float32[N]", "expand(x, shape=[4])", r"data float32\[N\] is not known to broadcast"),
         ("x: float32[N], y: float32[M]", "add(x, y)", "axis -1 has N and M"),

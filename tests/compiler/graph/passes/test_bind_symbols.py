@@ -69,8 +69,8 @@ def test_nothing_symbolic_is_left_and_the_results_are_the_same(function: Functio
     symbols = sorted(frozenset[str]().union(*(symbols_of(it.type) for it in function.params)))
     for start in (function, Fuse().apply(function)):
         bound = transform(start, [BindSymbols(tuple((each, 2) for each in symbols))])
-        for each in functions(bound):
-            assert not any(symbols_of(param.type) for param in each.params)
+        for callee in functions(bound):
+            assert not any(symbols_of(param.type) for param in callee.params)
         given_ = inputs(function, size=2)
         same_values(evaluate(bound, given_), evaluate(function, given_))
 

@@ -115,6 +115,6 @@ def test_an_illegal_function_is_refused() -> None:
 def test_nothing_known_is_left(function: Function) -> None:
     found = keeps_meaning(FoldConstants(Interpreter()), function, inputs(function))
     types = infer(found)
-    for each in all_lets(found.body):
-        if isinstance(types[each.name], TensorType):
-            assert not all(isinstance(atom, Constant) for atom in atoms(each.value))
+    for let in all_lets(found.body):
+        if isinstance(types[let.name], TensorType):
+            assert not all(isinstance(atom, Constant) for atom in atoms(let.value))

@@ -49,8 +49,8 @@ def program(body: str, texts: Mapping[str, str] = TEXTS) -> Function:
 
 def calls(function: Function) -> list[str]:
     return [
-        repr(each.value.callee) if isinstance(each.value, Call) else "if"
-        for each in all_lets(function.body)
+        repr(let.value.callee) if isinstance(let.value, Call) else "if"
+        for let in all_lets(function.body)
     ]
 
 

@@ -12,30 +12,26 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.interpreter import run
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
-from compiler.operators.activations import gelu, relu, sigmoid
-from compiler.operators.arg import arg_max
+from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
 from compiler.operators.arithmetic import cast, clip
-from compiler.operators.concat import concat
 from compiler.operators.conv2d import conv2d
-from compiler.operators.cpu.generic import cpu_schedule
-from compiler.operators.cpu.inlining import inline_stages
+from compiler.operators.cpu.generic import cpu_schedule, inline_stages
 from compiler.operators.cpu.simd import Simd
-from compiler.operators.dense import dense
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.operators.gather import gather
-from compiler.operators.layout import flatten, reshape, transpose
-from compiler.operators.matmul import matmul
-from compiler.operators.norm import batch_norm, layer_norm
+from compiler.operators.layout import expand, flatten, reshape, transpose
+from compiler.operators.matmul import dense, matmul
+from compiler.operators.norm import batch_norm, layer_norm, log_softmax, softmax
 from compiler.operators.pad import PadMode, pad
 from compiler.operators.pool import average_pool, global_average_pool, max_pool
 from compiler.operators.reduce import (
+    arg_max,
     reduce_log_sum_exp,
     reduce_max,
     reduce_mean,
     reduce_sum,
 )
-from compiler.operators.slicing import slice_of
-from compiler.operators.softmax import log_softmax, softmax
+from compiler.operators.slicing import concat, slice_of
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 from compiler.te.schedule import Schedule
@@ -43,7 +39,7 @@ from tests.support.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]
 
-add, multiply = ELEMENTWISE["Add"], ELEMENTWISE["Mul"]
+add, multiply = ELEMENTWISE["add"], ELEMENTWISE["multiply"]
 
 
 def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
@@ -240,3 +236,53 @@ def test_stages_next_to_their_reader() -> None:
     (outer,) = [each for each in loops(schedule.program.body) if each.var.name == "softmax.i0"]
     inside = {each.name for each in blocks(outer)}
     assert {"softmax_max", "softmax_exp", "softmax_sum", "softmax"} <= inside
+
+
+def inlined(*outputs: Tensor) -> list[str]:
+    return [each.name for each in blocks(inline_stages(Schedule.of(*outputs)).program.body)]
+
+
+X = placeholder((4, 6), FLOAT32, "X")
+
+
+def test_a_chain_becomes_one() -> None:
+    assert inlined(relu(add(relu(X, name="a"), X, name="b"), name="c")) == ["c"]
+
+
+def test_what_two_stages_read_stays() -> None:
+    a = softplus(X, name="a")
+    assert inlined(
+        add(relu(a, name="b"), transpose(transpose(a, name="t"), name="u"), name="c")
+    ) == [*("a", "c")]
+
+
+def test_outputs_stay() -> None:
+    a = relu(X, name="a")
+    assert inlined(a, relu(a, name="b")) == ["a", "b"]
+
+
+def test_sums_stay() -> None:
+    assert inlined(relu(reduce_sum(X, name="s"), name="r")) == ["s", "r"]
+
+
+def test_elements_that_are_read_again_and_again_stay() -> None:
+    image = placeholder((1, 2, 6, 6), FLOAT32, "I")
+    weight = placeholder((3, 2, 3, 3), FLOAT32, "W")
+    assert inlined(conv2d(image, weight, padding=(1, 1, 1, 1))) == ["conv_pad", "conv"]
+    row = softplus(placeholder((1, 6), FLOAT32, "R"), name="a")
+    assert inlined(add(row, X, name="b")) == ["a", "b"]
+
+
+def test_what_is_only_moved_goes_into_element_wise_readers() -> None:
+    row = transpose(placeholder((6, 1), FLOAT32, "R"), name="t")
+    assert inlined(relu(expand(row, (4, 6), name="e"), name="r")) == ["r"]
+
+
+def test_what_a_sum_reads_once_goes_into_it() -> None:
+    assert inlined(reduce_sum(relu(X, name="r"), name="s")) == ["s"]
+
+
+def test_expressions_stay_short() -> None:
+    """Each `mish` names its operand many times: two of them would be too much."""
+    once = mish(X, name="a")
+    assert inlined(mish(mish(once, name="b"), name="c")) == ["a", "b", "c"]

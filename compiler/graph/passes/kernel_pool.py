@@ -1,4 +1,4 @@
-"""Kernels made of operators: the same one for the same operators."""
+"""Kernels of operators, shared by equal groups of operators."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.graph.constant import Constant
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
 from compiler.graph.opspec import OpSpec
+from compiler.graph.syntax import fresh
 from compiler.graph.types import Type
 from compiler.graph.visit import map_atoms
 
-__all__ = ["KernelPool"]
-
 _NAMED = 4
-"""Operators of a kernel that its name tells."""
+"""The most operators of a kernel that its name lists."""
 
 
 class KernelPool:
@@ -24,11 +22,11 @@ class KernelPool:
     Parameters
     ----------
     types
-        Of the program's values.
+        The types of the program's values.
     taken
-        Names that functions have already.
+        Names of existing functions.
     target
-        Of the kernels; empty for the host.
+        The kernels' target; empty for the host.
     """
 
     def __init__(
@@ -41,10 +39,10 @@ class KernelPool:
         self._target = target
         self._taken = set(taken)
         self._kernels: dict[str, Function] = {}
-        """By the digest that they would have without a name."""
+        """Kernels by their digest under the name `kernel`."""
 
     def fused(self, lets: Sequence[Let]) -> Let:
-        """The last value, as a call of a kernel of all these."""
+        """The last value as a call of a kernel of all these values."""
         nameless, args = self._nameless(lets)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
@@ -54,7 +52,7 @@ class KernelPool:
         return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
 
     def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
-        """Values called by their operators, everything from outside a parameter."""
+        """A kernel called `kernel`, and its arguments: the operands from outside."""
         params: dict[Atom, Param] = {}
         names: dict[str, str] = {}
         taken: set[str] = set()
@@ -94,7 +92,7 @@ def _operator(let: Let) -> str:
 
 
 def _stem(lets: Sequence[Let]) -> str:
-    """What the kernel does, as far as a name can tell."""
+    """The kernel's name: its first operators."""
     named = [_operator(each) for each in lets[:_NAMED]]
     more = [f"and_{len(lets) - _NAMED}_more"] if len(lets) > _NAMED else []
     return "_".join([*named, *more])
