@@ -91,8 +91,8 @@ class Let:
         The value's, or None where nobody has said it yet.
     origin
         The value of the user's network that this value computes, or computes a part of; None where
-        the value is the user's own, or a second one for the same value. Equality, digests and the text leave it out: two values are the
-        same wherever they come from.
+        the value is the user's own, or a second one for the same value. Equality, digests and the
+        text leave it out: two values are the same wherever they come from.
     reason
         Why no other target than the host takes the value, where one was asked; left out likewise.
     """
