@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.build.backends import Backends
 from compiler.build.program import Network, network_of
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
@@ -18,7 +18,7 @@ from compiler.graph.types import leaves, part_names
 from compiler.graph.verify import verify
 from compiler.targets.offload import StreamsOnHost
 from compiler.targets.parts import Parts, Report
-from compiler.targets.target import Target
+from compiler.targets.target import Backend, Target
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -32,7 +32,24 @@ from runtime.artifact import (
 )
 from runtime.native import ALIGNMENT
 
-__all__ = ["build"]
+__all__ = ["Backends", "build"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """A back end for each target, which compiles nothing twice.
+
+    The artifact of a network for an accelerator, and its fallback for the host alone, share all
+    that the accelerator never does.
+    """
+
+    _made: dict[Target[Any], Backend] = field(default_factory=dict, repr=False)
+
+    def of(self, target: Target[Any]) -> Backend:
+        """The target's."""
+        if target not in self._made:
+            self._made[target] = target.make_backend(target)
+        return self._made[target]
 
 
 def build(

@@ -10,25 +10,28 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.build.backends import Backends
-from compiler.build.build import build
-from compiler.build.real import RealNetwork
+from compiler.build.build import Backends, build
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
+from compiler.graph.evaluate import Runner, evaluate
 from compiler.graph.native import NativeRunner
-from compiler.graph.nodes import Function
+from compiler.graph.nodes import Function, Var
 from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
+from compiler.graph.verify import verify
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.points import points
+from compiler.quantise.watch import with_results
 from compiler.targets.target import Target
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
     "CompileOptions",
     "Prepared",
+    "RealNetwork",
     "Samples",
     "compile_network",
     "import_network",
@@ -39,6 +42,38 @@ __all__ = [
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """From the network's inputs to values for them, many times."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class RealNetwork:
+    """A network in real numbers.
+
+    Attributes
+    ----------
+    inputs, outputs
+        The model's names, in order.
+    runner
+        That of its calibration, which has compiled most of it.
+    """
+
+    function: Function
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    runner: Runner
+
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs by name."""
+        function, result = self.function, self.function.body.result
+        given = [inputs[name] for name in self.inputs]
+        if isinstance(result, Var):
+            # Kernels end where those of the calibration do.
+            names = points(function, verify(function))
+            function = with_results(function, (*names, result.name))
+        values = evaluate(function, given, self.runner)
+        found = values[-1] if isinstance(result, Var) else values
+        several = found if isinstance(found, tuple) else (found,)
+        arrays = [each for each in several if not isinstance(each, tuple)]
+        return dict(zip(self.outputs, arrays, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.build import build
-from compiler.build.backends import Backends
+from compiler.build.build import Backends, build
 from compiler.graph import Call, Function, TensorType, Type
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform

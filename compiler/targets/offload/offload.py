@@ -9,14 +9,19 @@ from typing import Any, TypeAlias
 from compiler.errors import Unsupported
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let
+from compiler.graph.passes.base import Pass
+from compiler.graph.passes.eliminate_common import EliminateCommon
+from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.kernels import KernelPool
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_lets, functions
+from compiler.targets.offload.cancel_layouts import CancelLayouts
+from compiler.targets.offload.streams import FormStreams
 from compiler.targets.planner import Candidate, candidates
 from compiler.targets.target import Rewritten, Target
 
-__all__ = ["Offload", "Plans"]
+__all__ = ["Offload", "Plans", "offload_passes"]
 
 Plans: TypeAlias = Callable[[Call], object]
 """Raises `Unsupported` for a call of a kernel that the target does not do."""
@@ -142,3 +147,15 @@ def _with(body: Body, rewritten: Mapping[str, Rewritten]) -> Body:
     for let in body.lets:
         lets += rewritten[let.name].lets if let.name in rewritten else (let,)
     return Body(tuple(lets), body.result)
+
+
+def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+    """What the target can do goes there; the host does the rest."""
+    return (
+        Offload(target, plan),
+        CancelLayouts(),
+        EliminateDead(),
+        EliminateCommon(),
+        EliminateDead(),
+        FormStreams(target.name),
+    )

@@ -19,9 +19,9 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.visit import all_lets, atoms, functions, names_of
+from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
 
-__all__ = ["FormStreams"]
+__all__ = ["FormStreams", "StreamsOnHost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +117,46 @@ def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
             runs.append((offloaded, run))
         waiting, offloaded = left, not offloaded
     return runs
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsOnHost:
+    """Puts the kernels of streams where the streams are called, as kernels of the host.
+
+    ::
+
+        y = @stream(x)      ->      a = @f(x)
+                                    y = @g(a)
+
+    All values keep their names, so that they can be compared one by one.
+    """
+
+    name: str = "streams-on-host"
+
+    def apply(self, function: Function) -> Function:
+        """The function without streams."""
+        lets: list[Let] = []
+        inlined: set[str] = set()
+        for let in function.body.lets:
+            match let.value:
+                case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
+                    lets += _inlined(stream, args)
+                    inlined.add(let.name)
+                case TupleGet(operand=operand) if operand.name in inlined:
+                    # One of several results: the kernel that makes it is there, under its name.
+                    pass
+                case _:
+                    lets.append(let)
+        return replace(function, body=Body(tuple(lets), function.body.result))
+
+
+def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
+    """The kernels of a stream; `FormStreams` gives results the names that they have in it."""
+    given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
+    lets = []
+    for each in substitute(stream.body, given).lets:
+        value = each.value
+        if isinstance(value, Call) and isinstance(value.callee, Function):
+            kernel = replace(value.callee, target="")
+            lets.append(replace(each, value=replace(value, callee=kernel)))
+    return lets

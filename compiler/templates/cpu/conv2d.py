@@ -25,11 +25,11 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.carry import carry_sums
 from compiler.templates.cpu.layer import (
     LayerWorkload,
     Packed,
     PackedLayer,
+    carry_sums,
     layer_patterns,
     second_program,
 )

@@ -15,6 +15,7 @@ from compiler.graph.nodes import Call, Function, Let, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
+from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
@@ -30,6 +31,7 @@ __all__ = [
     "LayerWorkload",
     "Packed",
     "PackedLayer",
+    "carry_sums",
     "layer_patterns",
     "placeholders",
     "second_program",
@@ -118,6 +120,39 @@ def second_program(layer: Packed, output: Tensor) -> Schedule:
         if stage.source is not None and stage.name not in staying:
             schedule = schedule.compute_inline(stage.name)
     return schedule
+
+
+def carry_sums(
+    schedule: Schedule,
+    sums: str,
+    terms: Sequence[str],
+    pixels: Sequence[str],
+    dot: Program | None,
+) -> Schedule:
+    """Loops over terms around a tile written out: for each of its pixels, its channels in vectors.
+
+    Parameters
+    ----------
+    sums
+        The stage, computed already where a tile is needed. Its axis `l` are the tile's channels.
+    terms, pixels
+        Its axes: over terms, without the `k` of a dot product; and over the tile's pixels.
+    dot
+        The dot product that does it, if one does.
+    """
+    schedule = schedule.set_scope(sums, Scope.LOCAL)
+    if dot is None:
+        schedule = schedule.reorder(sums, *terms, *pixels, "l").vectorize(sums, "l")
+    else:
+        schedule = schedule.split(sums, "l", dot.outputs[0].size, ("vector", "lane"))
+        schedule = schedule.reorder(sums, *terms, *pixels, "vector", "lane", "k")
+        schedule = schedule.unroll(sums, "vector")
+    for axis in pixels:
+        schedule = schedule.unroll(sums, axis)
+    schedule = schedule.decompose_reduction(sums, terms[0])
+    if dot is None:
+        return schedule
+    return schedule.vectorize(f"{sums}_init", "lane").tensorize(sums, "lane", dot)
 
 
 def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
