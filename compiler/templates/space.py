@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.te.knobs import Choice, Setting
 
-__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "ranked"]
+__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "rank_by"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class Choices:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def are(self, knob: str, setting: Setting) -> Bools:
+    def equals(self, knob: str, setting: Setting) -> Bools:
         """Where a knob has that setting."""
         known = self.settings.get(knob)
         if known is None:
@@ -115,7 +115,7 @@ def factors(extent: int) -> tuple[int, ...]:
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
 
 
-def ranked(*keys: Ints | Bools | Floats) -> Floats:
+def rank_by(*keys: Ints | Bools | Floats) -> Floats:
     """Numbers that order choices by the first key, then by the second and so on."""
     rows = np.lexsort(keys[::-1])
     columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])

@@ -132,6 +132,6 @@ class ScheduleTemplate(ABC, Generic[W, M]):
             A setting that no primitive takes: `fits` says so before.
         """
 
-    def lacking(self, workload: W, choices: Choices, machine: M) -> str:
+    def no_fit_reason(self, workload: W, choices: Choices, machine: M) -> str:
         """Why none of the choices fits."""
         return f"no choice for {self.name} fits"

@@ -1,4 +1,4 @@
-"""The accelerator as a target, of some configuration and with some memory behind its bus."""
+"""The accelerator as a target, for a configuration and a memory behind its bus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
-from compiler.targets.accelerator.blocks import Blocks
+from compiler.targets.accelerator.block_layouts import Blocks
 from compiler.targets.target import CostModel, Memory, Target
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
@@ -35,16 +35,16 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),
 )
-"""All that the base instruction set does: an operator is added here."""
+"""The templates of the base instruction set; a new operator is added here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analytic(CostModel):
-    """What the templates estimate."""
+    """The costs that the templates estimate."""
 
     machine: MachineCost
 
-    def candidates(
+    def shortlist(
         self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices
     ) -> Choices:
         return template.shortlist(workload, choices, self.machine)
@@ -56,14 +56,14 @@ class Analytic(CostModel):
 def accelerator(
     config: HardwareConfig, memory: MemoryTiming | None = None, *, hiding: bool = True
 ) -> Target[AcceleratorTarget]:
-    """The target.
+    """The target for a configuration.
 
     Parameters
     ----------
     memory
-        What its estimates assume; by default a quick one.
+        The memory's timing that estimates assume; by default a fast one.
     hiding
-        Latency may be hidden, by two virtual threads.
+        Whether two virtual threads may hide latency.
     """
     machine = AcceleratorTarget.of(config)
     return Target(
@@ -82,7 +82,7 @@ def accelerator(
 def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
     load, compute, store = (
-        each.name.lower() for each in (Module.LOAD, Module.COMPUTE, Module.STORE)
+        unit.name.lower() for unit in (Module.LOAD, Module.COMPUTE, Module.STORE)
     )
     return (
         Memory(Scope.GLOBAL, (), INT8, None, (store,), (load, compute)),

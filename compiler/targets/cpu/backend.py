@@ -1,4 +1,4 @@
-"""Kernels of the graph as programs for the CPU."""
+"""The back end of a CPU: kernels scheduled, and compiled to native code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from compiler.codegen import CpuTarget, compile_function, emit_object
 from compiler.errors import Unsupported
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
-from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes.base import Pass
@@ -23,12 +22,11 @@ from compiler.graph.passes.infer_types import InferTypes
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
-from compiler.targets.parts import Invocation, Parts, Report
-from compiler.targets.planner import Plan, best_choice
+from compiler.targets.parts import ArtifactParts, Invocation, Progress
+from compiler.targets.planner import Plan, best_choice, kernel_matcher, kernel_of, plan_key
 from compiler.targets.target import Backend, Target
 from compiler.te.macs import macs_of
-from compiler.templates.cpu.layer import PackedLayer, placeholders
-from compiler.templates.pattern import Matcher
+from compiler.templates.cpu.layer import LayerOnCpu, placeholders
 from compiler.templates.template import KernelMatch
 from runtime.artifact import KernelCall, Step
 from runtime.native import ObjectCode
@@ -40,18 +38,19 @@ _Key: TypeAlias = tuple[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
-    """A kernel, scheduled.
+    """A scheduled kernel.
 
     Attributes
     ----------
     program
-        What computes it.
+        Computes the kernel.
     operands
-        Which parameter of the kernel each input of the program is.
+        The number of the kernel's parameter for each input of the program.
     packing
-        By parameters whose values the program wants in another order: what brings them there.
+        Programs that bring parameters into the layout that the program expects, by the numbers of
+        the parameters.
     operators
-        Of the graph, in order.
+        Names of the kernel's operators, in order.
     macs
         Useful multiply-accumulates.
     """
@@ -64,34 +63,25 @@ class CpuKernel:
 
 
 def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
-    """The first layer of the kernel that is called, and how a template does it; None where no
-    template takes one.
+    """The plan for the first layer in a kernel that a template supports; None if there is none.
 
-    Parameters
-    ----------
-    call
-        Arguments that are constants are known when it is compiled: templates may pack them.
+    Templates may pack those arguments of the call that are constants.
     """
-    kernel = call.callee
-    assert isinstance(kernel, Function), "a kernel"
-    pairs = zip(kernel.params, call.args, strict=True)
-    known = {param.name: arg for param, arg in pairs if isinstance(arg, Constant)}
-    matcher = Matcher(kernel.body, infer(kernel), known=known)
-    for let in kernel.body.lets:
-        for template in target.templates:
-            for pattern in template.patterns:
-                try:
-                    found = KernelMatch(call, matcher.at(pattern, let.name))
-                    workload, arguments = template.bind(found, target.machine)
-                    choice = best_choice(target, template, workload)
-                    return Plan(template, found, workload, arguments, choice)
-                except Unsupported:
-                    continue  # The schedule that is good for any kernel takes it.
+    matcher = kernel_matcher(call)
+    for let in kernel_of(call).body.lets:
+        for template, pattern in target.patterns():
+            try:
+                found = KernelMatch(call, matcher.at(pattern, let.name))
+                workload, arguments = template.bind(found, target.machine)
+                choice = best_choice(target, template, workload)
+                return Plan(template, found, workload, arguments, choice)
+            except Unsupported:
+                continue  # The generic schedule takes the kernel.
     return None
 
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
-    """The kernel's program: as planned, or by the schedule that is good for any."""
+    """The kernel's program by its plan, or by the generic schedule."""
     inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
     packing: dict[int, Program] = {}
@@ -99,24 +89,24 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
         simd = Simd.of(target.machine.features)
         schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
     else:
-        assert isinstance(plan.template, PackedLayer), "all templates of a CPU are such"
+        assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
         given = plan.workload, plan.choice, target.machine
         schedule = plan.template.schedule(*given)
         packing = {plan.workload.weight: plan.template.packing(*given)}
     program = replace(schedule.program, name=kernel.name)
-    places = {each.name: number for number, each in enumerate(kernel.params)}
-    places |= {each.outputs[0].name: number for number, each in packing.items()}
+    numbers = {param.name: number for number, param in enumerate(kernel.params)}
+    numbers |= {packer.outputs[0].name: number for number, packer in packing.items()}
     operators = tuple(
         let.value.callee.name
         for let in kernel.body.lets
         if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
     )
-    operands = tuple(places[each.name] for each in program.inputs)
+    operands = tuple(numbers[buffer.name] for buffer in program.inputs)
     return CpuKernel(program, operands, packing, operators, macs_of(outputs))
 
 
 class KernelBackend(Backend):
-    """Compiles kernels to native code, each once for all artifacts that have it."""
+    """Compiles kernels to native code, each once for all artifacts."""
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
@@ -127,12 +117,12 @@ class KernelBackend(Backend):
     def passes(self) -> tuple[Pass, ...]:
         return (Fuse(), InferTypes())
 
-    def step(self, call: Invocation, parts: Parts) -> Step:
-        self.prepare([call], parts.tell)
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        self.prepare([call], parts.progress)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
         if parts.kernels.get(name, code) is not code:
-            # Its weights are known in one place and not in another.
+            # The kernel is called with constant weights and with computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
         parts.kernels[name] = code
         inputs = []
@@ -150,35 +140,35 @@ class KernelBackend(Backend):
             reason=call.reason or "",
         )
 
-    def prepare(self, calls: Sequence[Invocation], tell: Report) -> None:
+    def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:
         new: dict[_Key, Invocation] = {}
         for call in calls:
             if (key := self._key(call)) not in self._compiled:
                 new.setdefault(key, call)
         if not new:
             return
-        # LLVM works without Python's global lock.
+        # LLVM releases Python's global lock.
         with ThreadPoolExecutor(CpuTarget.host().threads) as executor:
             found = executor.map(self._kernel, new.values())
             for key, call in new.items():
-                tell(f"compiling {call.kernel.name}")
+                progress(f"compiling {call.kernel.name}")
                 self._compiled[key] = next(found)
 
     def _key(self, call: Invocation) -> _Key:
-        """What calls have in common that run the same code."""
+        """A key that is equal for calls that run the same code."""
         plan = self._plan(call)
         return call.kernel.digest, None if plan is None else plan.workload.weight
 
     def _plan(self, call: Invocation) -> Plan | None:
-        values = (each.digest if isinstance(each, Constant) else None for each in call.operands)
-        known = call.kernel.digest, *values
-        if known not in self._plans:
-            args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
-            self._plans[known] = layer_plan(Call(call.kernel, tuple(args)), self.target)
-        return self._plans[known]
+        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+        kernel_call = Call(call.kernel, tuple(args))
+        key = plan_key(kernel_call)
+        if key not in self._plans:
+            self._plans[key] = layer_plan(kernel_call, self.target)
+        return self._plans[key]
 
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
-        """The kernel, scheduled, and its code."""
+        """The scheduled kernel and its code."""
         made = cpu_kernel(call.kernel, self._plan(call), self.target)
         return made, emit_object(made.program, self.target.machine, self.target.passes)
 

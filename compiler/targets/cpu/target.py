@@ -1,4 +1,4 @@
-"""A CPU as a target, and its back end: kernels as native code."""
+"""A CPU as a target."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from compiler.templates.space import Choices, Floats
 __all__ = ["TEMPLATES", "RegisterTiles", "cpu"]
 
 TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
-"""What a CPU does with packed weights. A schedule that is good for any kernel does the rest."""
+"""Layers with packed weights; all other kernels have the generic schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterTiles(CostModel):
-    """What the templates estimate of tiles in registers."""
+    """The costs that templates estimate for tiles in registers."""
 
     machine: CpuTarget
 
@@ -33,7 +33,7 @@ class RegisterTiles(CostModel):
 
 
 def cpu(machine: CpuTarget) -> Target[CpuTarget]:
-    """The host's processor, or one like it."""
+    """The target for a CPU such as the host's."""
     return Target(
         name="",
         machine=machine,

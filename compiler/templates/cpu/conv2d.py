@@ -26,14 +26,14 @@ from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.layer import (
+    LayerOnCpu,
     LayerWorkload,
-    Packed,
     PackedLayer,
-    carry_sums,
+    carry_in_registers,
     layer_patterns,
     second_program,
 )
-from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 __all__ = ["Conv2dOnCpu", "packed_conv2d", "schedule_packed_conv2d"]
 
@@ -53,7 +53,7 @@ def packed_conv2d(
     out_dtype: DType | None = None,
     name: str = "conv",
     tile: Tile | None = None,
-) -> Packed | None:
+) -> PackedLayer | None:
     """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
 
     None where packing does not help: nothing to compute, or groups that do not fill the vectors of
@@ -118,7 +118,7 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
 
 
-def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
+def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     """A convolution's second program: inputs `data` and packed weights, then what `out` reads.
 
     Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
@@ -309,7 +309,7 @@ def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
         .unroll(tile, x)
         .set_layout(tile, ("0", "2", "3", "1"))
     )
-    schedule = carry_sums(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
+    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
     schedule = (
         schedule.unroll(out.name, "ty")
         .unroll(out.name, "tx")
@@ -320,14 +320,14 @@ def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 
-def _pad(schedule: Schedule, conv: Packed) -> Schedule:
+def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
     """The image's border: rows at a time, planes spread over threads."""
     pad = conv.padded.name
     schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
     return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
 
 
-class Conv2dOnCpu(PackedLayer):
+class Conv2dOnCpu(LayerOnCpu):
     """A convolution whose weights are known: packed once, convolved ever after."""
 
     name = "conv2d"

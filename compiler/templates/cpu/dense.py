@@ -20,14 +20,14 @@ from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.layer import (
+    LayerOnCpu,
     LayerWorkload,
-    Packed,
     PackedLayer,
-    carry_sums,
+    carry_in_registers,
     layer_patterns,
     second_program,
 )
-from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 __all__ = ["DenseOnCpu", "packed_dense", "schedule_packed_dense"]
 
@@ -43,7 +43,7 @@ def packed_dense(
     out_dtype: DType | None = None,
     name: str = "dense",
     tile: Tile | None = None,
-) -> Packed | None:
+) -> PackedLayer | None:
     """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
 
     None where there is nothing to compute.
@@ -82,7 +82,7 @@ def packed_dense(
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 def _padded(data: Tensor, extents: tuple[int, int], name: str) -> Tensor:
@@ -121,7 +121,7 @@ def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) ->
     return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
 
 
-def schedule_packed_dense(layer: Packed, out: Tensor) -> Schedule:
+def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
     """A dense layer's second program: inputs `data` and packed weights, then what `out` reads.
 
     Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
@@ -149,14 +149,14 @@ def schedule_packed_dense(layer: Packed, out: Tensor) -> Schedule:
         .unroll(out.name, "i")
         .vectorize(out.name, "l")
     )
-    schedule = carry_sums(schedule, sums, ("kb",), ("i",), layer.dot)
+    schedule = carry_in_registers(schedule, sums, ("kb",), ("i",), layer.dot)
     schedule = schedule.parallel(out.name, "block")
     if layer.padded is layer.data:
         return schedule
     return schedule.vectorize(layer.padded.name, "k").parallel(layer.padded.name, "i")
 
 
-class DenseOnCpu(PackedLayer):
+class DenseOnCpu(LayerOnCpu):
     """A dense layer whose weights are known: packed once, multiplied ever after."""
 
     name = "dense"

@@ -22,16 +22,16 @@ from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of, stages
 from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
-from compiler.templates.cpu.tiles import Tile, TileSpace
+from compiler.templates.cpu.register_tiles import Tile, TileSpace
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Bools, Choices, Floats, Space
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = [
+    "LayerOnCpu",
     "LayerWorkload",
-    "Packed",
     "PackedLayer",
-    "carry_sums",
+    "carry_in_registers",
     "layer_patterns",
     "placeholders",
     "second_program",
@@ -39,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedLayer:
     """A layer in two programs: weights are packed once, data multiplied ever after.
 
     Attributes
@@ -111,7 +111,7 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
-def second_program(layer: Packed, output: Tensor) -> Schedule:
+def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
     """The output, of data and packed weights: the stages between a layer's sums and the output are
     put into that; refused if one joins terms."""
     schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
@@ -122,7 +122,7 @@ def second_program(layer: Packed, output: Tensor) -> Schedule:
     return schedule
 
 
-def carry_sums(
+def carry_in_registers(
     schedule: Schedule,
     sums: str,
     terms: Sequence[str],
@@ -161,7 +161,7 @@ def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
     return Apply(operator, operands), Apply(operator, (*operands, Operand("bias", constant=None)))
 
 
-class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
+class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
     """A convolution or dense layer whose weights are brought into the order of multiplication.
 
     Knobs are the sizes of a tile of sums that is carried in registers. They decide the layout of
@@ -176,7 +176,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         The second program of what the layer computes and of an output computed from it.
     """
 
-    packed: ClassVar[Callable[..., Packed | None]]
+    packed: ClassVar[Callable[..., PackedLayer | None]]
     scheduled: ClassVar[Callable[..., Schedule]]
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
@@ -216,7 +216,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     def layer(
         self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
-    ) -> tuple[Packed, Tensor]:
+    ) -> tuple[PackedLayer, Tensor]:
         """The layer, and the kernel's output computed from it.
 
         Raises
@@ -227,7 +227,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         kernel = workload.kernel
         call = workload.call
         assert isinstance(call.callee, OpSpec), "matched"
-        made: list[Packed] = []
+        made: list[PackedLayer] = []
 
         def compute(name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
             data, weight, *bias = operands

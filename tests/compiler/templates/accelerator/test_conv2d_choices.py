@@ -177,7 +177,7 @@ def test_the_space_has_no_contradictions() -> None:
         (order, axis)
         for order in ("outputs", "weights", "image")
         for axis in ("oc", "y", "x")
-        if (found.are("order", order) & found.are("along", axis)).any()
+        if (found.equals("order", order) & found.equals("along", axis)).any()
     }
     assert along == {
         *(("outputs", axis) for axis in ("oc", "y", "x")),
@@ -185,7 +185,7 @@ def test_the_space_has_no_contradictions() -> None:
         ("weights", "x"),
         ("image", "oc"),
     }
-    assert (found.are("order", "outputs") | (found["ic"] == 4)).all()
+    assert (found.equals("order", "outputs") | (found["ic"] == 4)).all()
 
 
 def test_refuses_what_cannot_fit_with_numbers() -> None:

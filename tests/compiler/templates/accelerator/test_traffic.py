@@ -22,7 +22,7 @@ from compiler.operators.window import Window
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.templates.accelerator.traffic import taps_on_data, windows_needed
+from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from runtime.layers import StreamRun
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
@@ -80,7 +80,7 @@ def test_a_convolution(
     workload = Conv2dWorkload(
         (1, 1, *size, 1, 4), (1, 1, *kernel, 4, 4), strides, padding, dilation, 1, ()
     )
-    assert Conv2dOnArray().needed(workload) == {"data": matter(0), "weight": matter(1)}
+    assert Conv2dOnArray().minimum_traffic(workload) == {"data": matter(0), "weight": matter(1)}
 
 
 @given(size=pairs.map(lambda each: (each[0] + 3, each[1] + 3)), kernel=pairs, strides=pairs)
@@ -94,11 +94,11 @@ def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[i
             alone[at] = 5
             seen += bool((computed("max_pool", how, alone) == 5).any())
         workload = MaxPoolWorkload((1, 1, *size, 1, 4), how)
-        assert MaxPoolOnAlu().needed(workload) == {"data": Fraction(seen, low.size)}
+        assert MaxPoolOnAlu().minimum_traffic(workload) == {"data": Fraction(seen, low.size)}
 
 
 def test_elements_are_needed_all() -> None:
-    assert not ElementwiseOnAlu().needed(ElementwiseWorkload((1, 1, 4, 4, 1, 4), ()))
+    assert not ElementwiseOnAlu().minimum_traffic(ElementwiseWorkload((1, 1, 4, 4, 1, 4), ()))
 
 
 @given(
@@ -123,7 +123,14 @@ def test_taps_on_data(
     pixels = {place for row in every for place in row if 0 <= place < extent}
     met = [tap for tap in zip(*every, strict=True) if any(0 <= place < extent for place in tap)]
     expected = Fraction(len(pixels), extent), Fraction(len(met), taps)
-    assert windows_needed((window,)) == expected
+    assert needed_parts((window,)) == expected
+
+
+def test_loaded_elements_are_no_padding() -> None:
+    window = Window(extent=8, kernel=3, stride=2, dilation=1, before=1, after=0, count=4)
+    # Rows -1..1, 1..3, 3..5, 5..7; and of two at a time -1..3, 3..7.
+    found = loaded_elements(window, np.array([1, 2, 4]))
+    np.testing.assert_array_equal(found, [2 + 3 + 3 + 3, 4 + 5, 8])
 
 
 @pytest.mark.parametrize(("twice", "pixels"), [(False, 9), (True, 25)])

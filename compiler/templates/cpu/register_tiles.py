@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir.dtypes import DType
 from compiler.operators.cpu.simd import Simd
 from compiler.te.knobs import Choice
-from compiler.templates.space import Bools, Choices, Floats, Space, ranked
+from compiler.templates.space import Bools, Choices, Floats, Space, rank_by
 
 __all__ = ["Tile", "TileSpace", "best_tile"]
 
@@ -81,7 +81,7 @@ class TileSpace:
         vectors, pixels = channels // self.lanes, rows * columns
         step = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
         tiles = -(-self.channels // channels) * -(-self.rows // rows) * -(-self.columns // columns)
-        return ranked(tiles * step, tiles, rows, channels)
+        return rank_by(tiles * step, tiles, rows, channels)
 
 
 def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) -> Tile:
