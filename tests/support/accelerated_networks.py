@@ -155,8 +155,8 @@ class _Network(Chance):
         if self.odds(0.5):
             aside = [
                 name
-                for name, each in self.shapes.items()
-                if len(each) == 4 and each[0] == shape[0] and each[2:] == shape[2:]
+                for name, extents in self.shapes.items()
+                if len(extents) == 4 and extents[0] == shape[0] and extents[2:] == shape[2:]
             ]
             source = Var(str(self.rng.choice(aside)))
             side = self.draw(1, 3)
@@ -236,7 +236,7 @@ class _Network(Chance):
             names = made[-1:]
         else:
             read = {
-                each.name for let in self.lets for each in atoms(let.value) if isinstance(each, Var)
+                atom.name for let in self.lets for atom in atoms(let.value) if isinstance(atom, Var)
             }
             names = [each for each in made if each not in read]
         if self.odds(0.3):

@@ -53,17 +53,17 @@ def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
     """An array of any shape, with buffers of few elements."""
     while True:
         batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
-        room = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
+        size = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
         try:
             return machine("tiny").replace(
                 name="drawn",
                 log_batch=batch,
                 log_block_in=inputs,
                 log_block_out=outputs,
-                log_uop_buffer=2 + room[0],
-                log_inp_buffer=batch + inputs + room[1],
-                log_wgt_buffer=inputs + outputs + room[2],
-                log_acc_buffer=2 + batch + outputs + room[3],
+                log_uop_buffer=2 + size[0],
+                log_inp_buffer=batch + inputs + size[1],
+                log_wgt_buffer=inputs + outputs + size[2],
+                log_acc_buffer=2 + batch + outputs + size[3],
             )
         except ConfigError:
             continue

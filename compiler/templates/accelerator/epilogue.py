@@ -280,8 +280,8 @@ def structure(
         return _passes(spec.steps(), channels, config, "operand")
     steps = spec.steps()
     sums, skips, totals = (
-        _passes(each, channels, config, f"operand_{part}")
-        for part, each in (("sum", steps.acc), ("skip", steps.skip), ("total", steps.total))
+        _passes(part, channels, config, f"operand_{name}")
+        for name, part in (("sum", steps.acc), ("skip", steps.skip), ("total", steps.total))
     )
     added = AluPass(AluOp.ADD, "skip", Kind.ELEMENT, INT8, skips[0])
     parts = [each for _, each in (sums, skips, totals)]

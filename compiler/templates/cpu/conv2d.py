@@ -1,12 +1,12 @@
-"""Convolution with weights in the order in which a processor multiplies them.
+"""Convolutions on the CPU, with weights packed in the order of multiplication.
 
     packed[cb, ci, ky, kx, l]       the weight of output channel cb * channels + l
     sum[n, cb, y, x, l]             the same channels side by side, for the lanes of vectors
     conv[n, co, y, x]               = sum[n, co // channels, y, x, co % channels] (+ bias[co])
 
-Where the processor has a dot product of `depth` bytes, so many input channels lie side by side as
-well, last in `packed` and in the padded image. Everything is rounded up to whole tiles, with zeros
-for weights that do not exist, so that the loops that matter need no conditions.
+If the processor has a dot product of `depth` bytes, so many input channels are adjacent as well,
+last in `packed` and in the padded image. Extents are rounded up to whole tiles, with zeros for
+missing weights, so that inner loops need no conditions.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def packed_conv2d(
 ) -> PackedLayer | None:
     """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
 
-    None where packing does not help: nothing to compute, or groups that do not fill the vectors of
-    a tile, as in a depthwise convolution.
+    None where packing does not help: an empty output, or groups that do not fill the vectors of a
+    tile, as in a depthwise convolution.
 
     Parameters
     ----------
     tile
-        Instead of what `best_tile` says. With groups, its channels must divide a group's; with a
+        By default `best_tile`. With groups, its channels must divide a group's; with a
         dot product they are a multiple of its lanes.
 
     Raises
@@ -123,21 +123,21 @@ def packed_conv2d(
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of the image, as it is convolved.
+    """An axis of a convolution.
 
     Attributes
     ----------
     extent
         Elements of the image.
     before
-        Elements of padding.
+        Elements of padding at the begin.
     count
-        Windows, up to a whole tile.
+        Number of windows, rounded up to whole tiles.
     step
-        Elements of the padded image from one window to the next.
+        Distance of windows in the padded image.
     pitch
-        Elements of the image from one of the padded image to the next: where windows are single
-        elements, the copy leaves out what lies between them.
+        Distance in the image of adjacent elements of the padded image: a copy for windows of one
+        element leaves out the elements between windows.
     """
 
     extent: int
@@ -170,25 +170,25 @@ class _Axis:
 
     @property
     def direct(self) -> bool:
-        """Whether the image serves as it is."""
+        """Whether the image needs no padding along this axis."""
         return self.pitch == 1 and self.before == 0 and self.size <= self.extent
 
     def conditions(self, i: Expr) -> list[Expr]:
-        """When element `i` of the padded image is one of the image."""
+        """The conditions under which element `i` of the padded image is one of the image."""
         found = [index(self.before) <= i * self.pitch] if self.before else []
         if (self.size - 1) * self.pitch - self.before >= self.extent:
             found.append(i * self.pitch < self.extent + self.before)
         return found
 
     def position(self, i: Expr) -> Expr:
-        """Where in the image element `i` of the padded image is."""
+        """The position in the image of element `i` of the padded image."""
         return i * self.pitch - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Extents: `inputs` channels a group in `steps` steps, `outputs` in blocks of `channels`; and
-    the `depth` of dot products, where they compute it."""
+    """Extents of a convolution: `inputs` channels of a group in `steps` steps, `outputs` in blocks
+    of `channels`; and the `depth` of dot products, or None."""
 
     groups: int
     inputs: int
@@ -204,7 +204,7 @@ class _Shape:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The last extent of what dot products take."""
+        """The innermost extent of operands of dot products."""
         return () if self.depth is None else (self.depth,)
 
 
@@ -257,8 +257,8 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
     def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
         channel: Expr = ci
         if shape.groups > 1:
-            each = shape.outputs // shape.groups // shape.channels
-            channel = cb // each * shape.steps + ci
+            blocks_per_group = shape.outputs // shape.groups // shape.channels
+            channel = cb // blocks_per_group * shape.steps + ci
         row = y * y_axis.step + ky * y_axis.dilation
         column = x * x_axis.step + kx * x_axis.dilation
         product = te.cast(padded[(n, channel, row, column, *inner)], dtype) * te.cast(
@@ -271,21 +271,22 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
 
 
 def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
-    """A convolution's second program: inputs `data` and packed weights, then what `out` reads.
+    """The schedule of a convolution's second program, of `data`, packed weights and other inputs of
+    `out`.
 
-    Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
-    registers through all terms; what follows them is computed on the tile, still with channels as
-    lanes; the tile is then written out, which turns it around.
+    Blocks of channels and rows of tiles are distributed over threads. A tile's sums are accumulated
+    in registers over all terms; the following operators are computed on the tile, still with
+    channels as lanes; the tile is then transposed to the output.
 
     Parameters
     ----------
     out
-        `conv.output`, or what is computed from that element by element.
+        `conv.output`, or a tensor that is computed from it elementwise.
 
     Raises
     ------
     ScheduleError
-        `out` joins terms, or reads neighbours.
+        `out` reduces, or reads neighbours.
     """
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
@@ -298,7 +299,7 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         .split(out.name, x, conv.tile.columns, ("column", "tx"))
         .reorder(out.name, n, "block", "row", "column", "l", "ty", "tx")
         .compute_at(tile, out.name, "column")
-        # Whole vectors even of channels fewer than a tile's.
+        # Whole vectors even of fewer channels than a tile has.
         .split(tile, co, conv.tile.channels, ("block", "l"))
         .compute_at(sums, out.name, "column")
     )
@@ -321,21 +322,21 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
 
 
 def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
-    """The image's border: rows at a time, planes spread over threads."""
+    """Schedules the padded image: vectors of a row, planes distributed over threads."""
     pad = conv.padded.name
     schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
     return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
 
 
 class Conv2dOnCpu(LayerOnCpu):
-    """A convolution whose weights are known: packed once, convolved ever after."""
+    """A convolution with constant weights, which are packed once."""
 
     name = "conv2d"
     patterns = layer_patterns("conv2d", rank=4)
     packed = staticmethod(packed_conv2d)
     scheduled = staticmethod(schedule_packed_conv2d)
 
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
         _, channels, rows, columns = workload.result.static_shape("out")
         given = workload.call.attributes
         assert isinstance(given, Conv2d), "verified"

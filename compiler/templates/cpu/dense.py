@@ -1,10 +1,10 @@
-"""Dense layers with weights in the order in which a processor multiplies them.
+"""Dense layers on the CPU, with weights packed in the order of multiplication.
 
     packed[jb, k, l]        the weight of output jb * channels + l
     sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
     dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
 
-As in `packed_conv2d`, dot products take several inputs side by side, last in `packed`, and all is
+As in `packed_conv2d`, inputs of a dot product are adjacent, last in `packed`, and extents are
 rounded up to whole tiles.
 """
 
@@ -46,13 +46,12 @@ def packed_dense(
 ) -> PackedLayer | None:
     """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
 
-    None where there is nothing to compute.
+    None if the output is empty.
 
     Parameters
     ----------
     tile
-        Instead of what `best_tile` says; with a dot product, its channels are a multiple of its
-        lanes.
+        By default `best_tile`; with a dot product, its channels are a multiple of its lanes.
 
     Raises
     ------
@@ -122,20 +121,21 @@ def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) ->
 
 
 def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
-    """A dense layer's second program: inputs `data` and packed weights, then what `out` reads.
+    """The schedule of a dense layer's second program, of `data`, packed weights and other inputs of
+    `out`.
 
-    Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
-    terms; what follows them is computed on these registers and written out.
+    Blocks of outputs are distributed over threads. A tile's sums are accumulated in registers over
+    all terms; the following operators are computed on these registers.
 
     Parameters
     ----------
     out
-        `layer.output`, or what is computed from that element by element.
+        `layer.output`, or a tensor that is computed from it elementwise.
 
     Raises
     ------
     ScheduleError
-        `out` joins terms, or reads neighbours.
+        `out` reduces, or reads neighbours.
     """
     assert out.source is not None
     i, j = (each.name for each in out.source.axes)
@@ -157,13 +157,13 @@ def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
 
 
 class DenseOnCpu(LayerOnCpu):
-    """A dense layer whose weights are known: packed once, multiplied ever after."""
+    """A dense layer with constant weights, which are packed once."""
 
     name = "dense"
     patterns = layer_patterns("dense", rank=2)
     packed = staticmethod(packed_dense)
     scheduled = staticmethod(schedule_packed_dense)
 
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
         rows, channels = workload.result.static_shape("out")
         return channels, 1, rows

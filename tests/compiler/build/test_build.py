@@ -39,7 +39,7 @@ def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifa
     given = inputs(function)
     wanted = evaluate(function, given, NativeRunner(reassociate=False))
     arrays = {
-        param.name: np.asarray(each) for param, each in zip(function.params, given, strict=True)
+        param.name: np.asarray(array) for param, array in zip(function.params, given, strict=True)
     }
     run = Executor(artifact, [CpuDevice(1)]).run(arrays)
     flat = flattened(wanted)

@@ -148,7 +148,7 @@ def test_a_network_that_is_not_quantised_here_has_no_real_network() -> None:
     del given.graph.node[:]
     given.graph.node.extend(nodes)
     given.graph.initializer.extend(
-        numpy_helper.from_array(each, name) for name, each in scales.items()
+        numpy_helper.from_array(array, name) for name, array in scales.items()
     )
     assert prepare_network(given, Provenance("net"), CompileOptions()).real is None
 

@@ -75,7 +75,7 @@ def test_choices_of_any_list(given_choices: list[dict[str, Setting]]) -> None:
     assert rows(found) == given_choices
     for order in ("rows", "columns", "both", "none"):
         assert found.equals("order", order).tolist() == [
-            each["order"] == order for each in given_choices
+            choice["order"] == order for choice in given_choices
         ]
 
 

@@ -118,7 +118,7 @@ def test_one_thread_where_there_is_little_to_do() -> None:
 
 
 def test_one_thread_where_two_do_not_fit() -> None:
-    """A block's weights are 9 elements, and there is room for 16."""
+    """A block's weights are 9 elements, and the memory holds 16."""
     tiny = machine("tiny")
     with pytest.raises(Unsupported):
         choose(WORKLOAD, tiny, threads=2)

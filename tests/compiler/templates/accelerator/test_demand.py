@@ -130,7 +130,7 @@ def even(found: Drawn, choice: Choice) -> bool:
     )
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_programs_do_what_was_counted(
@@ -151,7 +151,7 @@ def test_a_last_step_that_goes_on_into_the_next_group() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("config", CONFIGS)
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_programs_do_what_was_counted_more(template: AcceleratorTemplate[Any], config: str) -> None:
     for seed in range(40):
         check(template, seed, config)
