@@ -9,16 +9,7 @@ from typing import NoReturn, TypeAlias
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
-from compiler.graph.nodes import (
-    Atom,
-    Call,
-    Function,
-    FunctionKind,
-    If,
-    Let,
-    Tuple,
-    TupleGet,
-)
+from compiler.graph.nodes import Atom, Call, Function, FunctionKind, If, Let, Tuple, TupleGet
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.targets.parts import Invocation, Operand
 

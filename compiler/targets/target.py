@@ -20,7 +20,7 @@ from compiler.templates.space import Choices, Floats
 from compiler.templates.template import ScheduleTemplate
 from runtime.artifact import Step
 
-__all__ = ["Backend", "CostModel", "LayoutRewrite", "Layouts", "Memory", "Target"]
+__all__ = ["Backend", "CostModel", "LayoutRewrite", "Layouts", "Memory", "Target", "TemplateCosts"]
 
 M = TypeVar("M", bound=Hashable)
 
@@ -57,6 +57,21 @@ class CostModel(ABC):
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
         """The choices that are passed to `costs`; of equal costs the first is chosen."""
         return choices
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCosts(CostModel):
+    """The costs that templates estimate themselves, given `machine`."""
+
+    machine: Any
+
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        found: Floats = template.estimate(workload, choices, self.machine)
+        return found
+
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        found: Choices = template.shortlist(workload, choices, self.machine)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

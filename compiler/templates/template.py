@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,10 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         ScheduleError
             A primitive refuses a setting, for which `fits` is false.
         """
+
+    def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
+        """The choices whose costs are worth estimating; by default all."""
+        return choices
 
     def no_fit_reason(self, workload: W, choices: Choices, machine: M) -> str:
         """The message if none of the choices fits."""

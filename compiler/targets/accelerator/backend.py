@@ -30,7 +30,7 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, Resident, StreamCode
 
-__all__ = ["PlannedCall", "StreamBackend"]
+__all__ = ["StreamBackend"]
 
 
 @dataclass(frozen=True, slots=True)

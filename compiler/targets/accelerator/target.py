@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.intrinsics.scopes import OnChip
@@ -12,7 +11,7 @@ from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.block_layouts import Blocks
-from compiler.targets.target import CostModel, Memory, Target
+from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
@@ -21,11 +20,10 @@ from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.space import Choices, Floats
 from hw.config import HardwareConfig
 from hw.memories import MemoryId, Module
 
-__all__ = ["TEMPLATES", "Analytic", "accelerator"]
+__all__ = ["TEMPLATES", "accelerator"]
 
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
@@ -36,21 +34,6 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     ElementwiseOnAlu(),
 )
 """The templates of the base instruction set; a new operator is added here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Analytic(CostModel):
-    """The costs that the templates estimate."""
-
-    machine: MachineCost
-
-    def shortlist(
-        self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices
-    ) -> Choices:
-        return template.shortlist(workload, choices, self.machine)
-
-    def costs(self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices) -> Floats:
-        return template.estimate(workload, choices, self.machine)
 
 
 def accelerator(
@@ -72,7 +55,7 @@ def accelerator(
         memories=_memories(config),
         templates=TEMPLATES,
         passes=accelerator_passes(machine),
-        cost=Analytic(MachineCost(config, memory or MemoryTiming())),
+        cost=TemplateCosts(MachineCost(config, memory or MemoryTiming())),
         make_backend=StreamBackend,
         layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),

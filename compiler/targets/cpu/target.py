@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from compiler.codegen import CpuTarget
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
 from compiler.lower.pipeline import CPU_PASSES
 from compiler.targets.cpu.backend import KernelBackend
-from compiler.targets.target import CostModel, Memory, Target
+from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
-from compiler.templates.space import Choices, Floats
 
-__all__ = ["TEMPLATES", "RegisterTiles", "cpu"]
+__all__ = ["TEMPLATES", "cpu"]
 
 TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
 """Layers with packed weights; all other kernels have the generic schedule."""
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterTiles(CostModel):
-    """The costs that templates estimate for tiles in registers."""
-
-    machine: CpuTarget
-
-    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        found: Floats = template.estimate(workload, choices, self.machine)
-        return found
 
 
 def cpu(machine: CpuTarget) -> Target[CpuTarget]:
@@ -40,6 +25,6 @@ def cpu(machine: CpuTarget) -> Target[CpuTarget]:
         memories=(Memory(Scope.GLOBAL, (), INT8), Memory(Scope.LOCAL, (), INT8)),
         templates=TEMPLATES,
         passes=CPU_PASSES,
-        cost=RegisterTiles(machine),
+        cost=TemplateCosts(machine),
         make_backend=KernelBackend,
     )

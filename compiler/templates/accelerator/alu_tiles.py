@@ -36,7 +36,7 @@ from compiler.templates.accelerator.tiling import (
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.memories import MemoryId
 
-__all__ = ["ImageWorkload", "TiledOnAlu", "TiledWorkload"]
+__all__ = ["ImageWorkload", "TiledOnAlu"]
 
 
 class TiledWorkload(Hashable, Protocol):

@@ -25,11 +25,7 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.tensor import Reduction
-from compiler.templates.accelerator.conv2d_cycles import (
-    ORDERS,
-    Conv2dCycles,
-    Conv2dWorkload,
-)
+from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
 from compiler.templates.accelerator.demand import (
     Demand,
     Output,

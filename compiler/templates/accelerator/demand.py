@@ -207,10 +207,7 @@ def tile_shapes(
 
 
 def copies_of(
-    memory: MemoryId,
-    boxes: Boxes,
-    whole: Sequence[int],
-    chip: Sequence[Ints | int] | None = None,
+    memory: MemoryId, boxes: Boxes, whole: Sequence[int], chip: Sequence[Ints | int] | None = None
 ) -> Copies:
     """Copies of boxes of a tensor of the extents `whole`.
 

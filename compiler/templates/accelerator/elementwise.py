@@ -54,10 +54,7 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
     """For each tile: load, pass after pass, store."""
 
     name = "elementwise"
-    patterns = (
-        requantise_pattern(IMAGE_AS_INT32),
-        requantise_pattern(IMAGE_AS_INT32, skip_rank=4),
-    )
+    patterns = (requantise_pattern(IMAGE_AS_INT32), requantise_pattern(IMAGE_AS_INT32, skip_rank=4))
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget

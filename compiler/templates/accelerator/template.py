@@ -86,10 +86,6 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         ]
         return f"{config.name} is too small for the smallest tiles: {'; '.join(limits)}"
 
-    def shortlist(self, workload: W, choices: Choices, cost: MachineCost) -> Choices:
-        """The choices that are worth an estimate; by default all."""
-        return choices
-
     def minimum_traffic(self, workload: W) -> Mapping[str, Fraction]:
         """The fraction of each operand that the result needs at least; 1 where it is not given."""
         return {}

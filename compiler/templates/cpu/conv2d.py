@@ -92,7 +92,7 @@ def packed_conv2d(
     _, inputs, *kernel = weight.shape
     depth = dot.inputs[1].size if dot else 1
     axes = tuple(
-        _Axis.of(
+        _Axis(
             data.shape[2 + number],
             kernel[number],
             strides[number],
@@ -133,35 +133,28 @@ class _Axis:
         Elements of padding at the begin.
     count
         Number of windows, rounded up to whole tiles.
-    step
-        Distance of windows in the padded image.
-    pitch
-        Distance in the image of adjacent elements of the padded image: a copy for windows of one
-        element leaves out the elements between windows.
+    copied
+        Whether the padded image is a copy in any case.
     """
 
     extent: int
     kernel: int
+    stride: int
     dilation: int
     before: int
     count: int
-    step: int
-    pitch: int
+    copied: bool
 
-    @classmethod
-    def of(
-        cls,
-        extent: int,
-        kernel: int,
-        stride: int,
-        dilation: int,
-        before: int,
-        count: int,
-        copied: bool,
-    ) -> _Axis:
-        thin = copied and kernel == 1
-        step, pitch = (1, stride) if thin else (stride, 1)
-        return cls(extent, kernel, dilation, before, count, step, pitch)
+    @property
+    def step(self) -> int:
+        """Distance of windows in the padded image."""
+        return 1 if self.copied and self.kernel == 1 else self.stride
+
+    @property
+    def pitch(self) -> int:
+        """Distance in the image of adjacent elements of the padded image: a copy for windows of one
+        element leaves out the elements between windows."""
+        return self.stride if self.copied and self.kernel == 1 else 1
 
     @property
     def size(self) -> int:

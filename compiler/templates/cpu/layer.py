@@ -123,11 +123,7 @@ def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
 
 
 def carry_in_registers(
-    schedule: Schedule,
-    sums: str,
-    terms: Sequence[str],
-    pixels: Sequence[str],
-    dot: Program | None,
+    schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: Program | None
 ) -> Schedule:
     """Accumulates a tile's sums in registers: loops over terms around an unrolled tile, which has a
     vector of channels for each pixel.
