@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.build.backends import Backends
-from compiler.build.program import Network, network_of
+from compiler.build.call_sequence import CallSequence, call_sequence
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.lifetimes import lifetimes
@@ -17,8 +17,8 @@ from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transfo
 from compiler.graph.types import leaves, part_names
 from compiler.graph.verify import verify
 from compiler.targets.offload import StreamsOnHost
-from compiler.targets.parts import Parts, Report
-from compiler.targets.target import Target
+from compiler.targets.parts import ArtifactParts, Progress
+from compiler.targets.target import Backend, Target
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -32,7 +32,22 @@ from runtime.artifact import (
 )
 from runtime.native import ALIGNMENT
 
-__all__ = ["build"]
+__all__ = ["Backends", "build"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """A back end for each target, kept from one artifact to the next so that no kernel is compiled
+    twice: the artifact of a network for an accelerator and its fallback for the host alone share
+    all kernels of the host."""
+
+    _made: dict[Target[Any], Backend] = field(default_factory=dict, repr=False)
+
+    def of(self, target: Target[Any]) -> Backend:
+        """The back end of a target."""
+        if target not in self._made:
+            self._made[target] = target.make_backend(target)
+        return self._made[target]
 
 
 def build(
@@ -47,61 +62,61 @@ def build(
     scales: Mapping[str, Scale] | None = None,
     fallback: bool = False,
     backends: Backends | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> Artifact:
-    """Compile a function for machines that share the work.
+    """Compile a function for several targets, each of which runs a part of it.
 
     Parameters
     ----------
     targets
-        Each takes what it can of what those before it have left; the last one, the host, has to
-        take all that is left.
+        Each target takes the operators that it supports of those that are left; the last target,
+        the host, has to take the rest.
     name
-        What the network is called; by default as the function.
+        Name of the network; by default the function's.
     inputs, outputs
-        What its parameters and results are called, in order; by default as in the graph.
+        Names of the parameters and results, in order; by default those of the graph.
     sizes
-        Numbers for its symbols.
-    fallback
-        The host does what the others would, with tensors of the same names and layouts: for
-        comparison.
+        Values of the function's symbols.
     scales
-        Of quantised values, by name, for the artifact to tell.
+        Scales of quantised values by name, which the artifact records.
+    fallback
+        The host runs the kernels of the other targets, with tensors of the same names and layouts:
+        for comparison.
     backends
-        With what they have compiled for other artifacts.
+        Back ends that have compiled kernels of other artifacts.
 
     Raises
     ------
     GraphError
-        If the function is not legal, or has other symbols.
+        The function is not legal, or `sizes` has other symbols.
     BuildError
-        If it cannot be laid out beforehand (`network_of`), or `inputs` or `outputs` are too
-        many or too few.
+        Memory cannot be planned (`call_sequence`), or `inputs` or `outputs` are too many or too
+        few.
     CodegenError
-        If a kernel cannot be compiled.
+        A kernel cannot be compiled.
     """
-    tell = report or (lambda _: None)
-    made = backends or Backends()
-    tell("simplifying")
-    # Before passes, which may find that a result equals another value.
+    progress = report or (lambda _: None)
+    backends = backends or Backends()
+    progress("simplifying")
+    # Named before passes, which may replace a result by an equal value.
     outputs = _result_names(function) if outputs is None else outputs
-    function = transform(function, [*_passes(targets, made, sizes, fallback)])
-    network = network_of(function)
+    function = transform(function, [*_passes(targets, backends, sizes, fallback)])
+    sequence = call_sequence(function)
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
-    _same_number(function, "gives", outputs, network.results)
-    parts = Parts(network.types, tell)
+    _same_number(function, "gives", outputs, sequence.results)
+    parts = ArtifactParts(sequence.types, progress)
     for target in targets:
-        calls = [call for call in network.invocations if call.kernel.target == target.name]
-        made.of(target).prepare(calls, tell)
-    by_name = {each.name: made.of(each) for each in targets}
-    steps = tuple(by_name[call.kernel.target].step(call, parts) for call in network.invocations)
+        calls = [call for call in sequence.invocations if call.kernel.target == target.name]
+        backends.of(target).prepare(calls, progress)
+    by_name = {target.name: backends.of(target) for target in targets}
+    steps = tuple(by_name[call.kernel.target].step(call, parts) for call in sequence.invocations)
     results = tuple(
-        Port(name, parts.tensor_of(each))
-        for name, each in zip(outputs, network.results, strict=True)
+        Port(name, parts.tensor_of(result))
+        for name, result in zip(outputs, sequence.results, strict=True)
     )
-    places, arena_bytes = _places(function, network)
+    places, arena_bytes = _places(function, sequence)
     tensors = tuple(
         Tensor(
             name,
@@ -110,12 +125,12 @@ def build(
             places[name],
             (scales or {}).get(name),
         )
-        for name, type_ in network.types.items()
+        for name, type_ in sequence.types.items()
     )
     manifest = Manifest(
         name=name or function.name,
         provenance=provenance,
-        tensors=(*tensors, *parts.held()),
+        tensors=(*tensors, *parts.constant_tensors()),
         inputs=tuple(map(Port, inputs, params)),
         results=results,
         steps=steps,
@@ -130,7 +145,7 @@ def _passes(
     sizes: Mapping[str, int] | None,
     fallback: bool,
 ) -> Iterator[Pass]:
-    """Those of no target first, then each target's."""
+    """The passes of no target, then those of each target."""
     if sizes:
         yield BindSymbols(tuple(sorted(sizes.items())))
     yield from simplifying_passes(NativeRunner(reassociate=False))
@@ -143,7 +158,7 @@ def _passes(
 
 
 def _result_names(function: Function) -> list[str]:
-    """As in the graph; those that come twice with a number."""
+    """The names of the results in the graph, with a number where a result comes twice."""
     types = verify(function)
     tuples = {let.name: let.value for let in function.body.lets if isinstance(let.value, Tuple)}
 
@@ -170,13 +185,15 @@ def _same_number(
         )
 
 
-def _places(function: Function, network: Network) -> tuple[dict[str, Arena | Input | Output], int]:
-    """Where each tensor lies, and the bytes of the arena."""
-    results = {each for each in network.results if isinstance(each, str)}
+def _places(
+    function: Function, sequence: CallSequence
+) -> tuple[dict[str, Arena | Input | Output], int]:
+    """The place of each tensor, and the size of the arena in bytes."""
+    results = {each for each in sequence.results if isinstance(each, str)}
     places: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
     tenants = [each for each in lifetimes(function) if each.name not in results]
     plan = plan_memory(tenants, ALIGNMENT)
-    for name in network.types:
+    for name in sequence.types:
         places.setdefault(name, Output())
     for tenant, offset in zip(tenants, plan.offsets, strict=True):
         places[tenant.name] = Arena(offset)

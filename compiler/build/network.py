@@ -7,28 +7,32 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from msgspec import structs
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.build.backends import Backends
-from compiler.build.build import build
-from compiler.build.real import RealNetwork
+from compiler.build.build import Backends, build
 from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
+from compiler.graph.evaluate import Runner, evaluate
 from compiler.graph.native import NativeRunner
-from compiler.graph.nodes import Function
+from compiler.graph.nodes import Function, Var
 from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
+from compiler.graph.verify import verify
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.points import points
+from compiler.quantise.watch import with_results
 from compiler.targets.target import Target
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
     "CompileOptions",
     "Prepared",
+    "RealNetwork",
     "Samples",
     "compile_network",
     "import_network",
@@ -37,8 +41,40 @@ __all__ = [
 ]
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
-"""From the network's inputs to values for them, many times."""
+"""Gives samples of values for a network's inputs, by name."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class RealNetwork:
+    """A network before quantisation, in real numbers, for comparison.
+
+    Attributes
+    ----------
+    inputs, outputs
+        The model's names, in order.
+    runner
+        The runner of the network's calibration, which has compiled most kernels.
+    """
+
+    function: Function
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    runner: Runner
+
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs by name."""
+        function, result = self.function, self.function.body.result
+        given = [inputs[name] for name in self.inputs]
+        if isinstance(result, Var):
+            # All points of the calibration as results, so that kernels are the same.
+            names = points(function, verify(function))
+            function = with_results(function, (*names, result.name))
+        values = evaluate(function, given, self.runner)
+        found = values[-1] if isinstance(result, Var) else values
+        several = found if isinstance(found, tuple) else (found,)
+        arrays = [each for each in several if not isinstance(each, tuple)]
+        return dict(zip(self.outputs, arrays, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +84,9 @@ class CompileOptions:
     Attributes
     ----------
     quantise
-        None: it stays in float32.
+        The kind of quantisation; None leaves the network in float32.
     samples
-        What it is calibrated with; without, noise of `seed`.
-    seed
-        Of noise.
+        Inputs for calibration; by default noise of `seed`.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
@@ -62,12 +96,12 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A network, quantised if that was asked for, and what its artifacts say of themselves.
+    """A network, quantised if the options say so, ready to be built for any targets.
 
     Attributes
     ----------
     real
-        What it was before it was quantised; None of one that was not, or came quantised.
+        The network before quantisation; None if it was not quantised, or was imported quantised.
     """
 
     function: Function
@@ -85,8 +119,8 @@ class Prepared:
         *,
         fallback: bool = False,
     ) -> Artifact:
-        """The artifact; parameters and errors are those of `build`. Code that two of them share is
-        compiled once."""
+        """The artifact; parameters and errors as those of `build`. Code that several artifacts
+        share is compiled once."""
         return build(
             self.function,
             targets,
@@ -108,32 +142,32 @@ def compile_network(
     targets: Sequence[Target[Any]],
     report: Callable[[str], None] | None = None,
 ) -> Artifact:
-    """Import, quantise and build; `provenance` gets the tools and the options.
+    """Import, quantise and build; the tools and the options are added to `provenance`.
 
     A batch that the model leaves open is 1.
 
     Raises
     ------
     CompilerError
-        What the model has that is not supported, or cannot be quantised or compiled.
+        Something in the model is not supported, or cannot be quantised or compiled.
     """
     return prepare_network(model, provenance, options, report).build(targets, report)
 
 
 def import_network(model: ModelProto) -> Imported:
-    """The model as a graph. A batch that it leaves open is 1.
+    """The model as a graph. A batch that the model leaves open is 1.
 
     Raises
     ------
     CompilerError
-        What the model has that is not supported.
+        Something in the model is not supported.
     """
     imported = import_model(model)
     return replace(imported, function=_with_batch_one(imported))
 
 
 def input_tensors(imported: Imported) -> tuple[Tensor, ...]:
-    """What its runs will be given: tensors by the model's names, in its order."""
+    """The network's inputs as tensors by the model's names, in its order."""
     tensors = []
     for name, param in zip(imported.inputs, imported.function.params, strict=True):
         assert isinstance(param.type, TensorType), "imported as such"
@@ -148,17 +182,16 @@ def prepare_network(
     options: CompileOptions,
     report: Callable[[str], None] | None = None,
 ) -> Prepared:
-    """Import, unless `import_network` has done it, and quantise: what can be built for several
-    machines. Raises as `compile_network`."""
-    tell = report or (lambda _: None)
+    """Import, unless `import_network` has done so, and quantise. Raises as `compile_network`."""
+    progress = report or (lambda _: None)
     if isinstance(model, ModelProto):
-        tell("importing")
+        progress("importing")
         model = import_network(model)
     imported = model
     function, real = imported.function, None
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
-        tell("calibrating")
+        progress("calibrating")
         runner = NativeRunner(CpuTarget.host().threads)
         quantised = _quantised(imported, options, options.quantise, runner)
         if not has_scales(function):
@@ -166,40 +199,35 @@ def prepare_network(
         function = quantised.function
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
-    told = _told(provenance, mode)
-    return Prepared(function, imported.inputs, imported.outputs, scales, told, real)
+    provenance = _with_tools(provenance, mode)
+    return Prepared(function, imported.inputs, imported.outputs, scales, provenance, real)
 
 
-def _told(provenance: Provenance, mode: str) -> Provenance:
-    """With the tools, and how the network was quantised."""
+def _with_tools(provenance: Provenance, mode: str) -> Provenance:
+    """The provenance with the versions of the tools, and how the network was quantised."""
     tools = {}
     for name in _TOOLS:
         try:
             tools[name] = version(name)
         except PackageNotFoundError:
             continue  # a working copy that was never installed
-    return Provenance(
-        provenance.model,
-        provenance.digest,
-        tools,
-        {**provenance.options, "quantise": mode},
-        provenance.seed,
-    )
+    options = {**provenance.options, "quantise": mode}
+    return structs.replace(provenance, tools=tools, options=options)
 
 
 def _with_batch_one(imported: Imported) -> Function:
-    """Numbers for symbols: those that are batches only."""
+    """The function with 1 for a batch that is left open; other symbols are refused."""
     function = imported.function
     symbols: set[str] = set()
-    for name, each in zip(imported.inputs, function.params, strict=True):
-        assert isinstance(each.type, TensorType), "imported as such"
-        inner = symbols_of(replace(each.type, shape=each.type.shape[1:]))
+    for name, param in zip(imported.inputs, function.params, strict=True):
+        assert isinstance(param.type, TensorType), "imported as such"
+        inner = symbols_of(replace(param.type, shape=param.type.shape[1:]))
         if inner:
             raise BuildError(
-                f"input {name} is {each.type}, and {', '.join(sorted(inner))} could be any "
+                f"input {name} is {param.type}, and {', '.join(sorted(inner))} could be any "
                 "number: only the first extent, a batch, may be left open, and is 1 then"
             )
-        symbols |= symbols_of(each.type)
+        symbols |= symbols_of(param.type)
     if not symbols:
         return function
     return transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])
@@ -213,7 +241,7 @@ def _quantised(
         samples: Iterable[Any] = synthetic(function, seed=options.seed)
     else:
         samples = (
-            [each[name] for name in imported.inputs]
-            for each in options.samples(input_tensors(imported))
+            [sample[name] for name in imported.inputs]
+            for sample in options.samples(input_tensors(imported))
         )
     return quantise_network(function, samples, runner, QuantiseOptions(mode=mode))

@@ -1,4 +1,4 @@
-"""What an artifact under way has so far: code, constants, and the calls that become its steps."""
+"""Parts of an artifact that is being built: code, constants, and calls that become steps."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from numpy.typing import NDArray
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Function
 from hw.config import HardwareConfig
-from runtime.artifact import Constant as Held
+from runtime.artifact import Constant as ConstantPlace
 from runtime.artifact import StreamCode, Tensor
 from runtime.memory import aligned_copy
 from runtime.native import ObjectCode
 
-__all__ = ["Invocation", "Operand", "Parts", "Report"]
+__all__ = ["ArtifactParts", "Invocation", "Operand", "Progress"]
 
 Operand: TypeAlias = str | Constant
-"""A tensor by name, or its value."""
-Report: TypeAlias = Callable[[str], None]
-"""Is told what is being done."""
+"""A tensor by name, or a constant."""
+Progress: TypeAlias = Callable[[str], None]
+"""Receives a line of text for each step of compiling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A call of a kernel, or of a stream.
+    """A call of a kernel or of a stream on named tensors and constants.
 
     Attributes
     ----------
     name
-        What the graph calls its result.
+        Name of the result in the graph.
     outputs
-        A tensor for each that the kernel gives: called so too, or `name.0`, `name.1` and so on.
+        Names of the tensors of the result: `name`, or `name.0`, `name.1` and so on.
     reason
-        Why the host does it, where another target was asked.
+        Why the host runs the kernel instead of another target.
     """
 
     name: str
@@ -46,53 +46,55 @@ class Invocation:
 
 
 @dataclass
-class Parts:
-    """Code and constants so far: of equal ones one.
+class ArtifactParts:
+    """Code and constants of an artifact so far; equal constants are stored once.
 
     Attributes
     ----------
     types
-        Of the tensors that have names already.
+        Types of the tensors whose names are taken.
+    progress
+        Receives messages of back ends.
     config
-        Of the machine that runs the streams.
+        Configuration of the machine that runs the streams.
     """
 
     types: Mapping[str, object]
-    tell: Report
+    progress: Progress
     kernels: dict[str, ObjectCode] = field(default_factory=dict)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     streams: dict[str, StreamCode] = field(default_factory=dict)
     config: HardwareConfig | None = None
-    _held: dict[tuple[str, str], str] = field(default_factory=dict)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def tensor_of(
         self,
         operand: Operand,
-        packed: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
-        how: str = "",
+        pack: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+        layout: str = "",
     ) -> str:
         """The name of the tensor that holds an operand.
 
         Parameters
         ----------
-        packed, how
-            Brings a constant into the order that code wants, and what tells that order from others.
+        pack, layout
+            Brings a constant into the layout that code expects; and a unique name of this layout.
         """
         if isinstance(operand, str):
             return operand
-        key = operand.digest, how
-        if key not in self._held:
-            array = operand.array if packed is None else packed(operand.array)
-            name = f"constant_{len(self._held)}"
+        key = operand.digest, layout
+        if key not in self._names:
+            array = operand.array if pack is None else pack(operand.array)
+            name = f"constant_{len(self._names)}"
             while name in self.types:
                 name = f"{name}_"
-            self._held[key] = name
+            self._names[key] = name
             self.constants[name] = aligned_copy(array)
-        return self._held[key]
+        return self._names[key]
 
-    def held(self) -> tuple[Tensor, ...]:
-        """The constants as tensors."""
+    def constant_tensors(self) -> tuple[Tensor, ...]:
+        """The constants as tensors of the artifact."""
         return tuple(
-            Tensor(name, array.shape, array.dtype.name, Held())
+            Tensor(name, array.shape, array.dtype.name, ConstantPlace())
             for name, array in self.constants.items()
         )

@@ -1,4 +1,4 @@
-"""Plans for kernels: the template that does one, its workload, and the choice for it."""
+"""Plans for kernels: a template, its workload, and the best choice for the workload."""
 
 from __future__ import annotations
 
@@ -23,12 +23,21 @@ from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_pa
 from compiler.templates.space import Choices
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
-__all__ = ["Candidate", "Plan", "Planner", "best_choice", "candidates"]
+__all__ = [
+    "Candidate",
+    "Plan",
+    "Planner",
+    "best_choice",
+    "candidates",
+    "kernel_matcher",
+    "kernel_of",
+    "plan_key",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Operators of a graph that a template may do."""
+    """Operators of a graph that match a template."""
 
     template: ScheduleTemplate[Any, Any]
     match: Match
@@ -37,17 +46,16 @@ class Candidate:
 def candidates(
     target: Target[Any], body: Body, types: Mapping[str, Type]
 ) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """What the templates of a target match, no operator twice; and for each other operator why
-    none does."""
+    """The matches of a target's templates, without overlaps; and the reason why each other operator
+    is not matched."""
     matcher = Matcher(body, types)
     roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Apply]]] = {}
-    for template in target.templates:
-        for pattern in template.patterns:
-            roots.setdefault(pattern.operator, []).append((template, pattern))
+    for template, pattern in target.patterns():
+        roots.setdefault(pattern.operator, []).append((template, pattern))
     found: dict[str, Candidate] = {}
     taken: set[str] = set()
     reasons: dict[str, str] = {}
-    # Backwards: the longer match of two that share an operator ends later.
+    # Backwards: of two matches that share an operator, the longer one ends later.
     for let in reversed(body.lets):
         if let.name in taken or not isinstance(let.value, Call):
             continue
@@ -62,21 +70,21 @@ def candidates(
                 refusals.append(refusal)
                 continue
             found[let.name] = Candidate(template, match)
-            taken |= {each.name for each in match.lets}
+            taken |= {matched.name for matched in match.lets}
             break
         else:
             if not refusals:
                 refusals = list(_refusals_inside(target, matcher, let.name, operator))
-            reasons[let.name] = _joined(refusals) or f"no schedule template for {operator}"
+            reasons[let.name] = _message(refusals) or f"no schedule template for {operator}"
     return tuple(found[let.name] for let in body.lets if let.name in found), reasons
 
 
 def _refusals_inside(
     target: Target[Any], matcher: Matcher, name: str, operator: str
 ) -> Iterator[Unsupported]:
-    """Why patterns that have an operator inside do not take it."""
+    """Why patterns do not match that have this operator inside."""
     users: list[str] = []
-    for root in (pattern for template in target.templates for pattern in template.patterns):
+    for _, root in target.patterns():
         for inner in inner_patterns(root):
             if inner.operator == operator:
                 try:
@@ -90,13 +98,14 @@ def _refusals_inside(
         yield Unsupported(f"{operator} is done together with {together} only")
 
 
-def _joined(refusals: Sequence[Unsupported]) -> str:
-    """All refusals, once; where other patterns come closer, not those of other operators."""
+def _message(refusals: Sequence[Unsupported]) -> str:
+    """The refusals as one message; if some pattern has the right operators, without mismatches of
+    operators."""
     closer = [str(each) for each in refusals if not isinstance(each, Mismatch)]
     wanted: dict[tuple[str, str], list[str]] = {}
-    for each in refusals:
-        if isinstance(each, Mismatch):
-            wanted.setdefault((each.value, each.found), []).extend(each.wanted)
+    for refusal in refusals:
+        if isinstance(refusal, Mismatch):
+            wanted.setdefault((refusal.value, refusal.found), []).extend(refusal.wanted)
     others = [str(Mismatch(*key, *dict.fromkeys(names))) for key, names in wanted.items()]
     return "; ".join(dict.fromkeys(closer or others))
 
@@ -107,19 +116,19 @@ def best_choice(
     workload: Any,
     fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
 ) -> dict[str, Setting]:
-    """The choice that the target's cost model finds best.
+    """The choice with the lowest cost by the target's cost model.
 
     Parameters
     ----------
     fixed
-        Knobs that are held at some settings, beside the target's own.
+        Knobs that are restricted to some settings, beside those of the target.
 
     Raises
     ------
     Unsupported
-        Nothing fits: says what is lacking.
+        No choice fits: says which memory is too small.
     ScheduleError
-        The template or the cost model gives no number for each choice.
+        The template or the cost model does not give one number for each choice.
     """
     space = template.space(workload, target.machine)
     held = {name: each for name, each in target.settings if name in space.knobs}
@@ -127,8 +136,8 @@ def best_choice(
     fits = template.fits(workload, choices, target.machine)
     fitting = choices.where(_column(template, "fits", fits, choices, "b"))
     if not len(fitting):
-        raise Unsupported(template.lacking(workload, choices, target.machine))
-    worthwhile = target.cost.candidates(template, workload, fitting)
+        raise Unsupported(template.no_fit_reason(workload, choices, target.machine))
+    worthwhile = target.cost.shortlist(template, workload, fitting)
     costs = target.cost.costs(template, workload, worthwhile)
     return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
 
@@ -136,8 +145,8 @@ def best_choice(
 def _column(
     template: ScheduleTemplate[Any, Any], what: str, found: Any, choices: Choices, kinds: str
 ) -> NDArray[Any]:
-    """A number for each choice, of NumPy's `kinds` of types and none of them NaN: who takes another
-    column for one, chooses at random."""
+    """The column `found`, checked: one number for each choice, none NaN, of one of NumPy's `kinds`
+    of types. With another shape, a random choice would be taken as the best."""
     column = np.asarray(found)
     wrong = column.shape != (len(choices),) or column.dtype.kind not in kinds
     if wrong or np.isnan(column).any():
@@ -148,7 +157,7 @@ def _column(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a target does a kernel: a choice for its workload, and its own arguments."""
+    """How a target runs a kernel: template, workload, the kernel's arguments, and a choice."""
 
     template: ScheduleTemplate[Any, Any]
     found: KernelMatch
@@ -157,9 +166,30 @@ class Plan:
     choice: Choice
 
 
+def kernel_of(call: Call) -> Function:
+    """The kernel that is called."""
+    assert isinstance(call.callee, Function), "a kernel"
+    return call.callee
+
+
+def plan_key(call: Call) -> tuple[str | None, ...]:
+    """A key that is equal for calls of one kernel with the same constants."""
+    constants = (arg.digest if isinstance(arg, Constant) else None for arg in call.args)
+    return kernel_of(call).digest, *constants
+
+
+def kernel_matcher(call: Call, through: frozenset[str] = frozenset()) -> Matcher:
+    """A matcher in a kernel whose parameters are bound to the call's constants; `through` as in
+    `Matcher`."""
+    kernel = kernel_of(call)
+    pairs = zip(kernel.params, call.args, strict=True)
+    known = {param.name: arg for param, arg in pairs if isinstance(arg, Constant)}
+    return Matcher(kernel.body, infer(kernel), through, known)
+
+
 @dataclass(frozen=True)
 class Planner:
-    """Plans kernels of one target. Workloads that are equal have one choice and one schedule."""
+    """Plans kernels of one target. Equal workloads share their choice and their schedule."""
 
     target: Target[Any]
     _plans: dict[tuple[str | None, ...], Plan] = field(default_factory=dict, repr=False)
@@ -172,21 +202,16 @@ class Planner:
         Raises
         ------
         Unsupported
-            No template takes it, or the machine lacks something: says what.
+            No template matches, or the machine does not support the kernel: says why.
         """
-        kernel = call.callee
-        assert isinstance(kernel, Function), "a kernel"
-        key = (
-            kernel.digest,
-            *(each.digest if isinstance(each, Constant) else None for each in call.args),
-        )
+        key = plan_key(call)
         if key not in self._plans:
-            self._plans[key] = self._planned(kernel, call)
+            self._plans[key] = self._planned(call)
         plan = self._plans[key]
         return replace(plan, found=KernelMatch(call, plan.found.match))
 
     def schedule(self, plan: Plan) -> Schedule:
-        """The schedule of a plan's workload, made once."""
+        """The schedule of a plan's workload, cached."""
         key = plan.template, plan.workload
         if key not in self._schedules:
             self._schedules[key] = plan.template.schedule(
@@ -194,39 +219,32 @@ class Planner:
             )
         return self._schedules[key]
 
-    def _planned(self, kernel: Function, call: Call) -> Plan:
-        template, found = self._found(kernel, call)
+    def _planned(self, call: Call) -> Plan:
+        template, found = self._found(call)
         workload, arguments = template.bind(found, self.target.machine)
         return Plan(template, found, workload, arguments, self._choice(template, workload))
 
-    def _found(
-        self, kernel: Function, call: Call
-    ) -> tuple[ScheduleTemplate[Any, Any], KernelMatch]:
-        """The first template whose pattern is all that the kernel computes."""
+    def _found(self, call: Call) -> tuple[ScheduleTemplate[Any, Any], KernelMatch]:
+        """The first template whose pattern matches the whole kernel."""
+        kernel = kernel_of(call)
         refusals: list[Unsupported] = []
         layouts = self.target.layouts.operators
-        known = {
-            param.name: arg
-            for param, arg in zip(kernel.params, call.args, strict=True)
-            if isinstance(arg, Constant)
-        }
-        matcher = Matcher(kernel.body, infer(kernel), layouts, known)
+        matcher = kernel_matcher(call, layouts)
         core = [
             let
             for let in kernel.body.lets
             if isinstance(let.value, Call) and let.value.callee.name not in layouts
         ]
-        for template in self.target.templates:
-            for pattern in template.patterns:
-                try:
-                    match = matcher.at(pattern, core[-1].name)
-                except Unsupported as refusal:
-                    refusals.append(refusal)
-                    continue
-                if len(match.lets) == len(core):
-                    return template, KernelMatch(call, match)
-                refusals.append(Unsupported(f"it computes more than {template.name}"))
-        raise Unsupported(f"kernel {kernel.name}: {_joined(refusals)}")
+        for template, pattern in self.target.patterns():
+            try:
+                match = matcher.at(pattern, core[-1].name)
+            except Unsupported as refusal:
+                refusals.append(refusal)
+                continue
+            if len(match.lets) == len(core):
+                return template, KernelMatch(call, match)
+            refusals.append(Unsupported(f"it computes more than {template.name}"))
+        raise Unsupported(f"kernel {kernel.name}: {_message(refusals)}")
 
     def _choice(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
         key = template, workload

@@ -1,9 +1,9 @@
-"""A target: everything that the compiler asks of a machine, as a value."""
+"""A target: everything that the compiler needs of a machine, as a value."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,14 +13,14 @@ from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.pipeline import Pass
-from compiler.targets.parts import Invocation, Parts, Report
+from compiler.targets.parts import ArtifactParts, Invocation, Progress
 from compiler.te.knobs import Setting
-from compiler.templates.pattern import Match
+from compiler.templates.pattern import Apply, Match
 from compiler.templates.space import Choices, Floats
 from compiler.templates.template import ScheduleTemplate
 from runtime.artifact import Step
 
-__all__ = ["Backend", "CostModel", "Layouts", "Memory", "Rewritten", "Target"]
+__all__ = ["Backend", "CostModel", "LayoutRewrite", "Layouts", "Memory", "Target", "TemplateCosts"]
 
 M = TypeVar("M", bound=Hashable)
 
@@ -32,11 +32,11 @@ class Memory:
     Attributes
     ----------
     element, dtype
-        What lies at one of its addresses: the shape and type of values.
+        Shape and type of the values at one address.
     capacity
-        Elements; None where nobody counts them.
+        Number of elements; None if unlimited.
     written_by, read_by
-        The units of the machine that do.
+        Units of the machine that access the memory.
     """
 
     scope: Scope
@@ -48,60 +48,65 @@ class Memory:
 
 
 class CostModel(ABC):
-    """What choices cost on a machine. A frozen value."""
+    """Estimates the costs of choices on a machine. A frozen value."""
 
     @abstractmethod
     def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        """For each choice a number, of which the least is best; cycles where the model knows."""
+        """The cost of each choice, the lowest being best; in cycles if the model estimates them."""
 
-    def candidates(self, template: Any, workload: Any, choices: Choices) -> Choices:
-        """The choices that are worth asking `costs` about, in the order in which equal ones win."""
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        """The choices that are passed to `costs`; of equal costs the first is chosen."""
         return choices
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
-    """Operators of a match as a kernel between tensors in the target's layouts.
+class TemplateCosts(CostModel):
+    """The costs that templates estimate themselves, given `machine`."""
+
+    machine: Any
+
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        found: Floats = template.estimate(workload, choices, self.machine)
+        return found
+
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        found: Choices = template.shortlist(workload, choices, self.machine)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRewrite:
+    """Operators of a match, rewritten as a kernel between tensors in the target's layouts.
 
     Attributes
     ----------
-    before
-        Brings operands into the target's layouts.
-    inside
-        Becomes the kernel.
-    after
-        Brings the result out of its layout; the last value has the name that the match had.
+    operands
+        Bring operands into the target's layouts; run by the host.
+    kernel
+        Become the kernel.
+    result
+        Bring the result out of its layout; the last value has the match's name. Run by the host.
     """
 
-    before: tuple[Let, ...]
-    inside: tuple[Let, ...]
-    after: tuple[Let, ...]
-
-    @property
-    def outside(self) -> tuple[Let, ...]:
-        """What the host does."""
-        return (*self.before, *self.after)
-
-    @property
-    def lets(self) -> tuple[Let, ...]:
-        """All, in order."""
-        return (*self.before, *self.inside, *self.after)
+    operands: tuple[Let, ...]
+    kernel: tuple[Let, ...]
+    result: tuple[Let, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """How tensors lie between the kernels of a target: here as they lie in the graph. A frozen
+    """The layouts of tensors between the kernels of a target: here those of the graph. A frozen
     value.
 
     Attributes
     ----------
     operators
-        Those that only bring tensors into these layouts and out of them.
+        Operators that only convert tensors to these layouts and back.
     """
 
     operators: ClassVar[frozenset[str]] = frozenset()
 
-    def rewritten(
+    def rewrite(
         self,
         template: Any,
         match: Match,
@@ -109,53 +114,52 @@ class Layouts:
         taken: set[str],
         *,
         from_host: bool,
-    ) -> Rewritten:
-        """The match between tensors in these layouts.
+    ) -> LayoutRewrite:
+        """The match as a kernel between tensors in these layouts.
 
         Parameters
         ----------
         taken
-            Names that are not free.
+            Names that are not free; those of new values are added.
         from_host
-            Its first operand is not computed by the target.
+            Whether the first operand is computed by the host.
         """
-        return Rewritten((), match.lets, ())
+        return LayoutRewrite((), match.lets, ())
 
 
 class Backend(ABC):
-    """Makes steps of artifacts for one target, and keeps what it has compiled for the next."""
+    """Makes steps of artifacts for one target; reuses code that it has compiled before."""
 
     @abstractmethod
     def passes(self) -> tuple[GraphPass, ...]:
-        """What brings operators of a graph to the target."""
+        """The passes that bring operators of a graph to the target."""
 
-    def prepare(self, calls: Sequence[Invocation], tell: Report) -> None:  # noqa: B027
-        """May compile the code of these calls together; `step` compiles what is missing."""
+    def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:  # noqa: B027
+        """May compile the code of these calls together; `step` compiles the rest."""
 
     @abstractmethod
-    def step(self, call: Invocation, parts: Parts) -> Step:
-        """The step that a call of a kernel or stream becomes; its code and constants are added to
-        `parts`."""
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        """The step for a call of a kernel or stream; adds its code and constants to `parts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target(Generic[M]):
-    """A machine, as the compiler sees it. No layer above asks which one it has.
+    """A machine as a value, which the layers above use without knowing which machine it is.
 
     Attributes
     ----------
     name
-        As functions of graphs that are for it say it; empty for the host.
+        The `target` of its functions in graphs; empty for the host.
     machine
-        What its templates and passes are given.
+        The argument of templates and passes.
     templates
-        How it does operators; the first whose pattern matches is asked.
+        Schedule templates; the first whose pattern matches is used.
     passes
-        From a schedule's program to what its back end takes.
+        Lower a schedule's program to the form that the back end takes.
     settings
-        Knobs that are held at some of their settings, in every template that has them.
+        Knobs that are restricted to some of their settings, in every template that has them.
     make_backend
-        A back end of its own for whoever builds artifacts.
+        Makes a back end without any code so far.
     """
 
     name: str
@@ -167,3 +171,7 @@ class Target(Generic[M]):
     make_backend: Callable[[Target[M]], Backend]
     layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
+
+    def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
+        """The patterns of all templates, in the order in which they are tried."""
+        return ((template, pattern) for template in self.templates for pattern in template.patterns)

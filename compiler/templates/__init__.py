@@ -1,1 +1,1 @@
-"""Schedule templates: how machines do operators, from patterns in graphs to schedules."""
+"""Schedule templates: operators on machines, from patterns in graphs to schedules."""

@@ -1,4 +1,4 @@
-"""Patterns of operators, and the one matcher that finds them and binds their operands."""
+"""Patterns of operators, and the matcher that finds them and binds their operands."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Operand:
     Attributes
     ----------
     dtype, ranks
-        What it has to be; any where not said.
+        The required type and one of the allowed ranks; by default any.
     constant
-        Whether it has to be known when the network is compiled, or must not be; None: either.
+        Whether the tensor must be a constant or must not be; None allows both.
     """
 
     name: str
@@ -44,16 +44,16 @@ def _any_attributes(_: Attributes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator of patterns, an operand each.
+    """An operator with a pattern for each operand.
 
     Attributes
     ----------
     where
-        Which attributes it may have.
+        Whether attributes are supported.
     requires
-        What `where` asks for, for messages.
+        What `where` requires, for messages.
     recomputed
-        Other users of its value do not matter: it is cheap enough to be computed for each.
+        Whether the value may have other users: it is cheap enough to be recomputed.
     """
 
     operator: str
@@ -67,7 +67,7 @@ Pattern: TypeAlias = Operand | Apply
 
 
 def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
-    """The operators of a pattern but the result's, with what they read."""
+    """All operators of a pattern except the outermost, each as a pattern."""
     for operand in pattern.operands if isinstance(pattern, Apply) else ():
         if isinstance(operand, Apply):
             yield operand
@@ -75,12 +75,12 @@ def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
 
 
 class Mismatch(Unsupported):
-    """A value that another operator computes than a pattern says.
+    """A value is computed by another operator than a pattern requires.
 
     Attributes
     ----------
     value
-        What reads the value, and as what.
+        The value's place in the pattern, as `data of relu`.
     found, wanted
         The operators.
     """
@@ -92,14 +92,14 @@ class Mismatch(Unsupported):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Operators that are an instance of a pattern.
+    """Operators of a graph that match a pattern.
 
     Attributes
     ----------
     lets
-        The operators, each after those that it reads; the last one's value is the result.
+        The operators in the body's order; the value of the last one is the result.
     operands
-        By the names of the pattern's operands.
+        Values and constants by the names of the pattern's operands.
     """
 
     lets: tuple[Let, ...]
@@ -107,17 +107,17 @@ class Match:
 
     @property
     def name(self) -> str:
-        """Of the result."""
+        """Name of the result."""
         return self.lets[-1].name
 
     @property
     def computed(self) -> tuple[str, ...]:
-        """The operands that are no constants, in the pattern's order."""
+        """Names of the operands that are no constants, in the pattern's order."""
         return tuple(name for name, bound in self.operands.items() if isinstance(bound, Var))
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the operators."""
         return tuple(_call(let).callee.name for let in self.lets)
 
     def let(self, operator: str) -> Let:
@@ -125,13 +125,13 @@ class Match:
         return next(let for let in self.lets if _call(let).callee.name == operator)
 
     def attributes(self, operator: str, kind: type[A]) -> A:
-        """Those of that operator, which are of that kind."""
+        """The attributes, of type `kind`, of the first operator of that name."""
         found = _call(self.let(operator)).attributes
         assert isinstance(found, kind), "verified"
         return found
 
     def constant(self, operand: str) -> Constant:
-        """An operand that the pattern declares as constant."""
+        """The value of an operand that the pattern requires to be constant."""
         found = self.operands[operand]
         assert isinstance(found, Constant), "matched as such"
         return found
@@ -145,16 +145,16 @@ class Match:
 
 @dataclass(frozen=True)
 class Matcher:
-    """Looks for patterns in a body.
+    """Finds patterns in a body.
 
     Attributes
     ----------
     types
-        Of all values in it.
+        Types of all values in the body.
     through
-        Operators that say only how a tensor lies: patterns do not see them.
+        Operators that only change a tensor's layout: patterns skip them.
     known
-        Constants by the names that stand for them here, as parameters do.
+        Constants by the names of the parameters that stand for them.
     """
 
     body: Body
@@ -169,12 +169,12 @@ class Matcher:
         self._uses.update(use_counts(self.body))
 
     def at(self, pattern: Apply, name: str) -> Match:
-        """The match whose result is that value.
+        """The match whose result is the value `name`.
 
         Raises
         ------
         Unsupported
-            There is none: says what is in the way.
+            The pattern does not match: says why.
         """
         lets: dict[str, Let] = {}
         operands: dict[str, Atom] = {}
@@ -183,7 +183,7 @@ class Matcher:
         return Match(ordered, operands)
 
     def plain(self, atom: Atom) -> Atom:
-        """The value without what only says how it lies; a constant, where it stands for one."""
+        """The value before changes of layout, or the constant that it stands for."""
         while isinstance(atom, Var):
             if atom.name in self.known:
                 return self.known[atom.name]

@@ -1,4 +1,4 @@
-"""Spaces of choices: named knobs with their settings, as columns of numbers."""
+"""Spaces of choices: settings of named knobs, as columns of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.te.knobs import Choice, Setting
 
-__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "ranked"]
+__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "rank_by"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -20,12 +20,12 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Many choices, a column for each knob.
+    """Many choices as columns, one for each knob.
 
     Attributes
     ----------
     settings
-        What knobs with words for settings can be set to: their columns hold positions in these.
+        The settings of knobs whose settings are words; their columns hold positions in these.
     """
 
     columns: Mapping[str, Ints]
@@ -33,7 +33,7 @@ class Choices:
 
     @staticmethod
     def of(choices: Sequence[Choice]) -> Choices:
-        """These choices, all of the same knobs."""
+        """The columns of choices of the same knobs."""
         columns: dict[str, Ints] = {}
         settings: dict[str, tuple[Setting, ...]] = {}
         for name in choices[0]:
@@ -50,26 +50,26 @@ class Choices:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def are(self, knob: str, setting: Setting) -> Bools:
-        """Where a knob has that setting."""
-        known = self.settings.get(knob)
-        if known is None:
-            found: Bools = self.columns[knob] == setting
-        else:
-            found = self.columns[knob] == (known.index(setting) if setting in known else -1)
+    def equals(self, knob: str, setting: Setting) -> Bools:
+        """Which choices have this setting of a knob."""
+        number = setting
+        if knob in self.settings:
+            words = self.settings[knob]
+            number = words.index(setting) if setting in words else -1
+        found: Bools = self.columns[knob] == number
         return found
 
     def where(self, rows: Bools | Ints) -> Choices:
-        """Some of the choices."""
-        return Choices({name: each[rows] for name, each in self.columns.items()}, self.settings)
+        """The choices of these rows."""
+        return Choices({name: column[rows] for name, column in self.columns.items()}, self.settings)
 
     def at_most(self, limits: Mapping[str, int]) -> Choices:
-        """The choices with knobs lowered to these numbers, as tiles end where an axis does."""
+        """The choices with knobs clamped to these limits, as a tile is no longer than its axis."""
         lower = {name: np.minimum(self.columns[name], limit) for name, limit in limits.items()}
         return Choices({**self.columns, **lower}, self.settings)
 
     def choice(self, row: int) -> dict[str, Setting]:
-        """One of them."""
+        """The choice of a row."""
         numbers = {name: int(column[row]) for name, column in self.columns.items()}
         return {
             name: self.settings[name][number] if name in self.settings else number
@@ -79,44 +79,44 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Every combination of settings that meets the constraint.
+    """All combinations of the knobs' settings that satisfy a constraint.
 
     Attributes
     ----------
     knobs
-        The settings of each, by name: numbers only, or words only. The first knob changes slowest.
+        The settings of each knob: numbers only, or words only. The first knob changes slowest.
     constraint
-        Which combinations make sense, whether they fit or not.
+        Which combinations are consistent, whether they fit or not.
     """
 
     knobs: Mapping[str, tuple[Setting, ...]]
     constraint: Callable[[Choices], Bools] = lambda choices: np.ones(len(choices), np.bool_)
 
     def choices(self, fixed: Mapping[str, Sequence[Setting]] | None = None) -> Choices:
-        """All of them, or those with knobs at some of these settings."""
-        knobs = {**self.knobs, **{name: tuple(each) for name, each in (fixed or {}).items()}}
+        """All choices; with knobs in `fixed` restricted to the settings there."""
+        knobs = {**self.knobs, **{name: tuple(only) for name, only in (fixed or {}).items()}}
         words = {
             name: settings
             for name, settings in knobs.items()
-            if any(isinstance(each, str) for each in settings)
+            if any(isinstance(setting, str) for setting in settings)
         }
         axes = [
             np.arange(len(settings)) if name in words else np.array(settings, np.int64)
             for name, settings in knobs.items()
         ]
         grid = np.meshgrid(*axes, indexing="ij")
-        columns = {name: each.ravel() for name, each in zip(knobs, grid, strict=True)}
+        columns = {name: column.ravel() for name, column in zip(knobs, grid, strict=True)}
         choices = Choices(columns, words)
         return choices.where(self.constraint(choices))
 
 
 def factors(extent: int) -> tuple[int, ...]:
-    """Sizes of tiles of an axis: for each number of tiles the least that will do."""
+    """The sizes of an axis' tiles: the smallest for each possible number of tiles."""
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
 
 
-def ranked(*keys: Ints | Bools | Floats) -> Floats:
-    """Numbers that order choices by the first key, then by the second and so on."""
+def rank_by(*keys: Ints | Bools | Floats) -> Floats:
+    """Ranks of choices ordered by the first key, then by the second and so on."""
     rows = np.lexsort(keys[::-1])
     columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])
     changes = np.r_[False, (columns[:, 1:] != columns[:, :-1]).any(axis=0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +21,20 @@ from compiler.templates.space import Bools, Choices, Space
 __all__ = ["Arguments", "KernelMatch", "ScheduleTemplate"]
 
 M = TypeVar("M")
-"""A machine, as its templates see it."""
+"""The description of a machine that its templates use."""
 W = TypeVar("W", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a layer gives to the program that it shares with equal ones.
+    """A layer's own arguments of a program that it shares with equal layers.
 
     Attributes
     ----------
     tensors
-        Weights and numbers for each channel, by the program's inputs.
+        Weights and values for each channel, by the names of the program's inputs.
     immediates
-        Numbers that lie in instructions, likewise.
+        Immediates of instructions, likewise.
     """
 
     tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class KernelMatch:
-    """A call of a kernel that is an instance of a template's pattern.
+    """A call of a kernel that matches a template's pattern.
 
     Attributes
     ----------
     match
-        In the kernel's body; parameters that are given constants are bound to these.
+        The match in the kernel's body; the call's constants stand for parameters.
     """
 
     call: Call
@@ -56,45 +56,45 @@ class KernelMatch:
 
     @property
     def kernel(self) -> Function:
-        """What is called."""
+        """The kernel that is called."""
         assert isinstance(self.call.callee, Function), "a kernel"
         return self.call.callee
 
     def type_of(self, operand: str) -> TensorType:
-        """Of an operand as the kernel takes it, packed where it is."""
+        """The type of an operand as the kernel takes it, packed if it is."""
         bound = self.match.operands[operand]
         if isinstance(bound, Constant):
             return bound.type
-        (found,) = (each.type for each in self.kernel.params if each.name == bound.name)
+        (found,) = (param.type for param in self.kernel.params if param.name == bound.name)
         assert isinstance(found, TensorType), "verified"
         return found
 
     def shape(self, operand: str) -> tuple[int, ...]:
-        """Of such an operand."""
+        """The shape of an operand as the kernel takes it."""
         return self.type_of(operand).static_shape(operand)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
-        """Of the result, before it is packed."""
+        """The shape of the result before it is packed."""
         type_ = self.match.lets[-1].type
         assert isinstance(type_, TensorType), "kernels know the types of their values"
         return type_.static_shape(self.match.name)
 
     @property
     def tensors(self) -> dict[str, str]:
-        """The values that the call gives for computed operands, by the pattern's names."""
+        """The call's arguments for computed operands, by the operands' names in the pattern."""
         pairs = zip(self.kernel.params, self.call.args, strict=True)
         given = {param.name: arg.name for param, arg in pairs if isinstance(arg, Var)}
         return {each: given[self.match.variable(each)] for each in self.match.computed}
 
 
 class ScheduleTemplate(ABC, Generic[W, M]):
-    """How a machine does an operator. A frozen value without state.
+    """An operator on a machine: pattern, workload, space of choices, schedule. Without state.
 
     Attributes
     ----------
     patterns
-        The operators of the graph that it implements; the first that matches counts.
+        Patterns of operators that the template implements; the first that matches is used.
     """
 
     name: ClassVar[str]
@@ -102,36 +102,41 @@ class ScheduleTemplate(ABC, Generic[W, M]):
 
     @abstractmethod
     def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
-        """What has to be scheduled, and what this layer gives to the program that comes of it.
+        """The workload of a match, and the layer's arguments of the workload's program.
 
-        A workload is shapes, types, strides and the structure of what follows, but no name and no
-        number that may differ between layers. Equal workloads share a choice and a schedule.
+        A workload consists of shapes, types, strides and the sequence of passes that follows, but
+        of no name and no value that may differ between layers. Equal workloads share a choice and
+        a schedule.
 
         Raises
         ------
         Unsupported
-            What the machine cannot do, and the limit that it hits.
+            The machine cannot run the operators; the message says which limit is exceeded.
         """
 
     @abstractmethod
     def space(self, workload: W, machine: M) -> Space:
-        """The knobs, and what they may be set to."""
+        """The knobs with their settings."""
 
     @abstractmethod
     def fits(self, workload: W, choices: Choices, machine: M) -> Bools:
-        """Which choices can be scheduled, and what they keep on chip placed: exactly those that
-        lowering accepts, without lowering any."""
+        """Which choices can be scheduled and fit on chip: exactly those that lowering accepts, but
+        without lowering any."""
 
     @abstractmethod
     def schedule(self, workload: W, choice: Choice, machine: M) -> Schedule:
-        """The schedule with these settings.
+        """The schedule of a choice.
 
         Raises
         ------
         ScheduleError
-            A setting that no primitive takes: `fits` says so before.
+            A primitive refuses a setting, for which `fits` is false.
         """
 
-    def lacking(self, workload: W, choices: Choices, machine: M) -> str:
-        """Why none of the choices fits."""
+    def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
+        """The choices whose costs are worth estimating; by default all."""
+        return choices
+
+    def no_fit_reason(self, workload: W, choices: Choices, machine: M) -> str:
+        """The message if none of the choices fits."""
         return f"no choice for {self.name} fits"

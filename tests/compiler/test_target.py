@@ -42,8 +42,8 @@ def doubling(name: str = "double", *features: Later) -> TensorInstruction:
 
 
 def test_instructions_by_name() -> None:
-    for each in base_instructions(TINY):
-        assert TARGET.instruction(each.name) == each
+    for intrinsic in base_instructions(TINY):
+        assert TARGET.instruction(intrinsic.name) == intrinsic
     assert TARGET.instruction("alu_add_imm_m7") == immediate(TINY, AluOp.ADD, -7)
     assert TARGET.instruction("fill_9") == fill(TINY, 9)
 
@@ -103,7 +103,7 @@ def test_features_that_a_configuration_does_not_have_are_refused() -> None:
 
 def test_which_memory_a_scope_is() -> None:
     found = {
-        each: TARGET.memory(each) for each in (OnChip.INP, OnChip.WGT, OnChip.ACC, Scope.GLOBAL)
+        scope: TARGET.memory(scope) for scope in (OnChip.INP, OnChip.WGT, OnChip.ACC, Scope.GLOBAL)
     }
     assert found == {
         OnChip.INP: MemoryId.INP,

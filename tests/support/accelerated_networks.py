@@ -1,4 +1,4 @@
-"""Networks of chance for an accelerator: all that it does, and that which it leaves to the CPU."""
+"""Random networks of operators that the accelerator supports and of some that it does not."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _STEPS = {
     "place": 2,
     "dense": 3,
 }
-"""And how often each comes."""
+"""The operators that are drawn, with their relative frequencies."""
 
 
 def accelerated_network(rng: np.random.Generator, most: int = 15) -> Function:
-    """Of 3 to `most` operators, and what these need; of one input or two."""
+    """A random network of 3 to `most` operators and their helpers, with one or two inputs."""
     drawing = _Network(rng)
     steps = int(rng.integers(3, most + 1))
     while len(drawing.lets) < steps:
@@ -56,7 +56,7 @@ class _Network(Chance):
     # Operators -----------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """One more operator, or none if it does not fit what is there."""
+        """Add an operator, or none if it fits no value so far."""
         chances = np.array([*_STEPS.values()], float)
         kind = str(self.rng.choice([*_STEPS], p=chances / chances.sum()))
         image = self.value(4)
@@ -117,7 +117,7 @@ class _Network(Chance):
         to = Conv2d(given["strides"], given["padding"], given["dilation"], groups)
         found = self.call("conv2d", x, weight, *bias, to=to)
         if prod(self.shapes[found.name][1:]) > LARGEST:
-            # Nobody goes on from there.
+            # Too large for further operators.
             self.call("global_average_pool", found)
             return None
         return found
@@ -141,22 +141,22 @@ class _Network(Chance):
             self._perhaps("average_pool", x, to)
 
     def _perhaps(self, operator: str, x: Var, to: MaxPool | AveragePool) -> None:
-        """A pool, unless one of its windows sees nothing but padding."""
+        """Add a pool, unless one of its windows is all padding."""
         try:
             self.call(operator, x, to=to)
         except GraphError:
             return
 
     def _add(self, x: Var) -> Var | None:
-        """Of something that is there and has the same shape, or is made for it."""
+        """Add a value of the same shape, an existing one or one that is made for this."""
         shape = self.shapes[x.name]
         same = [name for name, other in self.shapes.items() if other == shape]
         other = str(self.rng.choice(same))
         if self.odds(0.5):
             aside = [
                 name
-                for name, each in self.shapes.items()
-                if len(each) == 4 and each[0] == shape[0] and each[2:] == shape[2:]
+                for name, extents in self.shapes.items()
+                if len(extents) == 4 and extents[0] == shape[0] and extents[2:] == shape[2:]
             ]
             source = Var(str(self.rng.choice(aside)))
             side = self.draw(1, 3)
@@ -189,7 +189,7 @@ class _Network(Chance):
             self.call("concat", x, *others, to=Concat(axis))
 
     def _place(self) -> None:
-        """The same elements elsewhere."""
+        """Add an operator that moves elements only."""
         x = self.value(2, 4)
         assert x is not None, "what is given"
         shape = self.shapes[x.name]
@@ -210,7 +210,7 @@ class _Network(Chance):
                 self.call("reshape", x, to=Reshape((rows, columns, 1, 1)))
 
     def _dense(self) -> None:
-        """A layer on a row, to which an image is made."""
+        """Add a dense layer on a matrix, to which an image is flattened."""
         x = self.value(2, 4)
         assert x is not None, "what is given"
         shape = self.shapes[x.name]
@@ -230,13 +230,13 @@ class _Network(Chance):
     # The end -------------------------------------------------------------------------------------
 
     def results(self) -> list[Var]:
-        """What nobody reads, or only the last value; and now and then others."""
+        """All values that are not read, or only the last one; sometimes with further values."""
         made = [each.name for each in self.lets]
         if self.odds(0.4):
             names = made[-1:]
         else:
             read = {
-                each.name for let in self.lets for each in atoms(let.value) if isinstance(each, Var)
+                atom.name for let in self.lets for atom in atoms(let.value) if isinstance(atom, Var)
             }
             names = [each for each in made if each not in read]
         if self.odds(0.3):

@@ -1,4 +1,4 @@
-"""What tests of the accelerator's operators draw alike: machines, tiles, shapes."""
+"""Machines, tile sizes and shapes that tests of the accelerator's operators share."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 THREADS = (1, 2, 4)
 
 RTL_SEEDS = range(3)
-"""For runs on the RTL of `tiny`."""
+"""Seeds of quick tests on the RTL of `tiny`."""
 
 ON_RTL = ("tiny", "small8", "batch2")
-"""Whose RTL runs more, in exhaustive tests."""
+"""Configurations whose RTL runs in exhaustive tests."""
 
 MORE_RTL_SEEDS = range(3, 20)
-"""For these."""
+"""Seeds of exhaustive tests on the RTL."""
 
 
 @cache
@@ -45,25 +45,25 @@ def machine(name: str) -> HardwareConfig:
 
 
 def drawn_size(rng: np.random.Generator, most: int) -> int:
-    """From 1 to `most`, which comes more often than others."""
+    """A random size from 1 to `most`, which is the most frequent."""
     return most if rng.random() < 0.4 else int(rng.integers(1, most + 1))
 
 
 def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
-    """An array of any shape, with buffers of few elements."""
+    """A random configuration: an array of any shape, with buffers of few elements."""
     while True:
         batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
-        room = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
+        exponents = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
         try:
             return machine("tiny").replace(
                 name="drawn",
                 log_batch=batch,
                 log_block_in=inputs,
                 log_block_out=outputs,
-                log_uop_buffer=2 + room[0],
-                log_inp_buffer=batch + inputs + room[1],
-                log_wgt_buffer=inputs + outputs + room[2],
-                log_acc_buffer=2 + batch + outputs + room[3],
+                log_uop_buffer=2 + exponents[0],
+                log_inp_buffer=batch + inputs + exponents[1],
+                log_wgt_buffer=inputs + outputs + exponents[2],
+                log_acc_buffer=2 + batch + outputs + exponents[3],
             )
         except ConfigError:
             continue

@@ -33,20 +33,20 @@ func @net(x: float32[1, 2, 6, 6], s: int32[2]):
 
 @cache
 def network() -> Function:
-    """A convolution, a pool, a dense layer; and beside them sums of integers."""
+    """A network of a convolution, a pool and a dense layer, and of a sum of integers."""
     return graph(NETWORK)
 
 
 @cache
 def compiled() -> Artifact:
-    """The same for this machine."""
+    """The artifact of `network` for this machine's CPU."""
     return build(
         network(), [cpu(CpuTarget.host(threads=1))], Provenance("net", options={"seed": 3})
     )
 
 
 def image(seed: int = 0) -> dict[str, NDArray[Any]]:
-    """Inputs for it."""
+    """Random inputs of `network`."""
     generator = np.random.default_rng(seed)
     return {
         "x": generator.standard_normal((1, 2, 6, 6), np.float32),

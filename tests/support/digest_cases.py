@@ -1,4 +1,4 @@
-"""What the compiler makes of layers and networks, as digests: the cases, by name."""
+"""Digests of what the compiler makes of layers and networks: the cases by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.support.random_offloads import Offloading
 __all__ = ["LIGHT_MODELS", "Case", "Digests", "all_cases"]
 
 Digests: TypeAlias = Mapping[str, str]
-"""From what was looked at, as `program`, to its digest."""
+"""Digests by the names of what is digested, as `program`."""
 
 LIGHT_MODELS = (
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet"),
@@ -55,7 +55,7 @@ _CPU = Machine("functional", parse_memory(_MEMORY), threads=1)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Something to compile and run. The first part of its name is its group."""
+    """A program to compile and run. The first part of its name is its group."""
 
     name: str
     digests: Callable[[], Digests]
@@ -97,7 +97,7 @@ def _cpu_cases() -> Iterator[Case]:
 
 
 def _layer(config: str, layer: Layer, threads: int) -> Digests:
-    """Of a convolution by itself; of one that is refused, the name of the error's type."""
+    """The digests of a single convolution; if it is refused, the name of the error's type."""
     hardware, memory = load_config(config), parse_memory(_MEMORY)
     timing = MemoryTiming(memory.latency, memory.interval)
     try:
@@ -142,8 +142,8 @@ def _random(seed: int) -> Digests:
 
 
 def _cpu(model: str, quantise: Quantise) -> Digests:
-    """Of the kernels of a network that runs on the CPU alone; of one of integers, they are those
-    that stand for the accelerator."""
+    """The digests of a network on the CPU alone; for a quantised network of its kernels in place of
+    the accelerator's."""
     if quantise is Quantise.NONE:
         options = ModelOptions(quantise, None, Pixels.IMAGENET, 0)
         artifact = open_model(model, options, None).network(None, None).artifact
@@ -160,7 +160,7 @@ def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: 
 
 
 def _of_artifact(artifact: Artifact) -> Digests:
-    """Of what is on which device, of the streams, and of what the network answers."""
+    """The digests of an artifact's steps and streams, and of its outputs."""
     steps = [
         ("cpu" if isinstance(step, KernelCall) else "accelerator", step.operators, step.macs)
         for step in artifact.manifest.steps
@@ -179,7 +179,7 @@ def _of_artifact(artifact: Artifact) -> Digests:
 
 
 def _outputs(artifact: Artifact) -> str:
-    """For noise, which is the same whenever the inputs are."""
+    """The digest of the outputs for reproducible noise."""
     (run,) = _CPU.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
     return _digest(*(array for _, array in sorted(run.outputs.items())))
 

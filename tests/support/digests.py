@@ -35,12 +35,12 @@ def selected(prefixes: Sequence[str]) -> Iterator[Case]:
 
 
 def as_text(known: Mapping[str, Digests]) -> str:
-    """As it is kept in a file, a line a digest."""
+    """The text of a file of digests, one a line."""
     return msgspec.json.format(msgspec.json.encode(known), indent=1).decode() + "\n"
 
 
 def differences(before: Digests, now: Digests) -> list[str]:
-    """What differs, and what only one side has."""
+    """The names of digests that differ or that only one side has."""
     return [what for what in {**before, **now} if before.get(what) != now.get(what)]
 
 
@@ -71,7 +71,7 @@ def compare(path: Path, prefixes: Sequence[str]) -> int:
 
 
 def _verdict(case: Case, known: Mapping[str, Digests]) -> str:
-    """What is wrong with a case; empty where nothing is."""
+    """The difference of a case from the file; empty if there is none."""
     if case.name not in known:
         return "NOT RECORDED"
     try:

@@ -26,23 +26,23 @@ HOST = cpu(CpuTarget.host(threads=1))
 
 
 def targets(config: HardwareConfig, threads: int = 2) -> tuple[Target[Any], Target[Any]]:
-    """A machine with quick memory, and the host on one thread."""
+    """The accelerator with fast memory, and the host on one thread."""
     return accelerator(config, hiding=threads > 1), HOST
 
 
 def both(function: Function, config: HardwareConfig, threads: int = 2) -> tuple[Artifact, Artifact]:
-    """For the CPU alone, and with the accelerator."""
-    told = Provenance("test")
-    return build(function, [HOST], told), build(function, targets(config, threads), told)
+    """The artifacts for the CPU alone and for the accelerator."""
+    source = Provenance("test")
+    return build(function, [HOST], source), build(function, targets(config, threads), source)
 
 
 def image(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.float32]:
-    """Something to look at."""
+    """Random values of an input."""
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def run_on(artifact: Artifact, engine: str, *inputs: NDArray[Any]) -> Run:
-    """One run of the artifact, the accelerator being that engine."""
+    """Run the artifact once, with an engine as the accelerator."""
     assert artifact.config is not None, "compiled for one"
     machine = make_engine(engine, artifact.config, parse_memory("fast"))
     try:

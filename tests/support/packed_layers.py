@@ -6,15 +6,15 @@ from compiler.codegen import CpuTarget, compile_function
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor
 from compiler.te.build import program_of
-from compiler.templates.cpu.layer import Packed, PackedLayer
+from compiler.templates.cpu.layer import LayerOnCpu, PackedLayer
 from tests.support.operators import Array, given_as
 
 __all__ = ["packed", "run"]
 
 
 def packed(
-    template: type[PackedLayer], arrays: dict[str, Array], target: CpuTarget, **options: object
-) -> Packed:
+    template: type[LayerOnCpu], arrays: dict[str, Array], target: CpuTarget, **options: object
+) -> PackedLayer:
     """A layer of data `X`, weight `W` and, where there is one, bias `B`."""
     tensors = {name: given_as(name, array) for name, array in arrays.items()}
     simd = Simd.of(target.features)
@@ -25,8 +25,8 @@ def packed(
 
 
 def run(
-    template: type[PackedLayer],
-    layer: Packed,
+    template: type[LayerOnCpu],
+    layer: PackedLayer,
     arrays: dict[str, Array],
     target: CpuTarget,
     output: Tensor | None = None,

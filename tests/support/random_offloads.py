@@ -1,4 +1,4 @@
-"""Networks of chance on machines of chance: what the accelerator gives, and the CPU alone."""
+"""Random networks on random machines: results of the accelerator and of the CPU compared."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.build import build
-from compiler.build.backends import Backends
+from compiler.build.build import Backends, build
 from compiler.graph import Call, Function, TensorType, Type
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
@@ -47,7 +46,7 @@ _ON_RTL = ("tiny", "small8")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Multiply-accumulates, and how many of them the accelerator did."""
+    """Multiply-accumulates of a network, and those that the accelerator executed."""
 
     macs: int = 0
     offloaded: int = 0
@@ -55,13 +54,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Offloading:
-    """A network and a machine, and how one is made for the other; all of them from one seed. What
-    lies in the machine's memories before and how quick its memory is comes from the seed as well.
+    """A random network, machine and quantisation, from one seed. The initial contents of the
+    machine's memories and the memory's timing are derived from the seed as well.
 
     Attributes
     ----------
     stated
-        The network says its own scales.
+        Whether the network states its own scales.
     """
 
     seed: int
@@ -74,7 +73,7 @@ class Offloading:
 
     @staticmethod
     def of(seed: int, engine: str = "functional") -> Offloading:
-        """What the seed says; on the RTL on machines that others run on too, and smaller."""
+        """The case of a seed; on the RTL with few configurations and smaller networks."""
         rng = np.random.default_rng(seed)
         on_rtl = engine == "rtl"
         real = accelerated_network(rng, 6 if on_rtl else 15)
@@ -94,7 +93,7 @@ class Offloading:
 
     @cached_property
     def quantised(self) -> Function:
-        """Of small integers where it can be."""
+        """The quantised network."""
         run = NativeRunner()
         real = self.real
         if self.stated:
@@ -105,19 +104,19 @@ class Offloading:
         return quantise_network(real, synthetic(real, 1, self.seed), run, self.options).function
 
     def check(self) -> Share:
-        """Run it with the accelerator, with the CPU in its place and on the CPU alone, each twice;
-        compare bit by bit."""
-        told, backends = Provenance("test"), Backends()
+        """Run with the accelerator, with the CPU in its place and on the CPU alone, each
+        twice, and compare the results bit by bit."""
+        source, backends = Provenance("test"), Backends()
         machines = targets(self.config, self.threads)
 
         def built(*machines: Target[Any], fallback: bool = False) -> Artifact:
-            return build(self.quantised, machines, told, fallback=fallback, backends=backends)
+            return build(self.quantised, machines, source, fallback=fallback, backends=backends)
 
         shared = from_bytes(to_bytes(built(*machines)))
         samples = [*synthetic(self.real, 2, self.seed + 1)]
         found = self._on_accelerator(shared, samples)
         _same(found, _on_cpu(built(*machines, fallback=True), samples), exact=True)
-        # A product is rounded or not before it is added: that depends on who is in a kernel.
+        # Whether a product is rounded before it is added depends on the kernel that it is in.
         _same(found, _on_cpu(built(machines[-1]), samples), exact=not adds_reals(self.quantised))
         steps = shared.manifest.steps
         offloaded = sum(each.macs for each in steps if isinstance(each, StreamCall))
@@ -138,7 +137,7 @@ class Offloading:
 
 
 def adds_reals(function: Function) -> bool:
-    """Whether real numbers are added or multiplied, not only scaled, compared and moved."""
+    """Whether a function adds or multiplies real numbers, beyond scaling and comparing them."""
     types = verify(function)
     return any(
         let.value.callee.name not in _EXACT and _float(types[let.name])
@@ -161,7 +160,7 @@ def _runs(executor: Executor, samples: Sequence[Sequence[Array]]) -> list[dict[s
 
 
 def _same(found: list[dict[str, Array]], wanted: list[dict[str, Array]], exact: bool) -> None:
-    """In bits; or but for what a rounding changes, here and there by a step."""
+    """Compare results bit by bit; or with a tolerance for few values that differ by rounding."""
     for one, other in zip(found, wanted, strict=True):
         assert one.keys() == other.keys()
         for name in one:

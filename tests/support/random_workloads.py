@@ -1,4 +1,4 @@
-"""Workloads of chance for the accelerator's templates, choices for them, and their results."""
+"""Random workloads of the accelerator's templates with random choices and expected results."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ class RandomWorkload:
     expected: Array
 
     def fits(self, choice: Choice, config: HardwareConfig) -> bool:
-        """What the template says."""
+        """Whether the choice fits, by the template."""
         machine = AcceleratorTarget.of(config)
         return bool(self.template.fits(self.workload, Choices.of([choice]), machine).item())
 
     def stream(self, choice: Choice, config: HardwareConfig) -> Stream:
-        """Scheduled and compiled."""
+        """The compiled stream of a choice."""
         schedule = self.template.schedule(self.workload, choice, AcceleratorTarget.of(config))
         return stream_of(schedule, config, self.immediates)
 
     def check(self, choice: Choice, config: HardwareConfig, engine: str = "functional") -> None:
-        """Run it, and compare the output."""
+        """Run the workload and compare the output."""
         outputs, _ = run_stream(self.stream(choice, config), self.values, engine)
         np.testing.assert_array_equal(outputs["out"], self.expected, f"{self.workload} {choice}")
 
     def fitting(
         self, rng: np.random.Generator, config: HardwareConfig, threads: int
     ) -> Choice | None:
-        """A choice that fits, however bad it is; tiles get smaller where none does."""
+        """A random choice that fits; the largest tiles are reduced if none does."""
         for attempt in range(60):
             choice = draw_choice(rng, self, config, threads, smaller=attempt // 10)
             if self.fits(choice, config):
@@ -89,7 +89,7 @@ def draw_choice(
     smaller: int = 0,
     beyond: int = 0,
 ) -> dict[str, Setting]:
-    """Any settings of the knobs, of sizes of tiles also those that the space leaves out.
+    """Random settings of the knobs, with any tile sizes, also those outside of the space.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def pack_sums(sums: Wide, config: HardwareConfig) -> Wide:
 def draw_conv2d(
     rng: np.random.Generator, config: HardwareConfig, largest: int = 9
 ) -> RandomWorkload:
-    """Followed by a requantisation or passes of any kind."""
+    """A random convolution, followed by a requantisation or by random passes."""
     kernel, strides = (_draw(rng, 1, 3), _draw(rng, 1, 3)), (_draw(rng, 1, 3), _draw(rng, 1, 2))
     dilation = _draw(rng, 1, 2), _draw(rng, 1, 2)
     padding = tuple(_draw(rng, 0, 2) for _ in range(4)) if rng.random() < 0.7 else (0, 0, 0, 0)
@@ -227,7 +227,7 @@ class RandomConvolution:
 
     @staticmethod
     def of(seed: int, config: HardwareConfig, largest: int = 9) -> RandomConvolution:
-        """Everything from one seed; tiles that fit, however bad they are."""
+        """A random convolution and choice from one seed."""
         rng = np.random.default_rng(seed)
         while True:
             drawn = draw_conv2d(rng, config, largest)
@@ -237,16 +237,16 @@ class RandomConvolution:
 
     @property
     def values(self) -> Mapping[str, Array]:
-        """Tensors by name."""
+        """The input tensors by name."""
         return self.drawn.values
 
     def stream(self) -> Stream:
-        """For the accelerator."""
+        """The compiled stream."""
         return self.drawn.stream(self.choice, self.config)
 
 
 def _channels(rng: np.random.Generator, config: HardwareConfig) -> tuple[int, int, int]:
-    """Groups, and the input and output channels of each; most have one group."""
+    """The number of groups, mostly one, and the input and output channels of a group."""
     if rng.random() < 0.6:
         return 1, _draw(rng, 1, 3 * config.block_in), _draw(rng, 1, 4 * config.block_out)
     if rng.random() < 0.5:
@@ -269,7 +269,7 @@ def _requantisation(rng: np.random.Generator, channels: int) -> RequantSpec:
 
 
 def draw_dense(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
-    """Followed by passes of any kind."""
+    """A random dense layer, followed by random passes."""
     products, values, sums = _products(rng, config)
     after = draw_passes(rng, sums.shape, 2)
     return RandomWorkload(
@@ -282,7 +282,7 @@ def draw_dense(rng: np.random.Generator, config: HardwareConfig) -> RandomWorklo
 
 
 def draw_dense_wide(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
-    """Planes of the sums' bytes."""
+    """A random dense layer that stores planes of the sums' bytes."""
     products, values, sums = _products(rng, config)
     bits = 8 * np.arange(4)
     amounts = np.broadcast_to(bits[:, None, None], (4, config.batch, config.block_out))
@@ -311,7 +311,7 @@ def _products(
 
 
 def draw_elementwise(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
-    """Passes over int8 or int32."""
+    """Random passes over int8 or int32."""
     dtype = INT8 if rng.random() < 0.5 else INT32
     data = draw_values(rng, _image(rng, config, (2, 5, 7, 6)), dtype)
     after = draw_passes(rng, data.shape, 3)
@@ -325,7 +325,7 @@ def draw_elementwise(rng: np.random.Generator, config: HardwareConfig) -> Random
 
 
 def draw_global_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
-    """Sums, and passes of any kind."""
+    """Random sums of images, followed by random passes."""
     data = draw_values(rng, _image(rng, config, (2, 6, 7, 7)), INT8)
     sums: Wide = data.astype(np.int64).sum(axis=(2, 3), keepdims=True)
     after = draw_passes(rng, sums.shape, 2)
@@ -339,7 +339,7 @@ def draw_global_pool(rng: np.random.Generator, config: HardwareConfig) -> Random
 
 
 def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
-    """Windows that all see data."""
+    """A random max pool whose windows all have data."""
     data = draw_values(rng, _image(rng, config, (2, 4, 9, 8)), INT8)
     dilation = _draw(rng, 1, 2), _draw(rng, 1, 2)
     kernel = tuple(
@@ -359,7 +359,7 @@ def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWor
 
 
 def pooled(values: Array, workload: MaxPoolWorkload) -> Array:
-    """The maxima, window by window."""
+    """The maxima of a max pool, computed window by window."""
     places = [
         [
             [
@@ -399,4 +399,4 @@ DRAWERS: Mapping[str, Drawer] = {
     "global_average_pool": draw_global_pool,
     "max_pool": draw_max_pool,
 }
-"""By the names of templates."""
+"""Drawers by the names of templates."""

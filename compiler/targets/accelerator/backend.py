@@ -1,4 +1,4 @@
-"""Streams of the graph as steps of artifacts: kernels planned, scheduled and joined."""
+"""The accelerator's back end: the kernels of a stream scheduled and linked to one program."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from compiler.lower.accelerator.places import grain
 from compiler.lower.accelerator.stream import ProgramCache
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
-from compiler.targets.parts import Invocation, Parts
+from compiler.targets.parts import ArtifactParts, Invocation
 from compiler.targets.planner import Plan, Planner
 from compiler.targets.target import Backend, Target
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, Resident, StreamCode
 
-__all__ = ["Offloaded", "StreamBackend"]
+__all__ = ["StreamBackend"]
 
 
 @dataclass(frozen=True, slots=True)
-class Offloaded:
-    """A call of a kernel in a stream, and how the accelerator does it.
+class PlannedCall:
+    """A call of a kernel in a stream, with the accelerator's plan for it.
 
     Attributes
     ----------
     name, type
-        Of its result.
+        Name and type of the result.
     source
-        What reports call it.
+        Name of the layer in reports.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Offloaded:
 
     @property
     def named(self) -> dict[str, str]:
-        """What all tensors of the program are called in a stream."""
-        given = {each: f"{self.name}.{each}" for each in self.plan.arguments.tensors}
+        """Names in the stream of all tensors, by their names in the program."""
+        given = {name: f"{self.name}.{name}" for name in self.plan.arguments.tensors}
         return given | self.tensors | {"out": self.name}
 
     def check(self, program: Program) -> None:
-        """Raise `BuildError` where the workload's program has other tensors than this call."""
+        """Raise `BuildError` if the workload's program has other tensors than this call."""
         found, arguments = self.plan.found, self.plan.arguments.tensors
         types = {each: found.type_of(each) for each in self.tensors} | {"out": self.type}
         given = {
@@ -71,9 +71,9 @@ class Offloaded:
         for name, type_ in types.items():
             given[name] = _Extent.of(type_.static_shape(name), type_.dtype.numpy.name)
         wanted = {
-            each.name: _Extent.of(each.shape, each.dtype.numpy.name)
-            for each in (*program.inputs, *program.outputs)
-            if each.scope is Scope.GLOBAL
+            buffer.name: _Extent.of(buffer.shape, buffer.dtype.numpy.name)
+            for buffer in (*program.inputs, *program.outputs)
+            if buffer.scope is Scope.GLOBAL
         }
         for name in {**wanted, **given}:
             if wanted.get(name) != given.get(name):
@@ -86,8 +86,8 @@ class Offloaded:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """What tensors have in common that are the same to the machine: outer axes may be written as
-    one, or as several."""
+    """A tensor's size, block and type: equal for tensors that are the same to the machine, as those
+    whose outer axes are merged or split."""
 
     elements: int
     block: tuple[int, ...]
@@ -102,13 +102,7 @@ class _Extent:
 
 
 class StreamBackend(Backend):
-    """Compiles streams for the accelerator.
-
-    Attributes
-    ----------
-    planner
-        Plans of kernels, and schedules of workloads.
-    """
+    """Compiles streams for the accelerator."""
 
     def __init__(self, target: Target[AcceleratorTarget]) -> None:
         self.target = target
@@ -118,9 +112,9 @@ class StreamBackend(Backend):
     def passes(self) -> tuple[Pass, ...]:
         return offload_passes(self.target, self.planner.plan)
 
-    def step(self, call: Invocation, parts: Parts) -> Step:
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         stream = call.kernel
-        parts.tell(f"compiling {stream.name}")
+        parts.progress(f"compiling {stream.name}")
         types = infer(stream)
         calls, results = [], [stream.body.result]
         for let in stream.body.lets:
@@ -131,7 +125,7 @@ class StreamBackend(Backend):
             assert isinstance(let.value, Call), "verified: streams call kernels"
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(let.value)
-            calls.append(Offloaded(let.name, type_, let.source, plan))
+            calls.append(PlannedCall(let.name, type_, let.source, plan))
         names = [each.name for each in results if isinstance(each, Var)]
         code = self.code(stream.name, calls, names)
         parts.streams[stream.name] = code
@@ -144,46 +138,41 @@ class StreamBackend(Backend):
         return StreamCall(
             name=call.name,
             stream=stream.name,
-            inputs=tuple(given[each.name] for each in code.inputs),
+            inputs=tuple(given[tensor.name] for tensor in code.inputs),
             outputs=call.outputs,
-            operators=tuple(each for layer in code.layers for each in layer.operators),
+            operators=tuple(name for layer in code.layers for name in layer.operators),
             macs=sum(layer.macs for layer in code.layers),
         )
 
-    def code(self, name: str, calls: Sequence[Offloaded], results: Sequence[str]) -> StreamCode:
-        """The calls as one stream: without a barrier between them, in memory that they share.
+    def code(self, name: str, calls: Sequence[PlannedCall], results: Sequence[str]) -> StreamCode:
+        """The calls as one stream, without barriers between them, in shared memory.
 
         Parameters
         ----------
         calls
-            Each after those whose results it takes.
+            The calls, each after those whose results it reads.
         results
-            Of these, what others want.
+            Names of the calls whose results are read outside of the stream.
         """
-        programs = [self.planner.schedule(each.plan).program for each in calls]
-        for each, program in zip(calls, programs, strict=True):
-            each.check(program)
-        operators = [
-            Operator(
-                program,
-                each.named,
-                each.name,
-                each.plan.arguments.immediates,
+        operators = []
+        for call in calls:
+            program = self.planner.schedule(call.plan).program
+            call.check(program)
+            operators.append(
+                Operator(program, call.named, call.name, call.plan.arguments.immediates)
             )
-            for each, program in zip(calls, programs, strict=True)
-        ]
         placed = self._placed(calls, results)
         stream = compile_stream(operators, self.target.machine, placed, self._programs)
         values = {
-            each.named[tensor]: value
-            for each in calls
-            for tensor, value in each.plan.arguments.tensors.items()
+            call.named[tensor]: value
+            for call in calls
+            for tensor, value in call.plan.arguments.tensors.items()
         }
-        types = {each.name: each.type for each in calls}
+        types = {call.name: call.type for call in calls}
         inputs = {
-            tensor: each.plan.found.type_of(operand)
-            for each in calls
-            for operand, tensor in each.tensors.items()
+            tensor: call.plan.found.type_of(operand)
+            for call in calls
+            for operand, tensor in call.tensors.items()
             if tensor not in types
         }
         sites = stream.sites
@@ -200,15 +189,15 @@ class StreamBackend(Backend):
             places=tuple(map(places.__getitem__, sites)),
         )
 
-    def _placed(self, calls: Sequence[Offloaded], results: Sequence[str]) -> dict[str, int]:
-        """Addresses of what calls give each other: what is not needed any more makes room."""
-        last = {each.name: number for number, each in enumerate(calls)}
-        for number, each in enumerate(calls):
-            last |= {tensor: number for tensor in each.tensors.values() if tensor in last}
+    def _placed(self, calls: Sequence[PlannedCall], results: Sequence[str]) -> dict[str, int]:
+        """Addresses of the results of calls; a result's memory is reused after its last use."""
+        last = {call.name: number for number, call in enumerate(calls)}
+        for number, call in enumerate(calls):
+            last |= {tensor: number for tensor in call.tensors.values() if tensor in last}
         last |= dict.fromkeys(results, len(calls))
         tenants = [
-            Tenant(each.name, _bytes(each.type), number, last[each.name])
-            for number, each in enumerate(calls)
+            Tenant(call.name, _bytes(call.type), number, last[call.name])
+            for number, call in enumerate(calls)
         ]
         plan = plan_memory(tenants, grain(self.target.machine.config))
         return {each.name: at for each, at in zip(tenants, plan.offsets, strict=True)}
@@ -219,7 +208,7 @@ def _bytes(type_: TensorType) -> int:
 
 
 def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
-    """A tensor's place; its shape is the graph's."""
+    """A tensor's address and type, in the shape that it has in the graph."""
     place, shape = stream.tensors[name], type_.static_shape(name)
     if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
         raise BuildError(
@@ -230,7 +219,7 @@ def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
 
 
 def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
-    """What lies in memory beside inputs and results."""
+    """The contents of memory beside inputs and results: other tensors and micro-ops."""
     tensors = [
         Resident(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
         for name, at in stream.tensors.items()
@@ -244,24 +233,24 @@ def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
     return (*tensors, *constants)
 
 
-def _layer(stream: Stream, offloaded: Offloaded) -> Layer:
-    found, template = offloaded.plan.found, _template(offloaded.plan)
-    least = _least(stream, offloaded)
-    return Layer(offloaded.source, found.match.operators, template.macs(found), least)
+def _layer(stream: Stream, call: PlannedCall) -> Layer:
+    found, template = call.plan.found, _template(call.plan)
+    traffic = _minimum_traffic(stream, call)
+    return Layer(call.source, found.match.operators, template.macs(found), traffic)
 
 
 def _template(plan: Plan) -> AcceleratorTemplate[Any]:
-    assert isinstance(plan.template, AcceleratorTemplate), "all of the accelerator's are such"
+    assert isinstance(plan.template, AcceleratorTemplate), "as all in the accelerator's table"
     return plan.template
 
 
-def _least(stream: Stream, offloaded: Offloaded) -> int:
-    """The bytes of `Layer.least_bytes`."""
-    parts = _template(offloaded.plan).needed(offloaded.plan.workload)
+def _minimum_traffic(stream: Stream, call: PlannedCall) -> int:
+    """The value of `Layer.least_bytes`."""
+    parts = _template(call.plan).minimum_traffic(call.plan.workload)
     least: dict[str, Fraction] = {}
-    for own, tensor in offloaded.named.items():
-        part = parts.get(own, Fraction(1)) * stream.tensors[tensor].size
-        # A value that is two operands is read once, as far as one of them needs it.
+    for operand, tensor in call.named.items():
+        part = parts.get(operand, Fraction(1)) * stream.tensors[tensor].size
+        # A value that is two operands is read once: the larger part of both.
         least[tensor] = max(part, least.get(tensor, Fraction(0)))
     return int(sum(least.values()))
 

@@ -1,8 +1,7 @@
-"""The accelerator as a target, of some configuration and with some memory behind its bus."""
+"""The accelerator as a target, for a configuration and a memory behind its bus."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.intrinsics.scopes import OnChip
@@ -11,8 +10,8 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator.pipeline import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
-from compiler.targets.accelerator.blocks import Blocks
-from compiler.targets.target import CostModel, Memory, Target
+from compiler.targets.accelerator.block_layouts import Blocks
+from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
@@ -21,11 +20,10 @@ from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.space import Choices, Floats
 from hw.config import HardwareConfig
 from hw.memories import MemoryId, Module
 
-__all__ = ["TEMPLATES", "Analytic", "accelerator"]
+__all__ = ["TEMPLATES", "accelerator"]
 
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
@@ -35,35 +33,20 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),
 )
-"""All that the base instruction set does: an operator is added here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Analytic(CostModel):
-    """What the templates estimate."""
-
-    machine: MachineCost
-
-    def candidates(
-        self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices
-    ) -> Choices:
-        return template.shortlist(workload, choices, self.machine)
-
-    def costs(self, template: AcceleratorTemplate[Any], workload: Any, choices: Choices) -> Floats:
-        return template.estimate(workload, choices, self.machine)
+"""The templates of the base instruction set; a new operator is added here."""
 
 
 def accelerator(
     config: HardwareConfig, memory: MemoryTiming | None = None, *, hiding: bool = True
 ) -> Target[AcceleratorTarget]:
-    """The target.
+    """The target for a configuration.
 
     Parameters
     ----------
     memory
-        What its estimates assume; by default a quick one.
+        The memory's timing that estimates assume; by default a fast one.
     hiding
-        Latency may be hidden, by two virtual threads.
+        Whether two virtual threads may hide latency.
     """
     machine = AcceleratorTarget.of(config)
     return Target(
@@ -72,7 +55,7 @@ def accelerator(
         memories=_memories(config),
         templates=TEMPLATES,
         passes=accelerator_passes(machine),
-        cost=Analytic(MachineCost(config, memory or MemoryTiming())),
+        cost=TemplateCosts(MachineCost(config, memory or MemoryTiming())),
         make_backend=StreamBackend,
         layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),
@@ -82,7 +65,7 @@ def accelerator(
 def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
     load, compute, store = (
-        each.name.lower() for each in (Module.LOAD, Module.COMPUTE, Module.STORE)
+        unit.name.lower() for unit in (Module.LOAD, Module.COMPUTE, Module.STORE)
     )
     return (
         Memory(Scope.GLOBAL, (), INT8, None, (store,), (load, compute)),

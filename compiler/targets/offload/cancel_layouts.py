@@ -1,4 +1,4 @@
-"""Layouts that are undone at once."""
+"""Removes changes of layout that cancel out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.graph.visit import map_atoms
 __all__ = ["CancelLayouts"]
 
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
-"""What leaves the order of elements as it is."""
+"""Operators that keep the order of elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelLayouts:
-    """Removes changes of layout that undo each other; what nobody needs then is left to others.
+    """Removes changes of layout that cancel out; values that become dead are left for later passes.
 
     ::
 
@@ -27,9 +27,9 @@ class CancelLayouts:
         z_blocks = pack_data(y)       ->     z_blocks = y_blocks
         b = reshape(a), c = flatten(b)       c = a, if a has that type
 
-    Blocks that went out of the accelerator and came in again have zeros where they are not full;
-    those that stay there have anything. The accelerator keeps elements of a block apart, but for
-    products, whose weights are zero there.
+    Blocks that are unpacked and packed again are padded with zeros; blocks that stay in the
+    accelerator are padded with arbitrary values. No operator of the accelerator mixes the elements
+    of a block, except products, whose weights are zero in the padding.
     """
 
     name: str = "cancel-layouts"
@@ -46,7 +46,7 @@ class _Canceller:
         self._types = types
         self._made = {let.name: let for let in body.lets}
         self._same: dict[str, Atom] = {}
-        """Values that another one is as well."""
+        """Values that equal an earlier one."""
 
     def body(self) -> Body:
         lets = []
@@ -84,7 +84,7 @@ class _Canceller:
 
 
 def _unary(let: Let) -> tuple[str, Var | None]:
-    """Operator and operand, where there is one operand and it has a name."""
+    """The operator and operand of a call with one operand that is a variable."""
     match let.value:
         case Call(callee=OpSpec(name=name), args=(Var() as operand,)):
             return name, operand

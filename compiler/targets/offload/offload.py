@@ -1,4 +1,4 @@
-"""Operators into kernels of a target."""
+"""Moves operators into kernels of a target."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from typing import Any, TypeAlias
 from compiler.errors import Unsupported
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let
+from compiler.graph.passes.base import Pass
+from compiler.graph.passes.eliminate_common import EliminateCommon
+from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.kernels import KernelPool
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_lets, functions
+from compiler.targets.offload.cancel_layouts import CancelLayouts
+from compiler.targets.offload.streams import FormStreams
 from compiler.targets.planner import Candidate, candidates
-from compiler.targets.target import Rewritten, Target
+from compiler.targets.target import LayoutRewrite, Target
 
-__all__ = ["Offload", "Plans"]
+__all__ = ["Offload", "Plans", "offload_passes"]
 
 Plans: TypeAlias = Callable[[Call], object]
-"""Raises `Unsupported` for a call of a kernel that the target does not do."""
+"""Raises `Unsupported` for a call of a kernel that the target does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +44,14 @@ class Offload:
                                       y_packed = @product_rounding(x_packed, W, M, C)
                                       y = out_of_layout(y_packed)
 
-    A kernel says in plain operators what it computes, between tensors in the target's layouts: any
-    other target can run it. `CancelLayouts` then removes what two neighbours do to each other's
-    layout. What stays with the host keeps the reason.
+    A kernel consists of the graph's operators, between tensors in the target's layouts: any other
+    target can run it. `CancelLayouts` then removes the layout changes between two kernels.
+    Operators that stay on the host record the reason.
 
     Attributes
     ----------
     plan
-        Asked about each kernel: what it refuses stays as it was.
+        Called for each kernel; operators of a kernel that it refuses stay as they were.
     """
 
     target: Target[Any]
@@ -54,7 +59,7 @@ class Offload:
     name: str = "offload"
 
     def apply(self, function: Function) -> Function:
-        """The function with kernels for the target. Symbols must have numbers."""
+        """The function with kernels for the target; it must not have symbols."""
         types = verify(function)
         found, reasons = candidates(self.target, function.body, types)
         refused: dict[str, str] = {}
@@ -68,11 +73,12 @@ class Offload:
             if not newly:
                 break
             refused |= newly
-        for each in found:
-            if each.match.name in refused:
-                reasons |= {let.name: refused[each.match.name] for let in each.match.lets}
-        for name in (let.name for each in rewritten.values() for let in each.outside):
-            reasons[name] = f"layout for the {self.target.name}"
+        for match in (candidate.match for candidate in found):
+            if match.name in refused:
+                reasons |= {let.name: refused[match.name] for let in match.lets}
+        for rewrite in rewritten.values():
+            for let in (*rewrite.operands, *rewrite.result):
+                reasons[let.name] = f"layout for the {self.target.name}"
         return replace(function, body=_called(changed, rewritten, kernels, reasons))
 
     def _refusal(self, let: Let) -> str | None:
@@ -85,39 +91,39 @@ class Offload:
 
     def _rewritten(
         self, function: Function, types: Mapping[str, Type], chosen: Mapping[str, Candidate]
-    ) -> dict[str, Rewritten]:
+    ) -> dict[str, LayoutRewrite]:
         taken = {each.name for each in function.params}
         taken |= {each.name for each in all_lets(function.body)}
         return {
-            name: self.target.layouts.rewritten(
-                each.template,
-                each.match,
+            name: self.target.layouts.rewrite(
+                candidate.template,
+                match := candidate.match,
                 types,
                 taken,
-                from_host=each.match.variable(each.match.computed[0]) not in chosen,
+                from_host=match.variable(match.computed[0]) not in chosen,
             )
-            for name, each in chosen.items()
+            for name, candidate in chosen.items()
         }
 
     def _kernels(
-        self, function: Function, changed: Body, rewritten: Mapping[str, Rewritten]
+        self, function: Function, changed: Body, rewritten: Mapping[str, LayoutRewrite]
     ) -> dict[str, Let]:
-        """The kernels' calls, by the names of matches."""
+        """The calls of kernels, by the names of matches."""
         types = infer(replace(function, body=changed))
         names = {each.name for each in functions(function)}
         pool = KernelPool(types, names, self.target.name)
-        return {name: pool.fused(each.inside) for name, each in rewritten.items()}
+        return {name: pool.fused(each.kernel) for name, each in rewritten.items()}
 
 
 def _called(
     body: Body,
-    rewritten: Mapping[str, Rewritten],
+    rewritten: Mapping[str, LayoutRewrite],
     kernels: Mapping[str, Let],
     reasons: Mapping[str, str],
 ) -> Body:
-    """The body with calls in place of the operators that are in kernels, and reasons with those
-    that are not."""
-    inside = {let.name for each in rewritten.values() for let in each.inside}
+    """The body with calls in place of the operators that are in kernels, and with reasons at the
+    other operators."""
+    inside = {let.name for each in rewritten.values() for let in each.kernel}
     calls = {each.name: each for each in kernels.values()}
     lets = (calls.get(let.name, let) for let in body.lets)
     return Body(
@@ -131,14 +137,30 @@ def _called(
 
 
 def _both(earlier: str | None, own: str | None) -> str | None:
-    """What other targets said, too."""
+    """The reasons of all targets, joined."""
     return "; ".join(dict.fromkeys(filter(None, (earlier, own)))) or None
 
 
-def _with(body: Body, rewritten: Mapping[str, Rewritten]) -> Body:
-    """The body with what is around kernels, and what is in them, in place of what ends a match.
-    Its other operators stay; nobody needs them."""
+def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:
+    """The body with the values of rewrites in place of the last value of each match; the other
+    values of matches stay, dead."""
     lets: list[Let] = []
     for let in body.lets:
-        lets += rewritten[let.name].lets if let.name in rewritten else (let,)
+        if let.name in rewritten:
+            rewrite = rewritten[let.name]
+            lets += (*rewrite.operands, *rewrite.kernel, *rewrite.result)
+        else:
+            lets.append(let)
     return Body(tuple(lets), body.result)
+
+
+def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+    """The passes that move to a target all that it supports, for any target beside the host."""
+    return (
+        Offload(target, plan),
+        CancelLayouts(),
+        EliminateDead(),
+        EliminateCommon(),
+        EliminateDead(),
+        FormStreams(target.name),
+    )

@@ -1,4 +1,4 @@
-"""Runs of kernels for a target as one stream each."""
+"""Streams: sequences of kernels that a target runs without the host in between."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.visit import all_lets, atoms, functions, names_of
+from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
 
-__all__ = ["FormStreams"]
+__all__ = ["FormStreams", "StreamsOnHost"]
 
 
 @dataclass(frozen=True, slots=True)
 class FormStreams:
-    """Puts kernels of a target that can follow each other into one stream.
+    """Puts consecutive kernels of a target into streams, after reordering.
 
     ::
 
@@ -38,8 +38,8 @@ class FormStreams:
                                       c = @host_kernel(w)
                                       b = @stream(x)
 
-    Values are put into another order, as few streams as a greedy walk finds: what the host can do
-    is done, then what the target can do, and so on.
+    Values are reordered greedily for few streams: alternately all values are scheduled that are
+    ready on the host, and all that are ready on the target.
     """
 
     target: str
@@ -53,8 +53,8 @@ class FormStreams:
         result = function.body.result
         runs = _runs(function.body.lets, self.target)
         lets: list[Let] = []
-        for number, (offloaded, run) in enumerate(runs):
-            if not offloaded:
+        for number, (on_target, run) in enumerate(runs):
+            if not on_target:
                 lets += run
                 continue
             later = [let for _, other in runs[number + 1 :] for let in other]
@@ -76,7 +76,7 @@ class FormStreams:
 
 
 def _body(run: Sequence[Let], outputs: Sequence[str], names: set[str]) -> tuple[Body, str | None]:
-    """What a stream does, and a name for its results, if there are several."""
+    """The body of a stream, and the name of its tuple of results if there are several."""
     if len(outputs) == 1:
         return Body(tuple(run), Var(outputs[0])), None
     whole = fresh("results", names)
@@ -99,21 +99,65 @@ def _inputs(run: Sequence[Let]) -> list[str]:
 
 
 def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
-    """Values in an order that is legal, the host's and the target's by turns."""
+    """The values in a legal order, as alternating runs of the host and of the target; each run with
+    whether it is the target's."""
     waiting = list(lets)
-    made = {let.name for let in lets}
+    unscheduled = {let.name for let in lets}
     runs: list[tuple[bool, list[Let]]] = []
-    offloaded = False
+    on_target = False
     while waiting:
         run: list[Let] = []
         left: list[Let] = []
-        # In the order of the text, so that one walk finds all that this turn can do.
+        # In the order of the body, so that one walk finds all values of this run.
         for let in waiting:
-            ready = _offloaded(let, target) == offloaded and not names_of(let.value) & made
+            ready = _offloaded(let, target) == on_target and not names_of(let.value) & unscheduled
             (run if ready else left).append(let)
             if ready:
-                made.discard(let.name)
+                unscheduled.discard(let.name)
         if run:
-            runs.append((offloaded, run))
-        waiting, offloaded = left, not offloaded
+            runs.append((on_target, run))
+        waiting, on_target = left, not on_target
     return runs
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsOnHost:
+    """Inlines streams as kernels of the host.
+
+    ::
+
+        y = @stream(x)      ->      a = @f(x)
+                                    y = @g(a)
+
+    All values keep their names, so that they can be compared with those of the target one by one.
+    """
+
+    name: str = "streams-on-host"
+
+    def apply(self, function: Function) -> Function:
+        """The function without streams."""
+        lets: list[Let] = []
+        inlined: set[str] = set()
+        for let in function.body.lets:
+            match let.value:
+                case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
+                    lets += _inlined(stream, args)
+                    inlined.add(let.name)
+                case TupleGet(operand=operand) if operand.name in inlined:
+                    # One of several results: its kernel has been inlined under its name.
+                    pass
+                case _:
+                    lets.append(let)
+        return replace(function, body=Body(tuple(lets), function.body.result))
+
+
+def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
+    """The kernels of a stream; a stream's results have the same names inside and outside."""
+    given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
+    lets = []
+    for let in substitute(stream.body, given).lets:
+        value = let.value
+        if isinstance(value, Call) and isinstance(value.callee, Function):
+            kernel = replace(value.callee, target="")
+            lets.append(replace(let, value=replace(value, callee=kernel)))
+    return lets

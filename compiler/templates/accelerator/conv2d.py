@@ -1,4 +1,4 @@
-"""Convolution on the GEMM array, and the requantisation of its sums."""
+"""Convolutions on the GEMM array, and the requantisation of their sums."""
 
 from __future__ import annotations
 
@@ -25,27 +25,22 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.tensor import Reduction
-from compiler.templates.accelerator.conv2d_cycles import (
-    ORDERS,
-    Conv2dCycles,
-    Conv2dWorkload,
-)
+from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
 from compiler.templates.accelerator.demand import (
     Demand,
     Output,
-    Sums,
-    copies,
-    cut,
-    repeated,
-    seen,
+    ReductionWork,
+    copies_of,
+    thread_redundancy,
+    tile_shapes,
 )
 from compiler.templates.accelerator.epilogue import requantise_passes, requantise_pattern
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
-from compiler.templates.accelerator.sharing import stays, tiled
 from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
-from compiler.templates.accelerator.traffic import windows_needed
+from compiler.templates.accelerator.tiling import resident_operands, tile_output
+from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
 from compiler.templates.template import Arguments, KernelMatch
@@ -53,10 +48,10 @@ from hw.memories import MemoryId
 
 __all__ = ["Conv2dOnArray", "Conv2dWorkload"]
 
-_ESTIMATED = 96
-"""Choices of which the cycles are estimated in full."""
-_ESTIMATED_ALONE = 16
-"""And where fewer threads are to be better than more."""
+_SHORTLIST = 96
+"""Number of choices with the most threads that are simulated."""
+_SHORTLIST_FEWER_THREADS = 16
+"""Number of choices that are simulated for any lower number of threads."""
 
 _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 
@@ -72,8 +67,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         the passes of the epilogue
         store
 
-    What stays (knob `order`) is loaded in the outer loop, for the whole sum. Threads share the
-    tiles of an axis (knob `along`).
+    An operand that stays on chip (knob `order`) is loaded in the outer loop, for the whole sum.
+    Threads share the tiles of an axis (knob `along`).
     """
 
     name = "conv2d"
@@ -99,12 +94,12 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
-    def needed(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
-        image, taps = windows_needed(workload.windows)
+    def minimum_traffic(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
+        image, taps = needed_parts(workload.windows)
         return {"data": image, "weight": taps}
 
     def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
-        """Of few channels, what windows see is packed: a convolution of 1x1."""
+        """Images of few channels are packed window by window (im2col), for a 1x1 convolution."""
         given = match.attributes("conv2d", Conv2d)
         first = match.let("conv2d")
         assert isinstance(first.value, Call), "matched"
@@ -117,13 +112,13 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packing = PackWindows(
             tuple(kernel), machine.config.batch, block, given.strides, given.padding, given.dilation
         )
-        seen = (shapes(data)[0], channels * taps, *shapes(first.name)[2:])
+        shape = (shapes(data)[0], channels * taps, *shapes(first.name)[2:])
         flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
         plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
         call = Call(first.value.callee, (Var(data), flat), plain)
-        return Repacked("windows", "pack_windows", packing, seen, replace(first, value=call))
+        return Repacked("windows", "pack_windows", packing, shape, replace(first, value=call))
 
-    # What is computed -----------------------------------------------------------------------------
+    # Tensor expressions ---------------------------------------------------------------------------
 
     def start(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_pad` where there is padding, `out_sum`, the passes', `out`."""
@@ -153,7 +148,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         output, operands = workload.epilogue.compute(sums)
         return Schedule.of(output, inputs=(data, weight, *operands))
 
-    # Where and when -------------------------------------------------------------------------------
+    # Schedule -------------------------------------------------------------------------------------
 
     def space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space:
         extents = workload.extents
@@ -173,7 +168,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
         inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
         order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
-        steps = tiled(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
+        steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
         steps = (
             epilogue.place(steps)
             .compute_at(sums, out, "thread")
@@ -188,12 +183,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             image = "out_data"
             steps = steps.cache_read("data", (sums,), OnChip.INP, image)
         steps = steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
-        # Weights first: they wait for nobody, where the image may still be being stored by the
-        # operator before.
+        # Weights first: they are ready, while the operator before may still be storing the image.
         for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):
-            places = {each: (sums, "ic_o") for each in outer} | {order: (out, outer[order][loop])}
+            loops = {each: (sums, "ic_o") for each in outer} | {order: (out, outer[order][loop])}
             reader, axis = (
-                knob("order", {each: place[part] for each, place in places.items()})
+                knob("order", {setting: names[part] for setting, names in loops.items()})
                 for part in (0, 1)
             )
             steps = steps.compute_at(copy, reader, axis)
@@ -209,17 +203,21 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         extents, epilogue = workload.extents, workload.epilogue
         tile = choices.at_most(extents)
         threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
-        image, weights = choices.are("order", "image"), choices.are("order", "weights")
-        # What stays is there once, for the tiles of all threads; else each thread has its own.
+        image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
+        # An operand that stays is there once for the tiles of all threads; else once a thread.
         own_image, own_weights = np.where(image, 1, threads), np.where(weights, 1, threads)
+        shared = {
+            axis: choices.equals("along", axis) & (tile[axis] < extents[axis])
+            for axis in ("oc", "y", "x")
+        }
         of_oc, of_y, of_x = (
-            np.where(stays & choices.are("along", axis) & (tile[axis] < extents[axis]), threads, 1)
-            for stays, axis in ((weights, "oc"), (image, "y"), (image, "x"))
+            np.where(kept & shared[axis], threads, 1)
+            for kept, axis in ((weights, "oc"), (image, "y"), (image, "x"))
         )
         outputs = workload.weight[0]
-        rows, columns = workload.under(0, of_y * y), workload.under(1, of_x * x)
+        rows, columns = workload.input_extent(0, of_y * y), workload.input_extent(1, of_x * x)
         channels, inputs = workload.weight[1], workload.data[1]
-        blocks = np.minimum((workload.spanned(oc) - 1) * channels + choices["ic"], inputs)
+        blocks = np.minimum((workload.spanned_groups(oc) - 1) * channels + choices["ic"], inputs)
         return {
             MemoryId.ACC: threads * oc * y * x * (1 + epilogue.element_operands)
             + len(epilogue.channel_operands) * outputs,
@@ -233,89 +231,90 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             * workload.taps,
         }
 
-    # What it costs --------------------------------------------------------------------------------
+    # Costs ----------------------------------------------------------------------------------------
 
     def shortlist(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Choices:
-        """The best by a quick guess."""
-        guess = Conv2dCycles(workload, choices, cost).guessed()
+        """The best choices by `quick_estimate`, of each number of threads."""
+        guess = Conv2dCycles(workload, choices, cost).quick_estimate()
         sizes = choices["oc"] * choices["y"] * choices["x"]
         rows = np.lexsort((-sizes, guess))
         most = choices["threads"].max()
         kept = []
         for threads in np.unique(choices["threads"])[::-1]:
             same = rows[choices["threads"][rows] == threads]
-            kept.append(same[: _ESTIMATED if threads == most else _ESTIMATED_ALONE])
+            kept.append(same[: _SHORTLIST if threads == most else _SHORTLIST_FEWER_THREADS])
         return choices.where(np.concatenate(kept))
 
     def demand(self, workload: Conv2dWorkload, choices: Choices) -> Demand:
         images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
         oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
-        kept = {each: choices.are("order", each) for each in ("weights", "image")}
+        kept = {each: choices.equals("order", each) for each in ("weights", "image")}
         whole = tuple(extents[axis] for axis in ("oc", "y", "x"))
-        again = repeated(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
+        redundancy = thread_redundancy(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
         parts, oc_tiles = -(-whole[1] // y) * -(-whole[2] // x), -(-whole[0] // oc)
-        # The groups that a tile reads, and how often tiles come for them.
-        groups = np.where(kept["image"], workload.groups, workload.spanned(oc))
+        # The groups that a tile reads, and how often they are read.
+        groups = np.where(kept["image"], workload.groups, workload.spanned_groups(oc))
         times = np.where(kept["image"], 1, oc_tiles)
-        weights = cut(workload.weight[:2], (oc, ic))
-        # A group's last step goes on into the next group, if there is one.
+        weights = tile_shapes(workload.weight[:2], (oc, ic))
+        # A group's last step continues into the next group, if there is one.
         last_group, steps = 1 / workload.groups, -(-extents["ic"] // ic)
         beyond = steps * ic - extents["ic"]
         image = (
             (
                 np.asarray(count * times * share),
-                (groups * depth, *self._under(workload, rows, columns)),
+                (groups * depth, *self._input_tile(workload, rows, columns)),
             )
-            for count, (rest, rows, columns) in cut((extents["ic"], *whole[1:]), (ic, y, x))
+            for count, (rest, rows, columns) in tile_shapes((extents["ic"], *whole[1:]), (ic, y, x))
             for share, depth in ((last_group, rest), (1 - last_group, ic))
         )
         pixels = prod(
-            seen(window, sizes) for window, sizes in zip(workload.windows, (y, x), strict=True)
+            loaded_elements(window, sizes)
+            for window, sizes in zip(workload.windows, (y, x), strict=True)
         )
-        # What is left of a tile spans fewer groups than others.
+        # The remainder of an axis spans fewer groups than whole tiles.
         spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
-        of_weights = copies(
+        of_weights = copies_of(
             MemoryId.WGT,
             ((count, (*box, workload.taps)) for count, box in weights),
             (*workload.weight[:2], workload.taps),
         )
         of_image = replace(
-            copies(MemoryId.INP, image, workload.data[1:4]),
+            copies_of(MemoryId.INP, image, workload.data[1:4]),
             elements=(steps * ic - last_group * beyond) * spans * pixels,
         )
         size = images * prod(whole)
-        # Where a tile spans groups, the array is told block by block.
-        blocks = np.where((workload.spanned(oc) > 1) & (own > 1), oc, 1)
+        # Where a tile spans groups, each block has its own GEMM instructions.
+        blocks = np.where((workload.spanned_groups(oc) > 1) & (own > 1), oc, 1)
         return Demand.of(
             Output((images, *whole), (np.ones_like(oc), oc, y, x)),
             workload.epilogue,
-            stays(choices),
+            resident_operands(choices),
             (
-                of_weights.times(images * np.where(kept["weights"], 1, parts * again)),
-                of_image.times(images * np.where(kept["image"], 1, again)),
+                of_weights.times(images * np.where(kept["weights"], 1, parts * redundancy)),
+                of_image.times(images * np.where(kept["image"], 1, redundancy)),
             ),
-            again,
-            workload.kernel(choices),
-            Sums(steps * blocks, size * extents["ic"] * workload.taps, size),
+            redundancy,
+            workload.kernel_length(choices),
+            ReductionWork(steps * blocks, size * extents["ic"] * workload.taps, size),
         )
 
-    def _under(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of the image that a tile needs at most, without padding."""
-        rows, columns = workload.loaded(y, x)
+    def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """The most rows and columns of the image that a tile loads, without padding."""
+        rows, columns = workload.loaded_extents(y, x)
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles: see `Conv2dCycles`."""
-        return Conv2dCycles(workload, choices, cost).played()
+        """Cycles by `Conv2dCycles`."""
+        return Conv2dCycles(workload, choices, cost).simulated()
 
 
 def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
-    """What stays is for all threads and the whole sum; what a step reads of the image lies
-    together."""
-    image, weights = choices.are("order", "image"), choices.are("order", "weights")
-    shares_channels = choices.are("along", "oc")
+    """Whether an operand that stays serves all threads and the whole sum, and the part of the image
+    that a step reads is contiguous."""
+    image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
+    shares_channels = choices.equals("along", "oc")
     possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
-    possible &= choices.are("order", "outputs") | (choices["ic"] == workload.weight[1])
+    possible &= choices.equals("order", "outputs") | (choices["ic"] == workload.weight[1])
     if workload.groups > 1:
         own = workload.blocks_per_group
         within = own % choices["oc"] == 0

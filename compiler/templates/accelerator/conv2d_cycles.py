@@ -1,4 +1,4 @@
-"""A convolution's workload, and how many cycles its choices take."""
+"""A convolution's workload, and estimates of the cycles that its choices take."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "weights": ("oc", "y", "x"),
     "image": ("y", "x", "oc"),
 }
-"""The loops over tiles, by what stays on chip meanwhile: each tile brings its own weights and its
-own part of the image, step by step; or a block of output channels keeps its weights for all parts
-of the image; or a part of the image stays for all blocks of output channels."""
+"""The loops over tiles, by the operand that stays on chip. `outputs`: each tile loads its weights
+and its part of the image, step by step; `weights`: the weights of a tile of output channels stay
+for all parts of the image; `image`: a part of the image stays for all tiles of output channels."""
 
 Count = TypeVar("Count", int, Ints)
 
@@ -44,7 +44,7 @@ class Conv2dWorkload:
     padding
         Zeros at the top, the left, the bottom, the right.
     groups
-        Of whole blocks: each output block reads the IC input blocks of its group.
+        Number of groups, of whole blocks: each output block reads the IC input blocks of its group.
     """
 
     data: tuple[int, ...]
@@ -57,19 +57,19 @@ class Conv2dWorkload:
 
     @property
     def epilogue(self) -> Epilogue:
-        """What follows the sums."""
+        """The passes over the sums as an epilogue."""
         return Epilogue(self.passes)
 
     @property
     def windows(self) -> tuple[Window, ...]:
-        """Along y and x."""
+        """The windows along y and x."""
         image = placeholder(self.data[:4], INT8, "data")
         kernel = self.weight[2:4]
         return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
 
     @property
     def extents(self) -> dict[str, int]:
-        """Output blocks, rows, columns; input blocks of which each output block is made."""
+        """Output blocks, rows and columns; and the input blocks that an output block sums."""
         y, x = (each.count for each in self.windows)
         return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
 
@@ -81,60 +81,60 @@ class Conv2dWorkload:
 
     @property
     def taps(self) -> int:
-        """Weights of one channel."""
+        """Number of taps of the kernel."""
         return prod(self.weight[2:4])
 
     @property
     def blocks_per_group(self) -> int:
-        """Output blocks of a group."""
+        """Number of output blocks of a group."""
         return self.weight[0] // self.groups
 
-    def spanned(self, oc: Ints) -> Ints:
-        """Groups that a tile of so many output blocks reads, wherever it begins."""
+    def spanned_groups(self, oc: Ints) -> Ints:
+        """The most groups that a tile of so many output blocks reads."""
         if self.groups == 1:
             return np.ones_like(oc)
         own = self.blocks_per_group
         first = np.where(oc < self.weight[0], own - np.gcd(own, oc), 0)
         return (first + oc - 1) // own + 1
 
-    def under(self, axis: int, count: Count) -> Count:
+    def input_extent(self, axis: int, count: Count) -> Count:
         """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
         reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
         return (count - 1) * self.strides[axis] + reach
 
-    def loaded(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of the padded image that are loaded for so many of the output: rows
-        between those that single taps see are left out."""
-        rows, columns = self.under(0, y), self.under(1, x)
+    def loaded_extents(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of the padded image that are loaded for `y` rows and `x` columns of the
+        output; 1x1 kernels skip the rows between strides."""
+        rows, columns = self.input_extent(0, y), self.input_extent(1, x)
         return (y if self.taps == 1 else rows), columns
 
-    def kernel(self, choices: Choices) -> Ints:
-        """Micro-ops of an instruction of products."""
+    def kernel_length(self, choices: Choices) -> Ints:
+        """Micro-ops of a GEMM instruction that multiplies."""
         axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
         return kernel_length(*axes, *self.weight[2:4])
 
 
 @dataclass(frozen=True, slots=True)
 class Conv2dCycles:
-    """Cycles of choices, from launch to done; single ones are left out."""
+    """Estimated cycles of choices from launch to done; single cycles are neglected."""
 
     workload: Conv2dWorkload
     choices: Choices
     cost: MachineCost
 
-    def guessed(self) -> Floats:
-        """Cycles: the longer of arithmetic and loads, and what cannot overlap.
+    def quick_estimate(self) -> Floats:
+        """Cycles: the longer of arithmetic and loads, and the part that cannot overlap.
 
-        While a tile's epilogue runs, its buffers are free for one step of the next tile and no
-        more: then loads stand still as well.
+        While a tile's epilogue runs, its buffers are free for one step of the next tile only, so
+        that loads wait as well.
         """
         extents, epilogue = self.workload.extents, self.workload.epilogue
         oc, y, x, ic = (self.choices[axis] for axis in ("oc", "y", "x", "ic"))
-        stays = {each: self.choices.are("order", each) for each in ORDERS}
+        stays = {each: self.choices.equals("order", each) for each in ORDERS}
         oc_tiles = -(-extents["oc"] // oc)
         parts = -(-extents["y"] // y) * -(-extents["x"] // x)
-        elements = self.workload.under(0, y) * self.workload.under(1, x)
-        spanned = np.where(stays["image"], self.workload.groups, self.workload.spanned(oc))
+        elements = self.workload.input_extent(0, y) * self.workload.input_extent(1, x)
+        spanned = np.where(stays["image"], self.workload.groups, self.workload.spanned_groups(oc))
         image = extents["ic"] * spanned * self.cost.load(MemoryId.INP, elements)
         steps = -(-extents["ic"] // ic)
         channels = extents["ic"] * self.workload.taps
@@ -153,26 +153,26 @@ class Conv2dCycles:
 
     @property
     def _kernels_stay(self) -> Bools:
-        """Whether all micro-ops stay on chip, of each thread."""
-        kernel = self.workload.kernel(self.choices)
+        """Whether the micro-ops of all threads stay on chip."""
+        kernel = self.workload.kernel_length(self.choices)
         stay: Bools = self.choices["threads"] * (kernel + 4) <= self.cost.config.depth(MemoryId.UOP)
         return stay
 
-    def played(self) -> Floats:
-        """Cycles, of tiles played on decoupled modules; infinite where micro-ops do not stay on
-        chip, which nobody has a model of."""
+    def simulated(self) -> Floats:
+        """Cycles by a simulation of the tiles on the decoupled units; infinite where micro-ops do
+        not stay on chip, for which there is no model."""
         cycles = self._pipeline().cycles()
         return np.where(self._kernels_stay, cycles, np.inf)
 
     def _pipeline(self) -> TilePipeline:
-        """How long the parts of each tile take."""
+        """Durations of the parts of each tile."""
         extents, epilogue = self.workload.extents, self.workload.epilogue
-        stays = {each: self.choices.are("order", each) for each in ORDERS}
+        stays = {each: self.choices.equals("order", each) for each in ORDERS}
         whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
         sizes = np.stack([self.choices[axis] for axis in ("oc", "y", "x")], axis=1)
         steps = -(-extents["ic"] // self.choices["ic"])
         last = extents["ic"] - (steps - 1) * self.choices["ic"]
-        # A choice; the end or the middle of each axis; and of the sum.
+        # Dimensions: choice; remainder or whole tile of each axis; last or other step of the sum.
         oc, y, x = (each[..., None] for each in ends(whole, sizes))
         depth = np.stack([last, self.choices["ic"]], axis=1)[:, None, None, None, :]
         weights, image = (stays[each].reshape(-1, 1, 1, 1, 1) for each in ("weights", "image"))
@@ -180,7 +180,7 @@ class Conv2dCycles:
         kept = np.where(weights, self._weights(oc, channels), 0)
         whole_depth = channels * self.workload.groups
         kept = kept + np.where(image, self._image(y, x, whole_depth), 0)
-        spanned = depth * self.workload.spanned(oc)
+        spanned = depth * self.workload.spanned_groups(oc)
         loads = np.where(image, 0, self._image(y, x, spanned))
         loads = loads + np.where(weights, 0, self._weights(oc, depth))
         size = oc * y * x
@@ -195,8 +195,8 @@ class Conv2dCycles:
             extents=np.broadcast_to(whole, sizes.shape),
             sizes=sizes,
             loops=np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
-            along=self.choices.are("along", "y") + 2 * self.choices.are("along", "x"),
-            keeps=stays["weights"] + 2 * stays["image"],
+            along=self.choices.equals("along", "y") + 2 * self.choices.equals("along", "x"),
+            kept_loops=stays["weights"] + 2 * stays["image"],
             threads=self.choices["threads"],
             steps=steps,
             kept=kept[..., 0],
@@ -209,12 +209,13 @@ class Conv2dCycles:
         )
 
     def _weights(self, oc: Ints, ic: Ints | int) -> Ints:
-        """Weights of so many blocks, in one LOAD."""
+        """Cycles to load the weights of so many blocks, in one LOAD."""
         return self.cost.load(MemoryId.WGT, oc * ic * self.workload.taps)
 
     def _image(self, y: Ints, x: Ints, blocks: Ints | int) -> Ints:
-        """The part of the image for a tile: one LOAD a block of channels, padding included."""
-        rows, columns = self.workload.loaded(y, x)
+        """Cycles to load a tile's part of the image: a LOAD for each block of channels, padding
+        included."""
+        rows, columns = self.workload.loaded_extents(y, x)
         height, width = self.workload.data[2:4]
         elements = np.minimum(rows, height) * np.minimum(columns, width)
         padding = np.maximum(0, rows * columns - elements)

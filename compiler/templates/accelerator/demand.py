@@ -1,7 +1,7 @@
-"""What programs move and compute, for many choices at once: counted, not lowered.
+"""Traffic and arithmetic of programs, for many choices at once: counted, without lowering any.
 
-Tiles of an axis are of two sizes, whole ones and the rest at its end; every number here is a sum
-over them.
+An axis has tiles of two sizes, whole ones and the remainder at its end; every number is a sum over
+both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TypeAlias
 import numpy as np
 
 from compiler.ir.dtypes import INT8
-from compiler.operators.window import Window
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.memories import MemoryId
@@ -25,17 +24,16 @@ __all__ = [
     "Copies",
     "Demand",
     "Output",
-    "Sums",
-    "copies",
-    "cut",
+    "ReductionWork",
+    "copies_of",
     "kernel_length",
-    "repeated",
-    "seen",
+    "thread_redundancy",
     "tile_count",
+    "tile_shapes",
 ]
 
 Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
-"""How often a box is copied, and its extents, outermost first."""
+"""Pairs of how often a box is copied, and its extents, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,14 @@ class Copies:
     Attributes
     ----------
     elements
-        That cross the bus: exact, but for zeros that are loaded where padding is longer than an
-        instruction has room for, and for fewer where the last step of a group's channels goes on
-        into the next group.
+        Elements that cross the bus. Exact, except that zeros are not counted that are loaded where
+        padding exceeds an instruction's field, and that fewer elements are loaded where the last
+        step of a group's channels continues into the next group.
     instructions
-        Exact without padding, and where tiles of windows are all of one size. With it there are
-        more LOADs of INP, and of ACC between half as many and twice as many.
+        Exact without padding, and where tiles of windows are all of one size. With padding there
+        are more LOADs of INP, and of ACC between half as many and twice as many.
     bursts
-        Runs of elements that lie together in DRAM, in the same cases.
+        Runs of adjacent elements in DRAM; exact in the same cases.
     """
 
     memory: MemoryId
@@ -61,51 +59,50 @@ class Copies:
     bursts: Floats
 
     def times(self, count: Ints | Floats) -> Copies:
-        """So often."""
-        return Copies(
-            self.memory, self.elements * count, self.instructions * count, self.bursts * count
-        )
+        """The copies, repeated `count` times."""
+        numbers = (self.elements, self.instructions, self.bursts)
+        return Copies(self.memory, *(number * count for number in numbers))
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """Sums, or maxima: what is done before the epilogue.
+class ReductionWork:
+    """The sums or maxima that are computed before the epilogue.
 
     Attributes
     ----------
     steps
         Instructions for each tile.
-    products, resets, filled, tensor
-        Iterations of micro-ops, as in `Demand`; `filled` are immediates that maxima begin with.
+    products, resets, fills, tensor
+        Iterations of micro-ops, as in `Demand`; `fills` write the immediate that maxima begin with.
     loops
-        Extents of those of an instruction, beside those of a tile.
+        Extents of an instruction's loops, beside those of a tile.
     """
 
     steps: Ints | int = 0
     products: int = 0
     resets: int = 0
-    filled: int = 0
+    fills: int = 0
     tensor: int = 0
     loops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The work of the programs of choices.
+    """What the programs of some choices move and compute.
 
     Attributes
     ----------
     tiles
-        Of the output.
+        Number of tiles of the output.
     products, resets, immediate, tensor
         Iterations of micro-ops: multiplications, resets, ALU operations with an immediate and with
         a second operand in ACC; exact.
     gemms, alus
-        Instructions: exact where kernels fit into the micro-op memory, no tap of a maximum lies on
-        padding, and convolutions have one group; otherwise there are more.
+        Number of instructions: exact where kernels fit into the micro-op memory, no tap of a
+        maximum lies on padding, and convolutions have one group; otherwise there are more.
     kernel
-        Micro-ops of the longest instruction, at most, where fields for iterations have room; each
-        thread has a kernel of its own.
+        Upper bound of the micro-ops of the longest instruction, as long as its loops fit into the
+        fields for iterations; each thread has a kernel of its own.
     """
 
     copies: tuple[Copies, ...]
@@ -124,21 +121,21 @@ class Demand:
         epilogue: Epilogue,
         resident: Bools,
         loads: Sequence[Copies],
-        again: Floats,
+        redundancy: Floats,
         kernel: Ints,
-        sums: Sums = Sums(),
+        work: ReductionWork = ReductionWork(),
         planes: int = 0,
     ) -> Demand:
-        """Sums or maxima, an epilogue's passes and loads, and the STOREs.
+        """The demand of a reduction, of an epilogue's passes and loads, and of the STOREs.
 
         Parameters
         ----------
         resident
-            Where operands for each channel are loaded once, not with every tile.
+            Whether operands for each channel are loaded once instead of with every tile.
         loads
-            Those before the epilogue.
-        again
-            How often threads do the same (see `repeated`).
+            LOADs before the epilogue.
+        redundancy
+            See `thread_redundancy`.
         planes
             Instead of passes: copies of the sums, added to zeros and shifted.
         """
@@ -146,29 +143,24 @@ class Demand:
         immediates, tensors = epilogue.immediate_passes, epilogue.tensor_passes
         moved = size if planes else 0
         passes = immediates + tensors + (2 if planes else 0)
-        gemm, alu = (sums.steps, 0) if sums.products else (0, sums.steps)
+        gemm, alu = (work.steps, 0) if work.products else (0, work.steps)
         return Demand(
             copies=(*loads, *output.copies(epilogue, resident)),
             tiles=tiles,
-            products=sums.products * again,
-            resets=sums.resets * again + moved,
-            immediate=sums.filled * again + immediates * size,
-            tensor=sums.tensor * again + tensors * size + 2 * moved,
-            gemms=tiles * (again * (gemm + bool(sums.resets)) + bool(planes)),
-            alus=tiles * (again * (alu + bool(sums.filled)) + passes),
+            products=work.products * redundancy,
+            resets=work.resets * redundancy + moved,
+            immediate=work.fills * redundancy + immediates * size,
+            tensor=work.tensor * redundancy + tensors * size + 2 * moved,
+            gemms=tiles * (redundancy * (gemm + bool(work.resets)) + bool(planes)),
+            alus=tiles * (redundancy * (alu + bool(work.fills)) + passes),
             kernel=kernel,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output, and the sizes of its tiles along each axis.
-
-    Attributes
-    ----------
-    channels
-        The axis of channel blocks.
-    """
+    """An output, and the sizes of its tiles along each axis; `channels` is the position of the axis
+    of channel blocks."""
 
     extents: tuple[int, ...]
     sizes: tuple[Ints, ...]
@@ -176,20 +168,20 @@ class Output:
 
     @property
     def tiles(self) -> Ints:
-        """How many, of all sizes."""
+        """Number of tiles."""
         axes = zip(self.extents, self.sizes, strict=True)
         return np.asarray(prod(-(-extent // size) for extent, size in axes))
 
     def copies(self, epilogue: Epilogue, resident: Bools) -> tuple[Copies, ...]:
         """The STOREs, and the LOADs of an epilogue's operands."""
-        boxes, axis = [*cut(self.extents, self.sizes)], self.channels
-        stored = copies(MemoryId.OUT, boxes, self.extents, self.sizes)
+        boxes, axis = [*tile_shapes(self.extents, self.sizes)], self.channels
+        stored = copies_of(MemoryId.OUT, boxes, self.extents, self.sizes)
         memories = [
             MemoryId.ACC_8BIT if dtype == INT8 else MemoryId.ACC for dtype in epilogue.element_types
         ]
         of_tiles = [(np.where(resident, 0, count), (box[axis],)) for count, box in boxes]
         once = np.where(resident, 1, 0), (self.extents[axis],)
-        operand = copies(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
+        operand = copies_of(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
         return (
             stored,
             *(replace(stored, memory=memory) for memory in memories),
@@ -198,12 +190,14 @@ class Output:
 
 
 def tile_count(choices: Choices, extents: Mapping[str, int]) -> Ints:
-    """How many tiles there are of all these axes together."""
+    """Number of tiles along all these axes together."""
     return np.asarray(prod(-(-extent // choices[axis]) for axis, extent in extents.items()))
 
 
-def cut(extents: Sequence[int], sizes: Sequence[Ints]) -> Iterator[tuple[Ints, tuple[Ints, ...]]]:
-    """How many tiles there are of each shape that tiles of `sizes` along the axes have."""
+def tile_shapes(
+    extents: Sequence[int], sizes: Sequence[Ints]
+) -> Iterator[tuple[Ints, tuple[Ints, ...]]]:
+    """Each shape that tiles of `sizes` along the axes have, after the number of such tiles."""
     axes = [
         ((extent // size, size), (np.minimum(1, extent % size), extent % size))
         for extent, size in zip(extents, sizes, strict=True)
@@ -212,19 +206,16 @@ def cut(extents: Sequence[int], sizes: Sequence[Ints]) -> Iterator[tuple[Ints, t
         yield np.asarray(prod(count for count, _ in parts)), tuple(size for _, size in parts)
 
 
-def copies(
-    memory: MemoryId,
-    boxes: Boxes,
-    whole: Sequence[int],
-    chip: Sequence[Ints | int] | None = None,
+def copies_of(
+    memory: MemoryId, boxes: Boxes, whole: Sequence[int], chip: Sequence[Ints | int] | None = None
 ) -> Copies:
     """Copies of boxes of a tensor of the extents `whole`.
 
     Parameters
     ----------
     chip
-        The extents of the buffer on chip where it keeps those of whole tiles; otherwise boxes lie
-        there without gaps.
+        The extents of the buffer on chip where they stay those of whole tiles; by default boxes
+        are stored there without gaps.
     """
     elements = instructions = bursts = np.zeros(())
     for count, box in boxes:
@@ -237,13 +228,11 @@ def copies(
 def _rectangles(
     box: Sequence[Ints | int], whole: Sequence[int], chip: Sequence[Ints | int]
 ) -> tuple[Ints, Ints]:
-    """Copies for a box, and rows of all of them: each copies rows without gaps on chip.
-
-    Axes join as in `compiler.lower.accelerator.rectangles`.
-    """
+    """Number of copies for a box, and of rows in all of them; rows of one copy lie on chip without
+    gaps. Axes are merged as in `compiler.lower.accelerator.rectangles`."""
     joined, level = np.array(True), np.array(0)
     rows = calls = run = step = np.array(1)
-    for size, extent, room in zip(reversed(box), reversed(whole), reversed(chip), strict=True):
+    for size, extent, stride in zip(reversed(box), reversed(whole), reversed(chip), strict=True):
         longer = np.asarray(size) > 1
         begins = longer & ~joined
         # Rows with gaps between them are copied one by one.
@@ -251,44 +240,29 @@ def _rectangles(
         run = run * np.where(level > 0, 1, size)
         rows = rows * np.where(level > 0, size, 1)
         calls = calls * np.where(level > 1, size, 1)
-        joined, step = (joined | longer) & (size == extent) & (size == room), step * room
+        joined, step = (joined | longer) & (size == extent) & (size == stride), step * stride
     return calls, rows
 
 
 def kernel_length(*axes: Ints | int) -> Ints:
-    """Micro-ops of an instruction: all iterations but those of the two longest loops."""
+    """Micro-ops of an instruction: the iterations of all loops except its two longest."""
     extents = np.broadcast_arrays(*axes)
     length: Ints = np.sort(extents, axis=0)[:-2].prod(axis=0)
     return length
 
 
-def seen(window: Window, sizes: Ints) -> Ints:
-    """Elements that tiles of `sizes` windows along an axis load, all together: from the first to
-    the last that a whole tile sees, but for padding."""
-    known, places = np.unique(sizes, return_inverse=True)
-    reach = (window.kernel - 1) * window.dilation + 1
-    totals = []
-    for size in known:
-        first = np.arange(0, window.count, size)
-        low = first * window.stride - window.before
-        high = low + (size - 1) * window.stride + reach
-        totals.append(np.maximum(0, np.minimum(high, window.extent) - np.maximum(low, 0)).sum())
-    found: Ints = np.array(totals, np.int64)[places]
-    return found
-
-
-def repeated(choices: Choices, extents: Mapping[str, int]) -> Floats:
-    """How often sums are made, and their operands loaded: more than once where an axis has fewer
-    tiles than threads, which then do the same.
+def thread_redundancy(choices: Choices, extents: Mapping[str, int]) -> Floats:
+    """How often each sum is computed and its operands are loaded: more than once where an axis has
+    fewer tiles than threads, so that several threads compute the same tile.
 
     Parameters
     ----------
     extents
-        Of the axes that threads may share.
+        Extents of the axes that threads may share.
     """
     found = np.ones(len(choices))
     for axis, extent in extents.items():
         tiles = -(-extent // choices[axis])
         times = np.maximum(1, choices["threads"] / tiles)
-        found = np.where(choices.are("along", axis), times, found)
+        found = np.where(choices.equals("along", axis), times, found)
     return found

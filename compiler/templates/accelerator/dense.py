@@ -17,9 +17,13 @@ from compiler.templates.accelerator.epilogue import (
 )
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products, largest_sum
-from compiler.templates.accelerator.sharing import operand_accumulators, residency, shared, unusual
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.space import Choices, Floats, Ints, Space, ranked
+from compiler.templates.accelerator.tiling import (
+    operand_accumulators,
+    sharing_rank,
+    unusual_residency,
+)
+from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
 from hw.memories import MemoryId
 
@@ -28,14 +32,14 @@ __all__ = ["DenseOnArray", "DenseWorkload"]
 
 @dataclass(frozen=True, slots=True)
 class DenseWorkload:
-    """A product of packed int8, and passes, to packed int8."""
+    """A product of packed int8, whose sums become packed int8 by passes."""
 
     products: Products
     passes: tuple[AluPass, ...]
 
     @property
     def epilogue(self) -> Epilogue:
-        """What follows the sums."""
+        """The passes as an epilogue."""
         return Epilogue(self.passes)
 
 
@@ -50,7 +54,8 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         the passes of the epilogue
         store
 
-    Operands for each channel are loaded once and stay (knob `resident`), or with each tile.
+    Operands for each channel are loaded once and stay on chip (knob `resident`), or are loaded with
+    each tile.
     """
 
     name = "dense"
@@ -68,20 +73,20 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_sum`, the passes', `out`."""
-        data, weight, sums = workload.products.sums()
+        data, weight, sums = workload.products.expressions()
         output, operands = workload.epilogue.compute(sums)
         return Schedule.of(output, inputs=(data, weight, *operands))
 
     def space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space:
-        return Space({**workload.products.space().knobs, **residency(workload.epilogue)})
+        return workload.products.space(workload.epilogue)
 
     def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         products, epilogue = workload.products, workload.epilogue
-        steps = epilogue.place(products.tiled(), "resident")
+        steps = epilogue.place(products.tile_output(), "resident")
         steps = steps.set_scope("out_sum", OnChip.ACC).compute_at("out_sum", "out", "thread")
-        steps = products.summed(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
+        steps = products.split_sum(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
         steps = epilogue.tensorize(steps, machine.config)
-        return products.tensorized(steps, machine.config).trace
+        return products.tensorize(steps, machine.config).trace
 
     def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         products, epilogue = workload.products, workload.epilogue
@@ -95,10 +100,10 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         return workload.products.demand(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """The fewest bytes from DRAM, then the fewest tiles."""
+        """Ranks by bytes from DRAM, then by the number of tiles."""
         products = workload.products
-        return ranked(
-            *shared(choices, products.extents),
-            unusual(choices, workload.epilogue, products.outputs, cost.config),
-            *products.keys(choices, cost.config),
+        return rank_by(
+            *sharing_rank(choices, products.extents),
+            unusual_residency(choices, workload.epilogue, products.outputs, cost.config),
+            *products.cost_keys(choices, cost.config),
         )

@@ -1,4 +1,4 @@
-"""Dense layers whose sums leave the accelerator whole, byte by byte: logits."""
+"""Dense layers that store all four bytes of their sums: logits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from compiler.operators.blocks import PLANES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from compiler.te.knobs import OpenTrace
-from compiler.templates.accelerator.demand import Demand, copies
+from compiler.templates.accelerator.demand import Demand, copies_of
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
-from compiler.templates.accelerator.sharing import shared
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.space import Choices, Floats, Ints, Space, ranked
+from compiler.templates.accelerator.tiling import sharing_rank
+from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
 from hw.memories import MemoryId
@@ -28,10 +28,8 @@ __all__ = ["WideDenseOnArray"]
 
 
 class WideDenseOnArray(AcceleratorTemplate[Products]):
-    """As `DenseOnArray`; instead of passes, each byte is shifted to the bottom and stored.
-
-    By how much sums are shifted for each byte lies in ACC: `amounts`, int32[4, B, L].
-    """
+    """As `DenseOnArray`, but instead of passes each byte of the sums is shifted to the bottom and
+    stored. The shift amounts of the bytes are an operand in ACC: `amounts`, int32[4, B, L]."""
 
     name = "dense_wide"
     patterns = (PRODUCT,)
@@ -47,7 +45,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
         """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes."""
-        data, weight, sums = workload.sums()
+        data, weight, sums = workload.expressions()
         n, outputs, batch, lanes = sums.shape
         amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
 
@@ -60,16 +58,16 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return Schedule.of(output, inputs=(data, weight, amounts))
 
     def space(self, workload: Products, machine: AcceleratorTarget) -> Space:
-        return workload.space()
+        return workload.space(Epilogue())
 
     def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
-        steps = workload.tiled("p")
+        steps = workload.tile_output("p")
         for stage in ("out_moved", "out_sum"):
             steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
-        steps = workload.summed(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
+        steps = workload.split_sum(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
         shift = two_operands(machine.config, AluOp.SHR).function
-        return workload.tensorized(steps.tensorize("out_moved", "b", shift), machine.config).trace
+        return workload.tensorize(steps.tensorize("out_moved", "b", shift), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
         choices = choices.at_most(workload.extents)
@@ -77,9 +75,10 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
 
     def demand(self, workload: Products, choices: Choices) -> Demand:
-        amounts = copies(MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,))
-        return workload.demand(choices, Epilogue(()), amounts, planes=PLANES)
+        amounts = copies_of(MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,))
+        return workload.demand(choices, Epilogue(), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
-        """The fewest bytes from DRAM, then the fewest tiles."""
-        return ranked(*shared(choices, workload.extents), *workload.keys(choices, cost.config))
+        """Ranks by bytes from DRAM, then by the number of tiles."""
+        sharing = sharing_rank(choices, workload.extents)
+        return rank_by(*sharing, *workload.cost_keys(choices, cost.config))

@@ -1,4 +1,4 @@
-"""Element by element on the ALU: int8 to int8 of another scale, and sums of two tensors."""
+"""Elementwise requantisation on the ALU: int8 to another scale, and sums of two int8 tensors."""
 
 from __future__ import annotations
 
@@ -13,56 +13,48 @@ from compiler.operators.blocks import DATA_AXES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, placeholder
 from compiler.te.knobs import OpenTrace
+from compiler.templates.accelerator.alu_tiles import ImageWorkload, TiledOnAlu
 from compiler.templates.accelerator.epilogue import (
     in_accumulators,
     requantise_passes,
     requantise_pattern,
 )
-from compiler.templates.accelerator.tiles import ImageWorkload, TiledOnAlu
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Ints
 from compiler.templates.template import Arguments, KernelMatch
 
-__all__ = ["ElementwiseOnAlu", "ElementwiseWorkload", "widened"]
+__all__ = ["IMAGE_AS_INT32", "ElementwiseOnAlu", "ElementwiseWorkload"]
 
-
-def widened() -> Apply:
-    """int8 images as int32."""
-    return Apply(
-        "cast",
-        (Operand("data", INT8, (4,)),),
-        where=lambda given: isinstance(given, Cast) and given.to == INT32,
-        requires="to int32 only",
-        recomputed=True,
-    )
+IMAGE_AS_INT32 = Apply(
+    "cast",
+    (Operand("data", INT8, (4,)),),
+    where=lambda given: isinstance(given, Cast) and given.to == INT32,
+    requires="to int32 only",
+    recomputed=True,
+)
+"""int8 images that are cast to int32."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseWorkload(ImageWorkload):
-    """Passes over every element, and nothing else.
-
-    Attributes
-    ----------
-    dtype
-        int8, or int32.
-    """
+    """Passes over every element of images of int8 or int32."""
 
     dtype: DType = INT8
 
-    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Every element lies under itself."""
+    def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """A tile of the input is as large as one of the output."""
         return y, x
 
-    def seen(self, y: Ints, x: Ints) -> Ints:
-        """Every element once."""
+    def loaded_elements(self, y: Ints, x: Ints) -> Ints:
+        """Every element is loaded once."""
         return np.full_like(y, self.data[2] * self.data[3])
 
 
 class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
-    """Tile by tile: load, pass after pass, store."""
+    """For each tile: load, pass after pass, store."""
 
     name = "elementwise"
-    patterns = (requantise_pattern(widened()), requantise_pattern(widened(), skip_rank=4))
+    patterns = (requantise_pattern(IMAGE_AS_INT32), requantise_pattern(IMAGE_AS_INT32, skip_rank=4))
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
@@ -78,6 +70,6 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         return Schedule.of(output, inputs=(data, *operands))
 
     def sketch(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        steps = workload.epilogue.place(self.tiled(), "resident")
+        steps = workload.epilogue.place(self.tile_output(), "resident")
         steps = steps.set_scope("out_data", OnChip.ACC).compute_at("out_data", "out", "thread")
         return workload.epilogue.tensorize(steps, machine.config).trace

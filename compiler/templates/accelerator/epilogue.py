@@ -1,8 +1,7 @@
-"""What follows sums on the accelerator: passes of the ALU, their operands, and how they are
-scheduled.
+"""Passes of the ALU over sums on the accelerator, their operands and their schedule.
 
-Their structure is a part of a workload. Their numbers are arguments of its program: immediates,
-values for each channel in ACC, tensors that are added.
+The sequence of passes is a part of a workload. Its numbers are arguments of the program:
+immediates, values for each channel in ACC, tensors that are added.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from compiler.templates.template import Arguments, KernelMatch
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 
-__all__ = [
+__named_passes__ = [
     "AluPass",
     "Epilogue",
     "Kind",
@@ -44,28 +43,28 @@ __all__ = [
 
 
 class Kind(Enum):
-    """Where the second operand of a pass lies."""
+    """The place of a pass's second operand."""
 
     IMMEDIATE = "immediate"
     """In the instruction."""
     CHANNEL = "channel"
-    """In ACC, a number for each channel: int32[O / L, B, L]."""
+    """In ACC, a value for each channel: int32[O / L, B, L]."""
     ELEMENT = "element"
-    """In ACC, a number for each element: packed data of the output's shape."""
+    """In ACC, a value for each element: packed data of the output's shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class AluPass:
-    """An operation on every accumulator.
+    """An ALU operation on every accumulator of a tile.
 
     Attributes
     ----------
     operand
-        What the program calls it.
+        Name of the second operand in the program.
     dtype
-        Of an operand for each element, in DRAM: int8 or int32.
+        Type in DRAM of an operand for each element: int8 or int32.
     before
-        What is done to an operand for each element first: say, MUL where its scale differs.
+        Passes over an operand for each element before its use, as a MUL where its scale differs.
     """
 
     op: AluOp
@@ -79,40 +78,40 @@ class AluPass:
 class Epilogue:
     """Passes after the stage `source`, and the program's output, `out`.
 
-    Stages: one a pass, `out_0_add` and so on; before one with an operand for each element,
-    `out_0_add_operand` and what is done to that, `out_0_add_operand_0_mul` and so on.
+    Stages: one for each pass, `out_0_add` and so on; before a pass with an operand for each
+    element, `out_0_add_operand` and the passes over it, `out_0_add_operand_0_mul` and so on.
     """
 
-    passes: tuple[AluPass, ...]
+    passes: tuple[AluPass, ...] = ()
 
     @property
     def channel_operands(self) -> tuple[str, ...]:
-        """Operands with a number for each channel."""
-        found = (step.operand for _, step in self._all if step.kind is Kind.CHANNEL)
+        """Names of the operands with a value for each channel."""
+        found = (step.operand for _, step in self._named_passes if step.kind is Kind.CHANNEL)
         return tuple(dict.fromkeys(found))
 
     @property
     def element_types(self) -> tuple[DType, ...]:
-        """The types in DRAM of operands with a number for each element."""
-        return tuple(step.dtype for _, step in self._all if step.kind is Kind.ELEMENT)
+        """Types in DRAM of the operands with a value for each element."""
+        return tuple(step.dtype for _, step in self._named_passes if step.kind is Kind.ELEMENT)
 
     @property
     def element_operands(self) -> int:
-        """How many operands have a number for each element."""
+        """Number of operands with a value for each element."""
         return len(self.element_types)
 
     @property
     def immediate_passes(self) -> int:
-        """Passes with an operand in the instruction."""
-        return sum(step.kind is Kind.IMMEDIATE for _, step in self._all)
+        """Number of passes with an operand in the instruction."""
+        return sum(step.kind is Kind.IMMEDIATE for _, step in self._named_passes)
 
     @property
     def tensor_passes(self) -> int:
-        """Passes with an operand in ACC."""
-        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._all)
+        """Number of passes with an operand in ACC."""
+        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._named_passes)
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The output, int8 of the low 8 bits after all passes, and the operands that are read.
+        """The output, int8 with the low 8 bits after all passes, and the operands of the passes.
 
         Parameters
         ----------
@@ -125,15 +124,15 @@ class Epilogue:
         return output, tuple(operands.values())
 
     def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
-        """Each pass at the output's loop `thread`, its operand with it.
+        """Computes each pass at the output's loop `thread`, and loads its operand there.
 
-        Operands for each element are loaded with the tile that needs them; those for each channel
-        once, in front of everything, or with the tile as well where the knob `resident` is 0.
+        Operands for each channel are loaded once, before all loops; or with each tile where the
+        knob `resident` is 0.
         """
         for stage, _ in reversed(list(_stages(self.passes, "out"))):
             sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         readers: dict[str, list[str]] = {}
-        for stage, step in self._all:
+        for stage, step in self._named_passes:
             if step.kind is Kind.CHANNEL:
                 readers.setdefault(step.operand, []).append(stage)
         for name, stages in readers.items():
@@ -145,15 +144,15 @@ class Epilogue:
         return sketch
 
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
-        """Each pass by its instruction. Comes last: then loops stay as they are."""
-        for stage, step in self._all:
+        """Computes each pass by its instruction; to be called last, as it fixes the loops."""
+        for stage, step in self._named_passes:
             make = immediate_argument if step.kind is Kind.IMMEDIATE else two_operands
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 
     @property
-    def _all(self) -> list[tuple[str, AluPass]]:
-        """The passes and those on their operands, in their order, by the names of their stages."""
+    def _named_passes(self) -> list[tuple[str, AluPass]]:
+        """All passes, also over operands, in their order after the names of their stages."""
         stages = _stages(self.passes, "out")
         return [(name, step) for name, step in stages if step is not None]
 
@@ -164,8 +163,8 @@ def _named(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPas
 
 
 def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass | None]]:
-    """All stages that make accumulators, each after what it reads: passes, and LOADs of operands
-    for each element."""
+    """The stages in ACC, each after those that it reads: passes, and None for LOADs of operands for
+    each element."""
     for name, step in _named(passes, prefix):
         if step.kind is Kind.ELEMENT:
             yield f"{name}_operand", None
@@ -176,13 +175,13 @@ def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPa
 def _passed(
     value: Tensor, passes: Sequence[AluPass], prefix: str, operands: dict[str, Tensor]
 ) -> Tensor:
-    """The value after all passes; `operands` gets the tensors that they read."""
+    """The value after all passes; adds the tensors that these read to `operands`."""
     for name, step in _named(passes, prefix):
-        value = _one(value, name, step, operands)
+        value = _pass_over(value, name, step, operands)
     return value
 
 
-def _one(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
+def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
     axes = _axes(value)
     match step.kind:
         case Kind.IMMEDIATE:
@@ -199,20 +198,20 @@ def _one(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -
         operand = _passed(loaded, step.before, f"{name}_operand", operands)
 
     def element(*at: Expr) -> Expr:
-        places = {Kind.IMMEDIATE: (), Kind.CHANNEL: (at[1], *at[-2:]), Kind.ELEMENT: at}
-        return alu_value(step.op, value[at], operand[places[step.kind]])
+        indices = {Kind.IMMEDIATE: (), Kind.CHANNEL: (at[1], *at[-2:]), Kind.ELEMENT: at}
+        return alu_value(step.op, value[at], operand[indices[step.kind]])
 
     return compute(value.shape, element, name, axes)
 
 
 def _axes(tensor: Tensor) -> tuple[str, ...]:
-    """The axes' names of a tensor that is computed."""
+    """The names of a computed tensor's axes."""
     assert tensor.source is not None
-    return tuple(each.name for each in tensor.source.axes)
+    return tuple(axis.name for axis in tensor.source.axes)
 
 
 def in_accumulators(tensor: Tensor, name: str, axes: Sequence[str]) -> Tensor:
-    """int8 or int32, as int32: what a LOAD into ACC gives."""
+    """An int8 or int32 tensor as int32, as a LOAD into ACC converts it."""
 
     def element(*at: Expr) -> Expr:
         return tensor[at] if tensor.dtype == INT32 else te.cast(tensor[at], INT32)
@@ -281,8 +280,8 @@ def structure(
         return _passes(spec.steps(), channels, config, "operand")
     steps = spec.steps()
     sums, skips, totals = (
-        _passes(each, channels, config, f"operand_{part}")
-        for part, each in (("sum", steps.acc), ("skip", steps.skip), ("total", steps.total))
+        _passes(part, channels, config, f"operand_{name}")
+        for name, part in (("sum", steps.acc), ("skip", steps.skip), ("total", steps.total))
     )
     added = AluPass(AluOp.ADD, "skip", Kind.ELEMENT, INT8, skips[0])
     parts = [each for _, each in (sums, skips, totals)]

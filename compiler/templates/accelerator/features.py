@@ -1,4 +1,4 @@
-"""What a learned cost model is given of choices: a number for each of `FEATURES`.
+"""Features of choices for a learned cost model: a number for each of `FEATURES`.
 
 Sources: AutoTVM's knobs, touched bytes, reuse and trip counts (Chen et al., NeurIPS 2018, section
 3.1 and appendix), Ansor's arithmetic and buffers (Zheng et al., OSDI 2020, appendix B), and what
@@ -16,15 +16,14 @@ import numpy as np
 
 from compiler.templates.accelerator.demand import Copies, Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
-from compiler.templates.accelerator.sharing import stays
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.tiling import resident_operands
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.memories import MemoryId
 
 __all__ = ["FEATURES", "features"]
 
 W = TypeVar("W", bound=Hashable)
-
 
 _INP, _WGT, _UOP, _OUT = (MemoryId.INP,), (MemoryId.WGT,), (MemoryId.UOP,), (MemoryId.OUT,)
 _LOADED = {"inp": _INP, "wgt": _WGT, "acc": (MemoryId.ACC, MemoryId.ACC_8BIT)}
@@ -40,8 +39,8 @@ _WORDS = {"along": ("n", "oc", "y", "x"), "order": ("outputs", "weights", "image
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What features are made of."""
+class _Counts:
+    """The values that features are computed from."""
 
     choices: Choices
     usage: Mapping[MemoryId, Ints]
@@ -53,8 +52,9 @@ class _Known:
         return found
 
     def word(self, knob: str, setting: str) -> Bools:
-        known = knob in self.choices.columns
-        return self.choices.are(knob, setting) if known else np.zeros(len(self.choices), np.bool_)
+        if knob in self.choices.columns:
+            return self.choices.equals(knob, setting)
+        return np.zeros(len(self.choices), np.bool_)
 
     def used(self, memory: MemoryId) -> Ints:
         if memory is MemoryId.UOP:
@@ -93,95 +93,95 @@ class _Known:
         return self.demand.immediate + self.cost.alu(self.demand.tensor, tensor_operand=True)
 
     def bus_cycles(self) -> Floats:
-        """Reads and writes run side by side."""
+        """Reads and writes run in parallel."""
         width, interval = self.cost.config.bus_bytes, self.cost.memory.interval
         loaded = self.moved(*(memory for each in _LOADED.values() for memory in each))
         return np.maximum(loaded, self.moved(*_OUT)) / width * interval
 
-    def least(self) -> Floats:
+    def lower_bound(self) -> Floats:
         return np.maximum(self.array_cycles() + self.alu_cycles(), self.bus_cycles())
 
 
-_Value: TypeAlias = Callable[[_Known], Floats | Ints | Bools]
+_Value: TypeAlias = Callable[[_Counts], Floats | Ints | Bools]
 
 
 def _of(method: Callable[..., Floats | Ints | Bools], *given: object) -> _Value:
-    return lambda known: method(known, *given)
+    return lambda counts: method(counts, *given)
 
 
 _TABLE: Mapping[str, tuple[str, _Value]] = {
     **{
-        f"{knob} size": (f"knob: {meaning}, as a power of two", _of(_Known.size, knob))
+        f"{knob} size": (f"knob: {meaning}, as a power of two", _of(_Counts.size, knob))
         for knob, meaning in _SIZES.items()
     },
     **{
-        f"{knob} {word}": (f"knob: 1 where {knob} is {word}", _of(_Known.word, knob, word))
+        f"{knob} {word}": (f"knob: 1 where {knob} is {word}", _of(_Counts.word, knob, word))
         for knob, words in _WORDS.items()
         for word in words
     },
-    "resident": ("knob: operands for each channel stay", lambda known: stays(known.choices)),
-    "tiles": ("trip count: tiles of the output", lambda known: known.demand.tiles),
+    "resident": ("knob: operands for each channel stay", lambda c: resident_operands(c.choices)),
+    "tiles": ("trip count: tiles of the output", lambda counts: counts.demand.tiles),
     "tiles of a thread": (
-        "trip count: those that it works on",
-        lambda known: known.demand.tiles / known.choices["threads"],
+        "trip count: tiles that a thread computes",
+        lambda counts: counts.demand.tiles / counts.choices["threads"],
     ),
     "steps": (
         "trip count: instructions that multiply or reset, for a tile",
-        lambda known: known.demand.gemms / known.demand.tiles,
+        lambda counts: counts.demand.gemms / counts.demand.tiles,
     ),
     **{
-        f"{name} elements": (f"of {name.upper()} in use", _of(_Known.used, at[0]))
+        f"{name} elements": (f"of {name.upper()} in use", _of(_Counts.used, at[0]))
         for name, at in (*_LOADED.items(), ("uop", _UOP))
     },
     **{
-        f"{name} occupancy": (f"the part of {name.upper()} in use", _of(_Known.occupied, at[0]))
+        f"{name} occupancy": (f"the part of {name.upper()} in use", _of(_Counts.occupied, at[0]))
         for name, at in (*_LOADED.items(), ("uop", _UOP))
     },
     **{
-        f"{name} bytes": (f"moved between DRAM and {name.upper()}", _of(_Known.moved, *at))
+        f"{name} bytes": (f"moved between DRAM and {name.upper()}", _of(_Counts.moved, *at))
         for name, at in (*_LOADED.items(), ("out", _OUT))
     },
     "uop bytes": (
-        "of the longest kernels, which are loaded",
-        lambda known: known.used(MemoryId.UOP) * known.cost.config.element_bytes(MemoryId.UOP),
+        "loaded for the longest kernels",
+        lambda counts: counts.used(MemoryId.UOP) * counts.cost.config.element_bytes(MemoryId.UOP),
     ),
     **{
-        f"{name} burst": (f"bytes of {name.upper()} together in DRAM", _of(_Known.burst, *at))
+        f"{name} burst": (f"bytes of {name.upper()} together in DRAM", _of(_Counts.burst, *at))
         for name, at in (*_LOADED.items(), ("out", _OUT))
     },
     **{
-        f"{name} copies": (f"LOADs or STOREs of {name.upper()}", _of(_Known.calls, *at))
+        f"{name} copies": (f"LOADs or STOREs of {name.upper()}", _of(_Counts.calls, *at))
         for name, at in (*_LOADED.items(), ("out", _OUT))
     },
-    "inp reuse": ("products for each byte of INP", _of(_Known.product_reuse, *_INP)),
-    "wgt reuse": ("products for each byte of WGT", _of(_Known.product_reuse, *_WGT)),
+    "inp reuse": ("products for each byte of INP", _of(_Counts.product_reuse, *_INP)),
+    "wgt reuse": ("products for each byte of WGT", _of(_Counts.product_reuse, *_WGT)),
     "acc reuse": (
         "ALU operations for each byte loaded into ACC",
-        lambda known: known.alu() / np.maximum(1, known.moved(*_LOADED["acc"])),
+        lambda counts: counts.alu() / np.maximum(1, counts.moved(*_LOADED["acc"])),
     ),
-    "gemms": ("GEMM instructions, resets included", lambda known: known.demand.gemms),
-    "alus": ("ALU instructions", lambda known: known.demand.alus),
-    "kernel": ("micro-ops of the longest instruction", lambda known: known.demand.kernel),
-    "products": ("iterations of micro-ops that multiply", lambda known: known.demand.products),
-    "resets": ("iterations of micro-ops that reset", lambda known: known.demand.resets),
-    "alu operations": ("iterations of the ALU's micro-ops", _of(_Known.alu)),
-    "array cycles": ("bound: the array is busy so long", _of(_Known.array_cycles)),
-    "alu cycles": ("bound: the ALU is busy so long", _of(_Known.alu_cycles)),
-    "bus cycles": ("bound: the bus is busy so long", _of(_Known.bus_cycles)),
-    "least cycles": ("bound: of array and ALU, one unit, and of the bus", _of(_Known.least)),
+    "gemms": ("GEMM instructions, resets included", lambda counts: counts.demand.gemms),
+    "alus": ("ALU instructions", lambda counts: counts.demand.alus),
+    "kernel": ("micro-ops of the longest instruction", lambda counts: counts.demand.kernel),
+    "products": ("iterations of micro-ops that multiply", lambda counts: counts.demand.products),
+    "resets": ("iterations of micro-ops that reset", lambda counts: counts.demand.resets),
+    "alu operations": ("iterations of the ALU's micro-ops", _of(_Counts.alu)),
+    "array cycles": ("bound: the array is busy so long", _of(_Counts.array_cycles)),
+    "alu cycles": ("bound: the ALU is busy so long", _of(_Counts.alu_cycles)),
+    "bus cycles": ("bound: the bus is busy so long", _of(_Counts.bus_cycles)),
+    "least cycles": ("bound: of array and ALU, one unit, and of the bus", _of(_Counts.lower_bound)),
 }
 
 FEATURES: Mapping[str, str] = {name: meaning for name, (meaning, _) in _TABLE.items()}
-"""What each column says, by its name. They are the same for all templates."""
+"""The meaning of each column, by its name; the columns are the same for all templates."""
 
 
 def features(
     template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost
 ) -> Floats:
-    """A matrix [choices, `FEATURES`] of choices that fit."""
+    """The features of choices that fit: a matrix [choices, `FEATURES`]."""
     usage, demand = template.usage(workload, choices), template.demand(workload, choices)
-    known = _Known(choices, usage, demand, cost)
+    counts = _Counts(choices, usage, demand, cost)
     found = np.empty((len(choices), len(_TABLE)))
     for column, (_, value) in enumerate(_TABLE.values()):
-        found[:, column] = value(known)
+        found[:, column] = value(counts)
     return found

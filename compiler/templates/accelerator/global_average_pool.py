@@ -1,4 +1,4 @@
-"""Means over whole images on the ALU: sums here, the division in the requantisation."""
+"""Means over whole images on the ALU: sums, which the requantisation divides."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from compiler.operators.blocks import DATA_AXES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
-from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction as Sum
+from compiler.templates.accelerator.alu_tiles import ImageWorkload
 from compiler.templates.accelerator.demand import (
     Demand,
     Output,
-    Sums,
-    copies,
-    cut,
+    ReductionWork,
+    copies_of,
     kernel_length,
-    repeated,
+    thread_redundancy,
     tile_count,
+    tile_shapes,
 )
-from compiler.templates.accelerator.elementwise import widened
+from compiler.templates.accelerator.elementwise import IMAGE_AS_INT32
 from compiler.templates.accelerator.epilogue import (
     in_accumulators,
     requantise_passes,
     requantise_pattern,
 )
 from compiler.templates.accelerator.machine_cost import MachineCost
-from compiler.templates.accelerator.sharing import (
-    operand_accumulators,
-    residency,
-    shared,
-    stays,
-    unusual,
-)
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.accelerator.tiles import ImageWorkload
+from compiler.templates.accelerator.tiling import (
+    operand_accumulators,
+    resident_operands,
+    sharing_rank,
+    tile_output,
+    tile_space,
+    unusual_residency,
+)
 from compiler.templates.pattern import Apply
-from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
+from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
 from hw.memories import MemoryId
@@ -61,7 +61,9 @@ def _whole_images(given: Attributes) -> bool:
     return given.keepdims and {axis % 4 for axis in given.axes} == {2, 3}
 
 
-_SUMS = Apply("reduce_sum", (widened(),), _whole_images, "over the axes 2 and 3 only, kept as 1")
+_SUMS = Apply(
+    "reduce_sum", (IMAGE_AS_INT32,), _whole_images, "over the axes 2 and 3 only, kept as 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +108,12 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         return Schedule.of(output, inputs=(data, *operands))
 
     def space(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Space:
-        sizes = {axis: factors(extent) for axis, extent in workload.extents.items()}
-        return Space({"threads": (2, 1), "along": ("oc",), **sizes, **residency(workload.epilogue)})
+        return tile_space(("oc",), workload.extents, workload.epilogue)
 
     def sketch(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue
-        steps = (
-            Sketch()
-            .split(out, "oc", knob("oc"), ("oc_o", "oc_i"))
-            .split(out, knob("along", {"oc": "oc_o"}), knob("threads"), ("oc_o", "thread"))
-            .virtual_thread(out, "thread")
-        )
-        steps = epilogue.place(steps, "resident")
+        order = ("n", "oc_o", "thread", "oc_i", "y", "x", "b", "bo")
+        steps = epilogue.place(tile_output(("oc",), ("oc",), order), "resident")
         steps = steps.set_scope(sums, OnChip.ACC).compute_at(sums, out, "thread")
         for axis in ("y", "x"):
             steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
@@ -144,24 +140,24 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
     def demand(self, workload: GlobalPoolWorkload, choices: Choices) -> Demand:
         images, blocks, *pixels = whole = workload.data[:4]
         sizes = [choices[axis] for axis in ("oc", "y", "x")]
-        one, again = np.ones_like(sizes[0]), repeated(choices, {"oc": blocks})
-        loads = copies(MemoryId.ACC_8BIT, cut(whole, (one, *sizes)), whole)
+        one, redundancy = np.ones_like(sizes[0]), thread_redundancy(choices, {"oc": blocks})
+        loads = copies_of(MemoryId.ACC_8BIT, tile_shapes(whole, (one, *sizes)), whole)
         steps = prod(-(-extent // size) for extent, size in zip(pixels, sizes[1:], strict=True))
         return Demand.of(
             Output((images, blocks), (one, sizes[0])),
             workload.epilogue,
-            stays(choices),
-            (loads.times(again),),
-            again,
+            resident_operands(choices),
+            (loads.times(redundancy),),
+            redundancy,
             kernel_length(*sizes),
-            Sums(steps, resets=images * blocks, tensor=prod(whole)),
+            ReductionWork(steps, resets=images * blocks, tensor=prod(whole)),
         )
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """The fewest steps, then the longest rows."""
-        return ranked(
-            *shared(choices, {"oc": workload.data[1]}),
-            unusual(choices, workload.epilogue, workload.data[1], cost.config),
+        """Ranks by the number of steps, then by the longest rows."""
+        return rank_by(
+            *sharing_rank(choices, {"oc": workload.data[1]}),
+            unusual_residency(choices, workload.epilogue, workload.data[1], cost.config),
             tile_count(choices, workload.extents),
             -choices["x"],
         )

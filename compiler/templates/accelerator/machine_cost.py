@@ -1,4 +1,4 @@
-"""What instructions cost, in cycles: the numbers that estimates are made of."""
+"""Durations of instructions in cycles, as estimates assume them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Count = TypeVar("Count", int, Ints, Floats)
 
 @dataclass(frozen=True, slots=True)
 class MemoryTiming:
-    """What a compiler wants to know of the memory behind the bus.
+    """The timing of the memory behind the bus.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class MemoryTiming:
 
 @dataclass(frozen=True, slots=True)
 class MachineCost:
-    """Durations on one configuration with one memory."""
+    """Durations of instructions on one configuration with one memory."""
 
     config: HardwareConfig
     memory: MemoryTiming = MemoryTiming()
 
     @property
     def overhead(self) -> int:
-        """Of any LOAD or STORE."""
+        """Cycles of any LOAD or STORE beside its data."""
         return self.memory.latency + _HANDSHAKES
 
     @property
@@ -55,16 +55,16 @@ class MachineCost:
         return _HANDSHAKES
 
     def beats(self, memory: MemoryId, elements: Count) -> Count:
-        """Cycles of the bus for elements that lie together."""
+        """Cycles of the bus for adjacent elements."""
         size = elements * self.config.element_bytes(memory)
         return -(-size // self.config.bus_bytes) * self.memory.interval
 
     def load(self, memory: MemoryId, elements: Ints, padding: Ints | int = 0) -> Ints:
-        """A LOAD: an element a cycle at most, and zeros beside them."""
+        """Cycles of a LOAD: at most one element a cycle, and one zero of padding."""
         longer: Ints = np.maximum(self.beats(memory, elements), elements)
         return self.overhead + longer + padding
 
     def alu(self, elements: Count, tensor_operand: bool) -> Count:
-        """An ALU instruction over so many accumulators."""
+        """Cycles of an ALU instruction over so many accumulators."""
         slow = tensor_operand and self.config.acc_read_ports == 1
         return elements * (2 if slow else 1)

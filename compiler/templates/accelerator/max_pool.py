@@ -1,4 +1,4 @@
-"""Max pooling on the ALU: an instruction a tap, over the outputs that have it."""
+"""Max pooling on the ALU: an instruction for each tap, over the outputs where it is no padding."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace
 from compiler.te.tensor import Reduction
-from compiler.templates.accelerator.demand import Sums, seen
+from compiler.templates.accelerator.alu_tiles import TiledOnAlu
+from compiler.templates.accelerator.demand import ReductionWork
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
-from compiler.templates.accelerator.tiles import TiledOnAlu
-from compiler.templates.accelerator.traffic import taps_on_data, windows_needed
+from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Ints
 from compiler.templates.template import Arguments, KernelMatch
@@ -32,13 +32,13 @@ from hw.encoding import AluOp
 
 __all__ = ["MaxPoolOnAlu", "MaxPoolWorkload"]
 
-LEAST = INT8.low
-"""Where maxima begin: what the instructions have room for, unlike the least int32."""
+LOWEST = INT8.low
+"""Initial value of maxima; it fits into an instruction's immediate, unlike the lowest int32."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaxPoolWorkload:
-    """The greatest element under each window, padding never.
+    """Maxima of windows; padding never counts.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class MaxPoolWorkload:
 
     @property
     def epilogue(self) -> Epilogue:
-        """Nothing follows."""
-        return Epilogue(())
+        """No passes."""
+        return Epilogue()
 
     @property
     def windows(self) -> tuple[Window, ...]:
-        """Along y and x."""
+        """The windows along y and x."""
         pool, image = self.pool, placeholder(self.data[:4], INT8, "data")
         slides = windows(
             "max_pool",
@@ -74,19 +74,19 @@ class MaxPoolWorkload:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of the output."""
+        """Blocks of channels, rows and columns of the output."""
         rows, columns = self.windows
         return {"oc": self.data[1], "y": rows.count, "x": columns.count}
 
-    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """From the first to the last that some window sees."""
+    def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns from the first to the last under a window of the tile."""
         rows, columns = self.windows
         return _reach(rows, y), _reach(columns, x)
 
-    def seen(self, y: Ints, x: Ints) -> Ints:
-        """The same of all tiles, without padding."""
+    def loaded_elements(self, y: Ints, x: Ints) -> Ints:
+        """The same for all tiles together, without padding."""
         rows, columns = self.windows
-        return _seen(rows, y) * _seen(columns, x)
+        return _loaded_elements(rows, y) * _loaded_elements(columns, x)
 
 
 class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
@@ -95,14 +95,14 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
     for n, tiles of oc, y, x:
       for virtual threads:
         load a part of the image
-        fill the tile with the least number
+        fill the tile with the lowest int8
         for each tap: maximum over the outputs for which it is no padding
         store
     """
 
     name = "max_pool"
     patterns = (Apply("max_pool", (Operand("data", INT8, (4,)),)),)
-    kept = 1
+    result_accumulators = 1
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
@@ -110,19 +110,19 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         pool = found.match.attributes("max_pool", MaxPool)
         return MaxPoolWorkload(found.shape("data"), pool), Arguments()
 
-    def sums(self, workload: MaxPoolWorkload) -> Sums:
+    def reduction_work(self, workload: MaxPoolWorkload) -> ReductionWork:
         images, size = workload.data[0], prod(workload.extents.values())
-        inside = prod(int(taps_on_data(each)[1].sum()) for each in workload.windows)
-        return Sums(
+        inside = prod(int(taps_on_data(window)[1].sum()) for window in workload.windows)
+        return ReductionWork(
             steps=1,
             resets=images * size,
-            filled=images * size,
+            fills=images * size,
             tensor=images * workload.data[1] * inside,
             loops=tuple(each.kernel for each in workload.windows),
         )
 
-    def needed(self, workload: MaxPoolWorkload) -> Mapping[str, Fraction]:
-        image, _ = windows_needed(workload.windows)
+    def minimum_traffic(self, workload: MaxPoolWorkload) -> Mapping[str, Fraction]:
+        image, _ = needed_parts(workload.windows)
         return {"data": image}
 
     def start(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> Schedule:
@@ -137,48 +137,48 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             pixel = loaded[n, oc, row - rows.before, column - columns.before, b, bo]
             valid = [*_within(rows, row), *_within(columns, column)]
             if valid:
-                pixel = te.select(te.all_of(*valid), pixel, LEAST)
-            return te.max(pixel, (ky, kx), start=LEAST)
+                pixel = te.select(te.all_of(*valid), pixel, LOWEST)
+            return te.max(pixel, (ky, kx), start=LOWEST)
 
         shape = (*data.shape[:2], rows.count, columns.count, *data.shape[4:])
         output, _ = workload.epilogue.compute(compute(shape, element, "out_max", DATA_AXES))
         return Schedule.of(output, inputs=(data,))
 
     def sketch(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        steps = self.tiled()
+        steps = self.tile_output()
         for stage in ("out_max", "out_data"):
             steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
         steps = steps.decompose_reduction("out_max", "ky")
-        if any(each.before or _reaches_over(each) for each in workload.windows):
+        if any(each.before or _exceeds(each) for each in workload.windows):
             steps = steps.skip_terms("out_max")
         config = machine.config
         return (
             steps.tensorize("out_max", "b", two_operands(config, AluOp.MAX).function)
-            .tensorize("out_max_init", "b", fill(config, LEAST).function)
+            .tensorize("out_max_init", "b", fill(config, LOWEST).function)
             .trace
         )
 
 
-def _within(window: Window, place: Expr) -> list[Expr]:
-    """When a place, counted from the first element of padding, holds data."""
-    low = [place >= window.before] if window.before else []
-    return [*low, place < window.before + window.extent] if _reaches_over(window) else low
+def _within(window: Window, position: Expr) -> list[Expr]:
+    """The conditions under which a position, counted from the first padding, is in the image."""
+    low = [position >= window.before] if window.before else []
+    return [*low, position < window.before + window.extent] if _exceeds(window) else low
 
 
-def _reaches_over(window: Window) -> bool:
-    """Whether the last window goes beyond the image."""
+def _exceeds(window: Window) -> bool:
+    """Whether the last window extends beyond the image."""
     last = (window.count - 1) * window.stride + (window.kernel - 1) * window.dilation
     return last >= window.before + window.extent
 
 
-def _seen(window: Window, sizes: Ints) -> Ints:
-    """As `seen`; what may reach over the whole axis loads all of it."""
+def _loaded_elements(window: Window, sizes: Ints) -> Ints:
+    """As `loaded_elements`; tiles that may reach over the whole axis load all of it."""
     tiles, reach = -(-window.count // sizes), _reach(window, sizes)
-    return np.where(reach == window.extent, tiles * reach, seen(window, sizes))
+    return np.where(reach == window.extent, tiles * reach, loaded_elements(window, sizes))
 
 
 def _reach(window: Window, count: Ints) -> Ints:
-    """Elements from the first to the last that so many windows see, at most."""
+    """The most elements from the first to the last under so many windows."""
     reach = (count - 1) * window.stride + (window.kernel - 1) * window.dilation + 1
     return np.where(count > 0, np.minimum(reach, window.extent), 0)

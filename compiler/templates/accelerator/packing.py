@@ -32,14 +32,14 @@ Array = npt.NDArray[np.generic]
 
 
 def packed_data_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple[int, ...]:
-    """Of `pack_data`'s result."""
+    """The shape of `pack_data`'s result."""
     n, c, h, w = shape
     b, k = config.batch, config.block_in
     return blocks(n, b), blocks(c, k), h, w, b, k
 
 
 def packed_weight_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple[int, ...]:
-    """Of `pack_weight`'s result."""
+    """The shape of `pack_weight`'s result."""
     o, c, kh, kw = shape
     return (
         blocks(o, config.block_out),
@@ -52,7 +52,7 @@ def packed_weight_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple
 
 
 def pack_data(data: Array, config: HardwareConfig) -> Array:
-    """[N, C, H, W] in blocks of the batch and of channels."""
+    """Data [N, C, H, W] in blocks of the batch and of channels."""
     _ranked("data", data, 4)
     n, c, h, w, b, k = packed_data_shape(data.shape, config)
     padded = _padded(data, (n * b, c * k, h, w))
@@ -60,7 +60,7 @@ def pack_data(data: Array, config: HardwareConfig) -> Array:
 
 
 def unpack_data(packed: Array, shape: tuple[int, ...]) -> Array:
-    """The first elements of each dimension, as [N, C, H, W]."""
+    """Packed data as [N, C, H, W], cut to `shape`."""
     _ranked("packed data", packed, 6)
     n, c, h, w, b, k = packed.shape
     whole = packed.transpose(0, 4, 1, 5, 2, 3).reshape(n * b, c * k, h, w)
@@ -70,7 +70,7 @@ def unpack_data(packed: Array, shape: tuple[int, ...]) -> Array:
 
 
 def pack_weight(weight: Array, config: HardwareConfig) -> Array:
-    """[O, C, KH, KW] in blocks of output and input channels."""
+    """A weight [O, C, KH, KW] in blocks of output and input channels."""
     _ranked("weight", weight, 4)
     o, c, kh, kw, lanes, k = packed_weight_shape(weight.shape, config)
     padded = _padded(weight, (o * lanes, c * k, kh, kw))
@@ -80,11 +80,11 @@ def pack_weight(weight: Array, config: HardwareConfig) -> Array:
 def block_groups(
     weight: Array, groups: int, config: HardwareConfig
 ) -> tuple[npt.NDArray[np.generic], int]:
-    """A grouped convolution's weight as one whose groups are of whole blocks, and how many.
+    """A grouped convolution's weight with groups merged to whole blocks, and the number of groups.
 
-    Groups that share a block become one, with zeros for the inputs that an output does not see:
+    Groups that share a block are merged, with zeros for the inputs that an output does not read:
     sixteen channels of a depthwise convolution are one block of outputs and one of inputs. Where
-    groups and blocks do not meet, all become one.
+    groups and blocks have no common boundary, all groups are merged to one.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def block_groups(
     Returns
     -------
     tuple
-        [O, channels of the groups that are one, KH, KW], and the number of groups now.
+        [O, input channels of a merged group, KH, KW], and the number of merged groups.
     """
     _ranked("weight", weight, 4)
     outputs, inputs, *kernel = weight.shape
@@ -107,13 +107,13 @@ def block_groups(
 
 
 def _merged(groups: int, inputs: int, outputs: int, config: HardwareConfig) -> int:
-    """The fewest groups that are whole blocks together."""
+    """The least number of groups that are whole blocks together."""
     merged = lcm(
         config.block_in // gcd(config.block_in, inputs),
         config.block_out // gcd(config.block_out, outputs),
     )
     found = blocks(groups, merged)
-    # A last one that is not full has to have its place for all blocks of a full one.
+    # If the last merged group is not full, its blocks must still be as many as a full one's.
     whole = found * blocks(merged * inputs, config.block_in)
     whole_out = found * blocks(merged * outputs, config.block_out)
     ends = blocks(groups * inputs, config.block_in), blocks(groups * outputs, config.block_out)
@@ -121,7 +121,7 @@ def _merged(groups: int, inputs: int, outputs: int, config: HardwareConfig) -> i
 
 
 def pack_channels(values: Array, config: HardwareConfig) -> Array:
-    """A number for each output channel, once for each of a batch."""
+    """A value for each output channel, repeated for each element of the batch."""
     _ranked("a number for each channel", values, 1)
     lanes = config.block_out
     rows = _padded(values, (blocks(len(values), lanes) * lanes,)).reshape(-1, 1, lanes)

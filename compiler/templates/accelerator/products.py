@@ -1,5 +1,5 @@
-"""Products of packed rows with a matrix: what dense layers on the array share, whatever becomes of
-their sums."""
+"""Products of packed rows with a matrix on the array: the common part of dense layers, whatever
+follows their sums."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from compiler.templates.accelerator.demand import (
     Copies,
     Demand,
     Output,
-    Sums,
-    copies,
-    cut,
+    ReductionWork,
+    copies_of,
     kernel_length,
-    repeated,
+    thread_redundancy,
     tile_count,
+    tile_shapes,
 )
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.packing import pack_weight
-from compiler.templates.accelerator.sharing import stays, tiled
+from compiler.templates.accelerator.tiling import resident_operands, tile_output, tile_space
 from compiler.templates.pattern import Apply, Operand
-from compiler.templates.space import Choices, Floats, Ints, Space, factors
+from compiler.templates.space import Choices, Floats, Ints, Space
 from compiler.templates.template import KernelMatch
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -43,7 +43,7 @@ __all__ = ["PRODUCT", "Products", "largest_sum"]
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
 
 _SHARED = ("oc", "n")
-"""Axes whose tiles threads may share; best the first that has a tile for each."""
+"""Axes whose tiles threads may share, in the order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Products:
 
     @staticmethod
     def of(found: KernelMatch, config: HardwareConfig) -> Products:
-        """Of a match of `PRODUCT`."""
+        """The product of a match of `PRODUCT`."""
         rows, inputs, *_, batch, depth = found.shape("data")
         outputs = -(-found.match.constant("weight").array.shape[0] // config.block_out)
         return Products(rows, outputs, inputs, batch, config.block_out, depth)
@@ -72,11 +72,11 @@ class Products:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of the output's loops over blocks, and of the sum's."""
+        """Blocks of outputs, rows, and blocks of inputs that are summed."""
         return {"oc": self.outputs, "n": self.rows, "ic": self.inputs}
 
-    def sums(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The operands and `out_sum`."""
+    def expressions(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The data, the weight and `out_sum`."""
         data = placeholder((self.rows, self.inputs, self.batch, self.depth), INT8, "data")
         weight = placeholder((self.outputs, self.inputs, self.lanes, self.depth), INT8, "weight")
         ic, bi = reduce_axis(self.inputs, "ic"), reduce_axis(self.depth, "bi")
@@ -88,25 +88,19 @@ class Products:
         shape = (self.rows, self.outputs, self.batch, self.lanes)
         return data, weight, compute(shape, element, "out_sum", ("n", "oc", "b", "bo"))
 
-    def space(self) -> Space:
+    def space(self, epilogue: Epilogue) -> Space:
         """Sizes of a tile of the output, and of a step of the sum, in blocks."""
-        return Space(
-            {
-                "threads": (2, 1),
-                "along": _SHARED,
-                "n": factors(self.rows),
-                "oc": factors(self.outputs),
-                "ic": factors(self.inputs),
-            }
-        )
+        extents = {"n": self.rows, "oc": self.outputs, "ic": self.inputs}
+        return tile_space(_SHARED, extents, epilogue)
 
-    def tiled(self, *inner: str) -> Sketch:
-        """The output's loops: tiles of n and oc, shared by threads; `inner` inside."""
+    def tile_output(self, *inner: str) -> Sketch:
+        """The output's loops over tiles of n and oc, which threads share, with the loops `inner`
+        inside `thread`."""
         order = ("n_o", "oc_o", "thread", *inner, "n_i", "oc_i", "b", "bo")
-        return tiled(("n", "oc"), _SHARED, order)
+        return tile_output(("n", "oc"), _SHARED, order)
 
-    def summed(self, steps: Sketch, *operands: tuple[str, Scope]) -> Sketch:
-        """The sum in steps, for each of which its operands are loaded, in this order."""
+    def split_sum(self, steps: Sketch, *operands: tuple[str, Scope]) -> Sketch:
+        """Splits the sum into steps, each of which loads its operands in this order."""
         steps = (
             steps.split("out_sum", "ic", knob("ic"), ("ic_o", "ic_i"))
             .reorder("out_sum", "ic_o", "n", "oc", "ic_i", "b", "bo", "bi")
@@ -118,29 +112,29 @@ class Products:
             steps = steps.compute_at(copy, "out_sum", "ic_o")
         return steps
 
-    def tensorized(self, steps: Sketch, config: HardwareConfig) -> Sketch:
-        """The sum by the array."""
+    def tensorize(self, steps: Sketch, config: HardwareConfig) -> Sketch:
+        """Computes the sum on the array."""
         return steps.tensorize("out_sum", "b", gemm(config).function).tensorize(
             "out_sum_init", "b", fill(config, 0).function
         )
 
     def usage(self, choices: Choices) -> dict[MemoryId, Ints]:
-        """Elements of operands on chip."""
+        """Elements that the operands take on chip."""
         threads, n, oc, ic = (choices[knob] for knob in ("threads", "n", "oc", "ic"))
         return {MemoryId.INP: threads * n * ic, MemoryId.WGT: threads * oc * ic}
 
     def tiles(self, choices: Choices) -> dict[str, Ints]:
-        """How many along each axis."""
+        """Number of tiles along each axis."""
         return {axis: -(-extent // choices[axis]) for axis, extent in self.extents.items()}
 
     def loads(self, choices: Choices) -> tuple[Copies, Copies]:
-        """Of data and weights."""
+        """The LOADs of data and of weights."""
         tiles = self.tiles(choices)
 
-        def of(memory: MemoryId, axis: str, extent: int, again: Ints) -> Copies:
+        def of(memory: MemoryId, axis: str, extent: int, redundancy: Ints) -> Copies:
             whole = (extent, self.inputs)
-            parts = cut(whole, (choices[axis], choices["ic"]))
-            return copies(memory, ((count * again, box) for count, box in parts), whole)
+            parts = tile_shapes(whole, (choices[axis], choices["ic"]))
+            return copies_of(memory, ((count * redundancy, box) for count, box in parts), whole)
 
         return (
             of(MemoryId.INP, "n", self.rows, tiles["oc"]),
@@ -150,35 +144,30 @@ class Products:
     def demand(
         self, choices: Choices, epilogue: Epilogue, *more: Copies, planes: int = 0
     ) -> Demand:
-        """With passes, or with shifts that bring the bytes of sums into planes one by one.
-
-        Parameters
-        ----------
-        more
-            What is loaded beside operands.
-        """
+        """The demand with an epilogue's passes, or with shifts that bring the bytes of sums into
+        planes one by one; `more` is loaded beside operands and passes' operands."""
         size, n, oc, ic = self.rows * self.outputs, *(choices[axis] for axis in ("n", "oc", "ic"))
         first = ((planes,), (np.full_like(n, planes),)) if planes else ((), ())
-        again = repeated(choices, self.extents)
+        redundancy = thread_redundancy(choices, self.extents)
         return Demand.of(
             Output((*first[0], self.rows, self.outputs), (*first[1], n, oc), len(first[0]) + 1),
             epilogue,
-            stays(choices),
-            (*(each.times(again) for each in self.loads(choices)), *more),
-            again,
+            resident_operands(choices),
+            (*(load.times(redundancy) for load in self.loads(choices)), *more),
+            redundancy,
             np.maximum(kernel_length(n, oc, ic), kernel_length(n, oc, planes)),
-            Sums(self.tiles(choices)["ic"], size * self.inputs, size),
+            ReductionWork(self.tiles(choices)["ic"], size * self.inputs, size),
             planes,
         )
 
-    def keys(self, choices: Choices, config: HardwareConfig) -> tuple[Floats, Ints]:
-        """Bytes that are loaded from DRAM, and the number of tiles."""
+    def cost_keys(self, choices: Choices, config: HardwareConfig) -> tuple[Floats, Ints]:
+        """Bytes that are loaded from DRAM, and the number of tiles: for `rank_by`."""
         loads = self.loads(choices)
-        traffic = sum(each.elements * config.element_bytes(each.memory) for each in loads)
+        traffic = sum(load.elements * config.element_bytes(load.memory) for load in loads)
         return np.asarray(traffic), tile_count(choices, self.extents)
 
 
 def largest_sum(weight: Constant) -> int:
-    """The greatest absolute value that a sum of products with int8 can have."""
+    """The largest absolute value of a sum of products with any int8 data."""
     rows = np.abs(weight.array.astype(np.int64)).reshape(len(weight.array), -1)
     return max(1, int(rows.sum(axis=1).max())) * -int(INT8.low)

@@ -1,4 +1,4 @@
-"""Schedule templates of the accelerator: what they say beside what every template says."""
+"""Schedule templates of the accelerator: usage of memories, traffic, costs, layouts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]
 
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
-"""The shapes of values, by name."""
+"""Gives the shape of a value by its name."""
 
 
 class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
@@ -36,10 +36,10 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     Attributes
     ----------
     array_operand
-        The operand that the array reads, in blocks of input channels; all else is in blocks of
-        output channels.
+        The operand that the array reads, in blocks of input channels; all other tensors are in
+        blocks of output channels.
     leaves_in_bytes
-        The result is wider than what a STORE writes: it comes as planes of bytes.
+        Whether the result, wider than what a STORE writes, is stored as planes of bytes.
     """
 
     array_operand: ClassVar[str] = ""
@@ -47,26 +47,26 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
 
     @abstractmethod
     def start(self, workload: W, machine: AcceleratorTarget) -> Schedule:
-        """The tensor expressions in blocks, before any primitive; the output is called `out`."""
+        """The schedule before any primitive, of tensors in blocks; the output is called `out`."""
 
     @abstractmethod
     def sketch(self, workload: W, machine: AcceleratorTarget) -> OpenTrace:
-        """The primitives, with the knobs open."""
+        """The primitives, with open knobs."""
 
     def schedule(self, workload: W, choice: Choice, machine: AcceleratorTarget) -> Schedule:
         return self.start(workload, machine).replay(self.sketch(workload, machine), choice)
 
     @abstractmethod
     def usage(self, workload: W, choices: Choices) -> Mapping[MemoryId, Ints]:
-        """Elements that a choice takes of each memory, of all threads together."""
+        """Elements of each memory that a choice takes, for all threads together."""
 
     @abstractmethod
     def demand(self, workload: W, choices: Choices) -> Demand:
-        """What the programs of choices move and compute."""
+        """The traffic and arithmetic of the programs of choices."""
 
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
-        """What a choice costs: the least is best. Cycles, or numbers in their order (`ranked`)."""
+        """The cost of each choice, the lowest being best: cycles, or a rank (`rank_by`)."""
 
     def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
         usage = self.usage(workload, choices)
@@ -74,7 +74,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         every: Bools = np.logical_and.reduce(found)
         return every
 
-    def lacking(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> str:
+    def no_fit_reason(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> str:
         config = machine.config
         usage = self.usage(workload, choices)
         excess = sum(np.maximum(0, used - config.depth(each)) for each, used in usage.items())
@@ -86,16 +86,12 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         ]
         return f"{config.name} is too small for the smallest tiles: {'; '.join(limits)}"
 
-    def shortlist(self, workload: W, choices: Choices, cost: MachineCost) -> Choices:
-        """Those that are worth an estimate."""
-        return choices
-
-    def needed(self, workload: W) -> Mapping[str, Fraction]:
-        """The parts of operands that the result needs; of those that are not named, all."""
+    def minimum_traffic(self, workload: W) -> Mapping[str, Fraction]:
+        """The fraction of each operand that the result needs at least; 1 where it is not given."""
         return {}
 
     def macs(self, found: KernelMatch) -> int:
-        """Useful multiply-accumulates: every pixel of the result meets all weights, if there are
+        """Useful multiply-accumulates: each pixel of the result times all weights, if there are
         any."""
         if "weight" not in found.match.operands:
             return 0
@@ -103,28 +99,27 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         return found.match.constant("weight").array.size * images * prod(pixels)
 
     def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
-        """Another layout of the array's operand, where that is better for a tensor that comes from
-        the CPU; None where it is not."""
+        """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Repacked:
-    """The array's operand in another layout, and the operator that reads it so.
+    """The array's operand in another layout, and the operator that reads this layout.
 
     Attributes
     ----------
-    stem
-        What the packed tensor is called after its operand's name.
+    suffix
+        The packed tensor's name after its operand's.
     operator, attributes
-        What packs it.
+        The operator that packs.
     shape
-        The packed tensor's, out of its blocks.
+        Shape of the packed tensor without its blocks.
     first
-        The match's first operator, of the operand in that shape.
+        The match's first operator, applied to an operand of that shape.
     """
 
-    stem: str
+    suffix: str
     operator: str
     attributes: Attributes
     shape: tuple[int, ...]

@@ -1,8 +1,8 @@
-"""Tiles played on three decoupled modules: load, compute and store, an estimate of their cycles.
+"""A simulation of tiles on the decoupled units load, compute and store, which estimates cycles.
 
-Tiles of an output along three axes are worked on by threads together, each in steps of a sum. How
-long the loads, products, passes and stores of a tile take is given; what waits for what is played
-here, tile by tile. Single cycles are left out.
+Threads share the tiles of an output along three axes; each tile is a sum in steps. The durations of
+the loads, products, passes and stores of a tile are given; the dependences between them are
+simulated tile by tile. Single cycles are neglected.
 """
 
 from __future__ import annotations
@@ -18,36 +18,37 @@ from compiler.templates.space import Floats, Ints
 __all__ = ["LONGEST", "TilePipeline", "ends"]
 
 LONGEST = 1500
-"""Steps that are played; of longer programs the rest is taken to go on at the same pace."""
+"""Steps that are simulated; the rest of a longer program is extrapolated at the same pace."""
 
 
 @dataclass(frozen=True, slots=True)
 class TilePipeline:
-    """Many choices at once: the first dimension of each array. Durations are in cycles.
+    """The pipelines of n choices, the first dimension of each array; durations are in cycles.
 
     Attributes
     ----------
     extents
-        [n, 3]: of the output, along each axis.
+        [n, 3]: extents of the output.
     sizes
-        [n, 3]: of a tile.
+        [n, 3]: sizes of a tile.
     loops
         [n, 3]: axes in the order of their loops, the outermost first.
     along
         The axis whose tiles the threads share.
-    keeps
-        How many of the outer loops something stays on chip for: 0 where nothing does.
+    kept_loops
+        The number of outer loops whose iterations each load an operand that then stays on chip; 0
+        where none stays.
     steps
-        Of a sum.
+        Number of steps of a sum.
     kept
-        [n, 2, 2, 2]: loading what stays. Here and below, 1 stands for a whole tile along an axis,
-        0 for what is left at its end.
+        [n, 2, 2, 2]: duration of loading the operand that stays. Here and below, index 1 stands
+        for a whole tile along an axis, 0 for the remainder at its end.
     loads, products
-        [n, 2, 2, 2, 2]: of a step; the last index is 0 for the last step, 1 for the others.
+        [n, 2, 2, 2, 2]: durations in a step; the last index is 0 for the last step, else 1.
     passes, stores
-        [n, 2, 2, 2]: of a tile.
+        [n, 2, 2, 2]: durations for a tile.
     begin
-        When compute and load begin.
+        The cycles in which compute and load begin.
     """
 
     batches: int
@@ -55,7 +56,7 @@ class TilePipeline:
     sizes: Ints
     loops: Ints
     along: Ints
-    keeps: Ints
+    kept_loops: Ints
     threads: Ints
     steps: Ints
     kept: Ints
@@ -67,11 +68,11 @@ class TilePipeline:
     overhead: int
 
     def cycles(self) -> Floats:
-        """From launch to done, about."""
+        """Estimated cycles from launch to done."""
         found = np.zeros(len(self.steps), np.float64)
         tiles, steps = (len(found), 2, 2, 2), (len(found), 2, 2, 2, 2)
-        numbers = (self.along, self.keeps, self.threads, self.steps, *self.begin)
-        _play()(
+        numbers = (self.along, self.kept_loops, self.threads, self.steps, *self.begin)
+        _simulator()(
             found,
             np.stack(numbers, axis=1),
             np.stack([self.extents, self.sizes, self.loops], axis=1),
@@ -84,8 +85,8 @@ class TilePipeline:
 
 
 def ends(extents: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:
-    """The sizes of tiles along three axes, [n, 2, 2, 2] each: index 0 is the end of an axis, what
-    whole tiles leave of it, and 1 a whole tile.
+    """The sizes of tiles along three axes, [n, 2, 2, 2] each: index 0 is the remainder at the end
+    of an axis, and 1 a whole tile.
 
     Parameters
     ----------
@@ -104,15 +105,15 @@ def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
 
 
 @cache
-def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
+def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
     """The compiled loop over choices, groups of tiles, steps and threads."""
-    # Numba takes half a second to import: only who plays something waits for it.
+    # Numba takes half a second to import, which only a simulation has to pay.
     from hw.jit import cached
 
     longest = LONGEST
 
     @cached
-    def play(
+    def simulate(
         found: Floats,
         numbers: Ints,
         axes: Ints,
@@ -123,7 +124,7 @@ def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
     ) -> None:
         at = np.zeros(3, np.int64)
         for row in range(len(found)):
-            along, keeps = numbers[row, 0], numbers[row, 1]
+            along, kept_loops = numbers[row, 0], numbers[row, 1]
             threads, steps = numbers[row, 2], numbers[row, 3]
             compute, load = numbers[row, 4], numbers[row, 5]
             extents, sizes, loops = axes[row, 0], axes[row, 1], axes[row, 2]
@@ -133,10 +134,10 @@ def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
             most = max(4, longest // (steps * threads))
             inputs = np.zeros(threads, np.int64)  # When a thread's last product is done.
             results = np.zeros(threads, np.int64)  # When its last result is stored.
-            ready = np.zeros(threads, np.int64)
+            ready = np.zeros(threads, np.int64)  # When the operands of its step are loaded.
             whole = np.zeros((threads, 3), np.int64)
             volume = np.zeros(threads, np.int64)
-            store = played = half_played = half_compute = 0
+            store = simulated = half_simulated = half_compute = 0
             previous = -1
             for group in range(min(groups, most)):
                 rest = group
@@ -144,11 +145,11 @@ def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                     axis = loops[position]
                     at[axis] = rest % counts[axis]
                     rest //= counts[axis]
-                # What stays on chip, stays for the turns of the loops inside.
+                # An operand that stays on chip serves all iterations of the inner loops.
                 inner = 1
-                for position in range(keeps, 3):
+                for position in range(kept_loops, 3):
                     inner *= counts[loops[position]]
-                fresh = keeps > 0 and group // inner != previous
+                fresh = kept_loops > 0 and group // inner != previous
                 previous = group // inner
                 working = 0
                 for thread in range(threads):
@@ -162,7 +163,7 @@ def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                         volume[working] = size
                         working += 1
                 if fresh:
-                    # It is loaded for all threads, when nobody uses the last one any more.
+                    # It is loaded for all threads, after the last use of the one before.
                     for thread in range(threads):
                         load = max(load, inputs[thread])
                     load += tiles[row, 0, whole[0, 0], whole[0, 1], whole[0, 2]]
@@ -183,15 +184,15 @@ def _play() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                     compute += tiles[row, 1, a, b, c]
                     store = max(store, compute) + tiles[row, 2, a, b, c]
                     results[thread] = store + overhead
-                    played += volume[thread]
+                    simulated += volume[thread]
                 if group == most // 2 - 1:
-                    half_played, half_compute = played, compute
+                    half_simulated, half_compute = simulated, compute
             end = float(compute)
             total = batches * extents[0] * extents[1] * extents[2]
-            if played < total:
-                # The second half of what was played shows the pace.
-                pace = (compute - half_compute) / max(1, played - half_played)
-                end += pace * (total - played)
+            if simulated < total:
+                # The second half of the simulated steps shows the pace.
+                pace = (compute - half_compute) / max(1, simulated - half_simulated)
+                end += pace * (total - simulated)
             found[row] = end + max(0, store - compute) + overhead
 
-    return play
+    return simulate

@@ -1,9 +1,8 @@
-"""What an operator cannot do without: the parts of its operands that some result needs.
+"""Elements of an image that windows need and load, counted axis by axis.
 
-A stride larger than the window passes over rows and columns; a window at the edge of a small image
-has weights that never meet a pixel. Windows are products of an axis each, so that axes are counted
-one by one. The accelerator reads an operand in elements of many channels: those that only fill up
-blocks count.
+A stride larger than the window skips rows and columns; a window at the edge of a small image has
+weights that never meet a pixel. The accelerator reads operands in elements of many channels: those
+that only fill up blocks count.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ import numpy as np
 from compiler.operators.window import Window
 from compiler.templates.space import Bools, Ints
 
-__all__ = ["taps_on_data", "windows_needed"]
+__all__ = ["loaded_elements", "needed_parts", "taps_on_data"]
 
 
-def windows_needed(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
-    """The parts of an image and of a window's taps that are needed; a window an axis."""
+def needed_parts(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
+    """The fractions of an image and of its windows' taps that some result needs; a window an
+    axis."""
     image = taps = Fraction(1)
     for window in windows:
         places, inside = taps_on_data(window)
@@ -30,8 +30,23 @@ def windows_needed(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
 
 
 def taps_on_data(window: Window) -> tuple[Ints, Bools]:
-    """Where along an axis each tap of each window lies, [windows, taps], and whether that is an
-    element and no padding."""
+    """The positions of all taps of all windows along an axis, [windows, taps], and whether each is
+    an element of the image rather than padding."""
     starts = np.arange(window.count) * window.stride - window.before
     places = starts[:, None] + np.arange(window.kernel) * window.dilation
     return places, (places >= 0) & (places < window.extent)
+
+
+def loaded_elements(window: Window, sizes: Ints) -> Ints:
+    """Elements along an axis that all tiles of `sizes` windows load together: for each tile from
+    the first to the last under its windows, without padding."""
+    known, places = np.unique(sizes, return_inverse=True)
+    reach = (window.kernel - 1) * window.dilation + 1
+    totals = []
+    for size in known:
+        first = np.arange(0, window.count, size)
+        low = first * window.stride - window.before
+        high = low + (size - 1) * window.stride + reach
+        totals.append(np.maximum(0, np.minimum(high, window.extent) - np.maximum(low, 0)).sum())
+    found: Ints = np.array(totals, np.int64)[places]
+    return found

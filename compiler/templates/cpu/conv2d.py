@@ -1,12 +1,12 @@
-"""Convolution with weights in the order in which a processor multiplies them.
+"""Convolutions on the CPU, with weights packed in the order of multiplication.
 
     packed[cb, ci, ky, kx, l]       the weight of output channel cb * channels + l
     sum[n, cb, y, x, l]             the same channels side by side, for the lanes of vectors
     conv[n, co, y, x]               = sum[n, co // channels, y, x, co % channels] (+ bias[co])
 
-Where the processor has a dot product of `depth` bytes, so many input channels lie side by side as
-well, last in `packed` and in the padded image. Everything is rounded up to whole tiles, with zeros
-for weights that do not exist, so that the loops that matter need no conditions.
+If the processor has a dot product of `depth` bytes, so many input channels are adjacent as well,
+last in `packed` and in the padded image. Extents are rounded up to whole tiles, with zeros for
+missing weights, so that inner loops need no conditions.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.carry import carry_sums
 from compiler.templates.cpu.layer import (
+    LayerOnCpu,
     LayerWorkload,
-    Packed,
     PackedLayer,
+    carry_in_registers,
     layer_patterns,
     second_program,
 )
-from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 __all__ = ["Conv2dOnCpu", "packed_conv2d", "schedule_packed_conv2d"]
 
@@ -53,16 +53,16 @@ def packed_conv2d(
     out_dtype: DType | None = None,
     name: str = "conv",
     tile: Tile | None = None,
-) -> Packed | None:
+) -> PackedLayer | None:
     """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
 
-    None where packing does not help: nothing to compute, or groups that do not fill the vectors of
-    a tile, as in a depthwise convolution.
+    None where packing does not help: an empty output, or groups that do not fill the vectors of a
+    tile, as in a depthwise convolution.
 
     Parameters
     ----------
     tile
-        Instead of what `best_tile` says. With groups, its channels must divide a group's; with a
+        By default `best_tile`. With groups, its channels must divide a group's; with a
         dot product they are a multiple of its lanes.
 
     Raises
@@ -92,7 +92,7 @@ def packed_conv2d(
     _, inputs, *kernel = weight.shape
     depth = dot.inputs[1].size if dot else 1
     axes = tuple(
-        _Axis.of(
+        _Axis(
             data.shape[2 + number],
             kernel[number],
             strides[number],
@@ -118,50 +118,43 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of the image, as it is convolved.
+    """An axis of a convolution.
 
     Attributes
     ----------
     extent
         Elements of the image.
     before
-        Elements of padding.
+        Elements of padding at the begin.
     count
-        Windows, up to a whole tile.
-    step
-        Elements of the padded image from one window to the next.
-    pitch
-        Elements of the image from one of the padded image to the next: where windows are single
-        elements, the copy leaves out what lies between them.
+        Number of windows, rounded up to whole tiles.
+    copied
+        Whether the padded image is a copy in any case.
     """
 
     extent: int
     kernel: int
+    stride: int
     dilation: int
     before: int
     count: int
-    step: int
-    pitch: int
+    copied: bool
 
-    @classmethod
-    def of(
-        cls,
-        extent: int,
-        kernel: int,
-        stride: int,
-        dilation: int,
-        before: int,
-        count: int,
-        copied: bool,
-    ) -> _Axis:
-        thin = copied and kernel == 1
-        step, pitch = (1, stride) if thin else (stride, 1)
-        return cls(extent, kernel, dilation, before, count, step, pitch)
+    @property
+    def step(self) -> int:
+        """Distance of windows in the padded image."""
+        return 1 if self.copied and self.kernel == 1 else self.stride
+
+    @property
+    def pitch(self) -> int:
+        """Distance in the image of adjacent elements of the padded image: a copy for windows of one
+        element leaves out the elements between windows."""
+        return self.stride if self.copied and self.kernel == 1 else 1
 
     @property
     def size(self) -> int:
@@ -170,25 +163,25 @@ class _Axis:
 
     @property
     def direct(self) -> bool:
-        """Whether the image serves as it is."""
+        """Whether the image needs no padding along this axis."""
         return self.pitch == 1 and self.before == 0 and self.size <= self.extent
 
     def conditions(self, i: Expr) -> list[Expr]:
-        """When element `i` of the padded image is one of the image."""
+        """The conditions under which element `i` of the padded image is one of the image."""
         found = [index(self.before) <= i * self.pitch] if self.before else []
         if (self.size - 1) * self.pitch - self.before >= self.extent:
             found.append(i * self.pitch < self.extent + self.before)
         return found
 
     def position(self, i: Expr) -> Expr:
-        """Where in the image element `i` of the padded image is."""
+        """The position in the image of element `i` of the padded image."""
         return i * self.pitch - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Extents: `inputs` channels a group in `steps` steps, `outputs` in blocks of `channels`; and
-    the `depth` of dot products, where they compute it."""
+    """Extents of a convolution: `inputs` channels of a group in `steps` steps, `outputs` in blocks
+    of `channels`; and the `depth` of dot products, or None."""
 
     groups: int
     inputs: int
@@ -204,7 +197,7 @@ class _Shape:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The last extent of what dot products take."""
+        """The innermost extent of operands of dot products."""
         return () if self.depth is None else (self.depth,)
 
 
@@ -257,8 +250,8 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
     def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
         channel: Expr = ci
         if shape.groups > 1:
-            each = shape.outputs // shape.groups // shape.channels
-            channel = cb // each * shape.steps + ci
+            blocks_per_group = shape.outputs // shape.groups // shape.channels
+            channel = cb // blocks_per_group * shape.steps + ci
         row = y * y_axis.step + ky * y_axis.dilation
         column = x * x_axis.step + kx * x_axis.dilation
         product = te.cast(padded[(n, channel, row, column, *inner)], dtype) * te.cast(
@@ -270,22 +263,23 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
 
 
-def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
-    """A convolution's second program: inputs `data` and packed weights, then what `out` reads.
+def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
+    """The schedule of a convolution's second program, of `data`, packed weights and other inputs of
+    `out`.
 
-    Blocks of channels and rows of tiles are spread over threads. A tile's sums are carried in
-    registers through all terms; what follows them is computed on the tile, still with channels as
-    lanes; the tile is then written out, which turns it around.
+    Blocks of channels and rows of tiles are distributed over threads. A tile's sums are accumulated
+    in registers over all terms; the following operators are computed on the tile, still with
+    channels as lanes; the tile is then transposed to the output.
 
     Parameters
     ----------
     out
-        `conv.output`, or what is computed from that element by element.
+        `conv.output`, or a tensor that is computed from it elementwise.
 
     Raises
     ------
     ScheduleError
-        `out` joins terms, or reads neighbours.
+        `out` reduces, or reads neighbours.
     """
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
@@ -298,7 +292,7 @@ def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
         .split(out.name, x, conv.tile.columns, ("column", "tx"))
         .reorder(out.name, n, "block", "row", "column", "l", "ty", "tx")
         .compute_at(tile, out.name, "column")
-        # Whole vectors even of channels fewer than a tile's.
+        # Whole vectors even of fewer channels than a tile has.
         .split(tile, co, conv.tile.channels, ("block", "l"))
         .compute_at(sums, out.name, "column")
     )
@@ -309,7 +303,7 @@ def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
         .unroll(tile, x)
         .set_layout(tile, ("0", "2", "3", "1"))
     )
-    schedule = carry_sums(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
+    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
     schedule = (
         schedule.unroll(out.name, "ty")
         .unroll(out.name, "tx")
@@ -320,22 +314,22 @@ def schedule_packed_conv2d(conv: Packed, out: Tensor) -> Schedule:
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 
-def _pad(schedule: Schedule, conv: Packed) -> Schedule:
-    """The image's border: rows at a time, planes spread over threads."""
+def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
+    """Schedules the padded image: vectors of a row, planes distributed over threads."""
     pad = conv.padded.name
     schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
     return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
 
 
-class Conv2dOnCpu(PackedLayer):
-    """A convolution whose weights are known: packed once, convolved ever after."""
+class Conv2dOnCpu(LayerOnCpu):
+    """A convolution with constant weights, which are packed once."""
 
     name = "conv2d"
     patterns = layer_patterns("conv2d", rank=4)
     packed = staticmethod(packed_conv2d)
     scheduled = staticmethod(schedule_packed_conv2d)
 
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
         _, channels, rows, columns = workload.result.static_shape("out")
         given = workload.call.attributes
         assert isinstance(given, Conv2d), "verified"

@@ -1,10 +1,10 @@
-"""Dense layers with weights in the order in which a processor multiplies them.
+"""Dense layers on the CPU, with weights packed in the order of multiplication.
 
     packed[jb, k, l]        the weight of output jb * channels + l
     sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
     dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
 
-As in `packed_conv2d`, dot products take several inputs side by side, last in `packed`, and all is
+As in `packed_conv2d`, inputs of a dot product are adjacent, last in `packed`, and extents are
 rounded up to whole tiles.
 """
 
@@ -19,15 +19,15 @@ from compiler.operators.dense import dense
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.carry import carry_sums
 from compiler.templates.cpu.layer import (
+    LayerOnCpu,
     LayerWorkload,
-    Packed,
     PackedLayer,
+    carry_in_registers,
     layer_patterns,
     second_program,
 )
-from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 __all__ = ["DenseOnCpu", "packed_dense", "schedule_packed_dense"]
 
@@ -43,16 +43,15 @@ def packed_dense(
     out_dtype: DType | None = None,
     name: str = "dense",
     tile: Tile | None = None,
-) -> Packed | None:
+) -> PackedLayer | None:
     """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
 
-    None where there is nothing to compute.
+    None if the output is empty.
 
     Parameters
     ----------
     tile
-        Instead of what `best_tile` says; with a dot product, its channels are a multiple of its
-        lanes.
+        By default `best_tile`; with a dot product, its channels are a multiple of its lanes.
 
     Raises
     ------
@@ -82,7 +81,7 @@ def packed_dense(
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return Packed(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
 
 
 def _padded(data: Tensor, extents: tuple[int, int], name: str) -> Tensor:
@@ -121,21 +120,22 @@ def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) ->
     return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
 
 
-def schedule_packed_dense(layer: Packed, out: Tensor) -> Schedule:
-    """A dense layer's second program: inputs `data` and packed weights, then what `out` reads.
+def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
+    """The schedule of a dense layer's second program, of `data`, packed weights and other inputs of
+    `out`.
 
-    Blocks of outputs are spread over threads. A tile's sums are carried in registers through all
-    terms; what follows them is computed on these registers and written out.
+    Blocks of outputs are distributed over threads. A tile's sums are accumulated in registers over
+    all terms; the following operators are computed on these registers.
 
     Parameters
     ----------
     out
-        `layer.output`, or what is computed from that element by element.
+        `layer.output`, or a tensor that is computed from it elementwise.
 
     Raises
     ------
     ScheduleError
-        `out` joins terms, or reads neighbours.
+        `out` reduces, or reads neighbours.
     """
     assert out.source is not None
     i, j = (each.name for each in out.source.axes)
@@ -149,21 +149,21 @@ def schedule_packed_dense(layer: Packed, out: Tensor) -> Schedule:
         .unroll(out.name, "i")
         .vectorize(out.name, "l")
     )
-    schedule = carry_sums(schedule, sums, ("kb",), ("i",), layer.dot)
+    schedule = carry_in_registers(schedule, sums, ("kb",), ("i",), layer.dot)
     schedule = schedule.parallel(out.name, "block")
     if layer.padded is layer.data:
         return schedule
     return schedule.vectorize(layer.padded.name, "k").parallel(layer.padded.name, "i")
 
 
-class DenseOnCpu(PackedLayer):
-    """A dense layer whose weights are known: packed once, multiplied ever after."""
+class DenseOnCpu(LayerOnCpu):
+    """A dense layer with constant weights, which are packed once."""
 
     name = "dense"
     patterns = layer_patterns("dense", rank=2)
     packed = staticmethod(packed_dense)
     scheduled = staticmethod(schedule_packed_dense)
 
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
         rows, channels = workload.result.static_shape("out")
         return channels, 1, rows

@@ -1,4 +1,4 @@
-"""Layers with packed weights on the CPU: what their templates share."""
+"""Layers with packed weights on the CPU: their workload, programs and template."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from compiler.graph.nodes import Call, Function, Let, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
+from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of, stages
 from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
-from compiler.templates.cpu.tiles import Tile, TileSpace
+from compiler.templates.cpu.register_tiles import Tile, TileSpace
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Bools, Choices, Floats, Space
 from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = [
+    "LayerOnCpu",
     "LayerWorkload",
-    "Packed",
     "PackedLayer",
+    "carry_in_registers",
     "layer_patterns",
     "placeholders",
     "second_program",
@@ -37,25 +39,25 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A layer in two programs: weights are packed once, data multiplied ever after.
+class PackedLayer:
+    """A layer in two programs: one packs the weights once, the other computes the layer.
 
     Attributes
     ----------
     data, weight
-        As the operator takes them.
+        The operator's operands.
     packing
         The packed weights, computed from `weight`: the first program's output.
     packed
-        The same, given: with `data` the second program's input.
+        The packed weights as an input of the second program, beside `data`.
     padded
-        The data with its border, or `data` where it serves as it is.
+        The data with its border, or `data` if it needs none.
     sums, output
-        What is computed from both; `output` is what the operator gives.
+        The sums of products in blocks, and the operator's result.
     tile
-        Sums that are carried in registers.
+        The sums that are accumulated in registers.
     dot
-        The dot product that computes them, if one does.
+        The dot product instruction that computes the sums, if any.
     """
 
     data: Tensor
@@ -71,14 +73,14 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class LayerWorkload:
-    """A kernel with a layer in it.
+    """A kernel that contains a layer.
 
     Attributes
     ----------
     line
-        Which of its values is the layer's.
+        The layer's position in the kernel's body.
     weight
-        Which of its parameters is the layer's weight, and nothing else.
+        The position of the parameter that is the layer's weight and has no other use.
     """
 
     kernel: Function
@@ -87,21 +89,21 @@ class LayerWorkload:
 
     @property
     def call(self) -> Call:
-        """The layer."""
+        """The call of the layer's operator."""
         found = self.kernel.body.lets[self.line].value
         assert isinstance(found, Call), "matched"
         return found
 
     @property
     def result(self) -> TensorType:
-        """What the layer gives."""
+        """The type of the layer's result."""
         type_ = infer(self.kernel)[self.kernel.body.lets[self.line].name]
         assert isinstance(type_, TensorType), "layers give tensors"
         return type_
 
 
 def placeholders(kernel: Function) -> list[Tensor]:
-    """A tensor for each parameter."""
+    """A tensor for each parameter of a kernel."""
     found = []
     for param in kernel.params:
         assert isinstance(param.type, TensorType), "verified: kernels take tensors"
@@ -109,9 +111,9 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
-def second_program(layer: Packed, output: Tensor) -> Schedule:
-    """The output, of data and packed weights: the stages between a layer's sums and the output are
-    put into that; refused if one joins terms."""
+def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
+    """The schedule of the output from data and packed weights; stages between a layer's sums and
+    the output are inlined, which refuses reductions."""
     schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
     staying = {layer.padded.name, layer.sums.name, output.name}
     for stage in stages([output]):
@@ -120,28 +122,57 @@ def second_program(layer: Packed, output: Tensor) -> Schedule:
     return schedule
 
 
+def carry_in_registers(
+    schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: Program | None
+) -> Schedule:
+    """Accumulates a tile's sums in registers: loops over terms around an unrolled tile, which has a
+    vector of channels for each pixel.
+
+    Parameters
+    ----------
+    sums
+        The stage, already computed at the loop over tiles. Its axis `l` has the tile's channels.
+    terms, pixels
+        The stage's axes over terms, without the `k` of a dot product, and over the tile's pixels.
+    dot
+        The dot product instruction to use, if any.
+    """
+    schedule = schedule.set_scope(sums, Scope.LOCAL)
+    if dot is None:
+        schedule = schedule.reorder(sums, *terms, *pixels, "l").vectorize(sums, "l")
+    else:
+        schedule = schedule.split(sums, "l", dot.outputs[0].size, ("vector", "lane"))
+        schedule = schedule.reorder(sums, *terms, *pixels, "vector", "lane", "k")
+        schedule = schedule.unroll(sums, "vector")
+    for axis in pixels:
+        schedule = schedule.unroll(sums, axis)
+    schedule = schedule.decompose_reduction(sums, terms[0])
+    if dot is None:
+        return schedule
+    return schedule.vectorize(f"{sums}_init", "lane").tensorize(sums, "lane", dot)
+
+
 def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
-    """An operator on data of so many axes, its weight known, with a bias or without one."""
+    """The patterns of an operator on data of a rank and a constant weight, with or without bias."""
     operands = Operand("data", ranks=(rank,), constant=None), Operand("weight", constant=True)
     return Apply(operator, operands), Apply(operator, (*operands, Operand("bias", constant=None)))
 
 
-class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
-    """A convolution or dense layer whose weights are brought into the order of multiplication.
+class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
+    """A convolution or dense layer whose weights are packed in the order of multiplication.
 
-    Knobs are the sizes of a tile of sums that is carried in registers. They decide the layout of
-    the packed weights as well.
+    The knobs are the sizes of a register tile, which also determine the layout of packed weights.
 
     Attributes
     ----------
     packed
-        The layer of data and weight, with `bias`, `name`, `simd`, `tile` and the operator's
-        attributes by keyword; None where packed weights do not help.
+        Makes the layer from data and weight, with `bias`, `name`, `simd`, `tile` and the
+        operator's attributes by keyword; gives None where packed weights do not help.
     scheduled
-        The second program of what the layer computes and of an output computed from it.
+        Makes the schedule of the second program from the layer and an output computed from it.
     """
 
-    packed: ClassVar[Callable[..., Packed | None]]
+    packed: ClassVar[Callable[..., PackedLayer | None]]
     scheduled: ClassVar[Callable[..., Schedule]]
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
@@ -162,8 +193,8 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return workload, Arguments()
 
     @abstractmethod
-    def tiled(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        """Channels, rows and columns of which tiles are made."""
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        """Extents of the output that tiles divide: channels, rows and columns."""
 
     def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
         return self._tiles(workload, machine).knobs
@@ -172,17 +203,17 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return self._tiles(workload, machine).fits(choices)
 
     def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
-        """What tiles cost."""
+        """Estimated costs of register tiles."""
         return self._tiles(workload, machine).costs(choices)
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
         simd = Simd.of(machine.features)
-        return TileSpace.of(self.tiled(workload), workload.result.dtype, simd)
+        return TileSpace.of(self.tiled_extents(workload), workload.result.dtype, simd)
 
     def layer(
         self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
-    ) -> tuple[Packed, Tensor]:
-        """The layer, and the kernel's output computed from it.
+    ) -> tuple[PackedLayer, Tensor]:
+        """The layer, and the kernel's output that is computed from the layer.
 
         Raises
         ------
@@ -192,7 +223,7 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         kernel = workload.kernel
         call = workload.call
         assert isinstance(call.callee, OpSpec), "matched"
-        made: list[Packed] = []
+        made: list[PackedLayer] = []
 
         def compute(name: str, operands: Sequence[Tensor], given: Any) -> tuple[Tensor, ...]:
             data, weight, *bias = operands
@@ -221,13 +252,13 @@ class PackedLayer(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
 
     def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
-        """What packs the weight: the first program."""
+        """The first program, which packs the weight."""
         layer, _ = self.layer(workload, Tile.of(choice), machine)
         return program_of([layer.packing], name=layer.packing.name)
 
 
 def _element_by_element(kernel: Function, layer: Let) -> None:
-    """Refuses what reads a layer's result other than element by element, in its shape."""
+    """Refuse a kernel with operators after the layer that are not elementwise in its shape."""
     made, types = {layer.name}, infer(kernel)
     for let in kernel.body.lets:
         if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:

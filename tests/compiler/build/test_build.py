@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.build import build
+from compiler.build.build import Backends, build
 from compiler.codegen import CpuTarget
-from compiler.errors import BuildError, GraphError
+from compiler.errors import BuildError, CodegenError, GraphError
 from compiler.graph import Constant, Function
 from compiler.graph.evaluate import Given, evaluate
 from compiler.graph.native import NativeRunner
@@ -19,7 +19,8 @@ from compiler.graph.nodes import If
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import all_lets
 from compiler.targets.cpu.target import cpu
-from runtime.artifact import Arena, Artifact, Provenance, to_bytes
+from compiler.targets.target import Target
+from runtime.artifact import Arena, Artifact, KernelCall, Provenance, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.artifacts import compiled, network
@@ -38,7 +39,7 @@ def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifa
     given = inputs(function)
     wanted = evaluate(function, given, NativeRunner(reassociate=False))
     arrays = {
-        param.name: np.asarray(each) for param, each in zip(function.params, given, strict=True)
+        param.name: np.asarray(array) for param, array in zip(function.params, given, strict=True)
     }
     run = Executor(artifact, [CpuDevice(1)]).run(arrays)
     flat = flattened(wanted)
@@ -209,3 +210,76 @@ def test_code_for_a_lesser_processor() -> None:
     run = Executor(artifact, [CpuDevice(1)]).run({"x": given[0], "s": given[1]})  # type: ignore[dict-item]
     wanted = flattened(evaluate(network(), given, NativeRunner(reassociate=False)))
     same_values(run.outputs["f"], wanted[0], 1e-5)
+
+
+# Back ends that several artifacts share -----------------------------------------------------------
+
+DENSE = graph("""
+func @f(x: float32[1, 2], w: float32[2, 2]):
+  a = dense(x, w)
+  b = dense(a, float32[2, 2](1.0, 2.0, 3.0, 4.0))
+  return b
+""")
+
+
+def built_with(
+    backends: Backends, told: list[str], function: Function | None = None, target: Any = HOST
+) -> Artifact:
+    given = network() if function is None else function
+    return build(given, [target], Provenance("net"), backends=backends, report=told.append)
+
+
+def compiled_kernels(told: list[str]) -> list[str]:
+    return [each for each in told if each.startswith("compiling ")]
+
+
+def test_one_for_each_target() -> None:
+    backends = Backends()
+    again = cpu(CpuTarget.host(threads=1))
+    assert backends.of(HOST) is backends.of(again)
+    assert backends.of(cpu(CpuTarget.host(threads=2))) is not backends.of(HOST)
+
+
+def test_a_second_artifact_is_the_same_and_compiles_nothing() -> None:
+    backends = Backends()
+    told: list[str] = []
+    first = built_with(backends, told)
+    assert "compiling conv2d_relu" in told
+    told.clear()
+    assert to_bytes(built_with(backends, told)) == to_bytes(first)
+    assert not compiled_kernels(told)
+    assert to_bytes(built_with(Backends(), told)) == to_bytes(first)
+    assert compiled_kernels(told)
+
+
+def test_a_kernel_is_compiled_once_for_each_target_and_way_to_hold_weights() -> None:
+    backends = Backends()
+    told: list[str] = []
+    built_with(backends, told, DENSE)
+    assert compiled_kernels(told) == ["compiling dense"] * 2
+    built_with(backends, told, DENSE)
+    assert compiled_kernels(told) == ["compiling dense"] * 2
+    built_with(backends, told, DENSE, cpu(CpuTarget.host(threads=2)))
+    assert compiled_kernels(told) == ["compiling dense"] * 4
+
+
+def test_a_constant_as_weight_is_not_the_same_constant_as_data() -> None:
+    function = graph("""
+func @f(x: float32[2, 2]):
+  a = dense(x, float32[2, 2](1.0, 2.0, 3.0, 4.0))
+  b = dense(float32[2, 2](1.0, 2.0, 3.0, 4.0), a)
+  return b
+""")
+    weights, data = built_with(Backends(), [], function).manifest.steps
+    assert isinstance(weights, KernelCall)
+    assert isinstance(data, KernelCall)
+    assert (weights.function, data.function) == ("dense", "dense_unpacked")
+
+
+def test_what_cannot_be_compiled_is_not_known_afterwards() -> None:
+    machine = HOST.machine
+    wrong: Target[CpuTarget] = cpu(CpuTarget("no-such-triple", machine.cpu, machine.features))
+    backends = Backends()
+    for _ in range(2):
+        with pytest.raises(CodegenError):
+            built_with(backends, [], target=wrong)

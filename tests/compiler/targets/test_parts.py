@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.graph import Constant
-from compiler.targets.parts import Parts
+from compiler.targets.parts import ArtifactParts
 from runtime.artifact import Constant as Held
 from runtime.artifact import Tensor
 from runtime.native import ALIGNMENT
 
 
-def parts(**types: object) -> Parts:
-    return Parts(types, lambda _: None)
+def parts(**types: object) -> ArtifactParts:
+    return ArtifactParts(types, lambda _: None)
 
 
 def test_names_stay() -> None:
@@ -26,7 +26,7 @@ def test_equal_constants_are_one() -> None:
     names = [made.tensor_of(Constant(np.array(each, np.float32))) for each in ([1, 2], [3], [1, 2])]
     assert names == ["constant_0", "constant_1", "constant_0"]
     assert [each.tolist() for each in made.constants.values()] == [[1, 2], [3]]
-    assert made.held() == (
+    assert made.constant_tensors() == (
         Tensor("constant_0", (2,), "float32", Held()),
         Tensor("constant_1", (1,), "float32", Held()),
     )

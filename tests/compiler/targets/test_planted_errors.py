@@ -114,7 +114,7 @@ def test_a_refusal_is_no_error() -> None:
         ("max_pool", "sketch", NotImplementedError),
         ("global_average_pool", "schedule", EOFError),
         ("dense", "macs", ZeroDivisionError),
-        ("conv2d", "needed", LookupError),
+        ("conv2d", "minimum_traffic", LookupError),
     ],
 )
 def test_exceptions(name: str, method: str, error: type[Exception]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.te.knobs import Setting
-from compiler.templates.space import Choices, Space, factors, ranked
+from compiler.templates.space import Choices, Space, factors, rank_by
 
 SPACE = Space({"threads": (2, 1), "order": ("rows", "columns"), "oc": (1, 2, 5)})
 
@@ -43,13 +43,15 @@ def test_no_setting_no_choice() -> None:
 def test_columns() -> None:
     choices = SPACE.choices()
     assert choices["oc"].tolist() == [1, 2, 5] * 4
-    assert choices.are("order", "columns").tolist() == [False, False, False, True, True, True] * 2
-    assert not choices.are("order", "diagonals").any()
-    assert choices.are("threads", 2).tolist() == [True] * 6 + [False] * 6
+    assert (
+        choices.equals("order", "columns").tolist() == [False, False, False, True, True, True] * 2
+    )
+    assert not choices.equals("order", "diagonals").any()
+    assert choices.equals("threads", 2).tolist() == [True] * 6 + [False] * 6
     with pytest.raises(KeyError, match="ic"):
         choices["ic"]
     with pytest.raises(KeyError, match="ic"):
-        choices.are("ic", 1)
+        choices.equals("ic", 1)
 
 
 def test_some_of_them() -> None:
@@ -72,8 +74,8 @@ def test_choices_of_any_list(given_choices: list[dict[str, Setting]]) -> None:
     found = Choices.of(given_choices)
     assert rows(found) == given_choices
     for order in ("rows", "columns", "both", "none"):
-        assert found.are("order", order).tolist() == [
-            each["order"] == order for each in given_choices
+        assert found.equals("order", order).tolist() == [
+            choice["order"] == order for choice in given_choices
         ]
 
 
@@ -91,6 +93,6 @@ def test_factors(extent: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(-2, 2)), min_size=1))
 def test_ranked(keys: list[tuple[int, bool, int]]) -> None:
-    ranks = ranked(*(np.array(column) for column in zip(*keys, strict=True)))
+    ranks = rank_by(*(np.array(column) for column in zip(*keys, strict=True)))
     order = sorted({*keys})
     assert ranks.tolist() == [order.index(key) for key in keys]

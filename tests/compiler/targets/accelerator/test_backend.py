@@ -11,7 +11,7 @@ from compiler.graph.nodes import FunctionKind
 from compiler.graph.passes import simplifying_passes, transform
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.target import accelerator
-from compiler.targets.parts import Invocation, Parts
+from compiler.targets.parts import ArtifactParts, Invocation
 from runtime.artifact import StreamCall
 from runtime.artifact.stream import StreamCode
 from tests.support.accelerator_operators import machine
@@ -20,7 +20,7 @@ from tests.support.quantised_graphs import residual_net
 TINY = machine("tiny")
 
 
-def compiled(threads: int = 2) -> tuple[StreamCall, StreamCode, Parts]:
+def compiled(threads: int = 2) -> tuple[StreamCall, StreamCode, ArtifactParts]:
     """The step that the only stream of the network becomes."""
     backend = StreamBackend(accelerator(TINY, hiding=threads > 1))
     passes = (*simplifying_passes(NativeRunner(reassociate=False)), *backend.passes())
@@ -33,7 +33,7 @@ def compiled(threads: int = 2) -> tuple[StreamCall, StreamCode, Parts]:
         and let.value.callee.kind is FunctionKind.STREAM
     ]
     (call,) = calls
-    parts = Parts({}, lambda _: None)
+    parts = ArtifactParts({}, lambda _: None)
     step = backend.step(call, parts)
     assert isinstance(step, StreamCall)
     return step, parts.streams[step.stream], parts

@@ -118,7 +118,7 @@ def test_one_thread_where_there_is_little_to_do() -> None:
 
 
 def test_one_thread_where_two_do_not_fit() -> None:
-    """A block's weights are 9 elements, and there is room for 16."""
+    """A block's weights are 9 elements, and the memory holds 16."""
     tiny = machine("tiny")
     with pytest.raises(Unsupported):
         choose(WORKLOAD, tiny, threads=2)
@@ -177,7 +177,7 @@ def test_the_space_has_no_contradictions() -> None:
         (order, axis)
         for order in ("outputs", "weights", "image")
         for axis in ("oc", "y", "x")
-        if (found.are("order", order) & found.are("along", axis)).any()
+        if (found.equals("order", order) & found.equals("along", axis)).any()
     }
     assert along == {
         *(("outputs", axis) for axis in ("oc", "y", "x")),
@@ -185,7 +185,7 @@ def test_the_space_has_no_contradictions() -> None:
         ("weights", "x"),
         ("image", "oc"),
     }
-    assert (found.are("order", "outputs") | (found["ic"] == 4)).all()
+    assert (found.equals("order", "outputs") | (found["ic"] == 4)).all()
 
 
 def test_refuses_what_cannot_fit_with_numbers() -> None:

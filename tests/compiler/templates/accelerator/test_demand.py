@@ -13,7 +13,13 @@ from compiler.operators.window import Window
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dWorkload
-from compiler.templates.accelerator.demand import Copies, Demand, copies, cut, kernel_length, seen
+from compiler.templates.accelerator.demand import (
+    Copies,
+    Demand,
+    copies_of,
+    kernel_length,
+    tile_shapes,
+)
 from compiler.templates.accelerator.max_pool import MaxPoolWorkload
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Ints
@@ -124,7 +130,7 @@ def even(found: Drawn, choice: Choice) -> bool:
     )
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_programs_do_what_was_counted(
@@ -145,13 +151,13 @@ def test_a_last_step_that_goes_on_into_the_next_group() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("config", CONFIGS)
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_programs_do_what_was_counted_more(template: AcceleratorTemplate[Any], config: str) -> None:
     for seed in range(40):
         check(template, seed, config)
 
 
-# Parts ----------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------
 
 
 def numbers(*values: int) -> Ints:
@@ -161,7 +167,7 @@ def numbers(*values: int) -> Ints:
 def test_tiles_of_two_sizes() -> None:
     shapes = {
         (int(a[0]), int(b[0])): int(count[0])
-        for count, (a, b) in cut((7, 4), (numbers(3), numbers(2)))
+        for count, (a, b) in tile_shapes((7, 4), (numbers(3), numbers(2)))
         if count[0]
     }
     assert shapes == {(3, 2): 4, (1, 2): 2}
@@ -170,7 +176,7 @@ def test_tiles_of_two_sizes() -> None:
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4))
 def test_tiles_cover_everything_once(axes: list[tuple[int, int]]) -> None:
     extents = [extent for extent, _ in axes]
-    parts = cut(extents, [numbers(min(size, extent)) for extent, size in axes])
+    parts = tile_shapes(extents, [numbers(min(size, extent)) for extent, size in axes])
     assert sum(int(count[0]) * prod(int(each[0]) for each in box) for count, box in parts) == prod(
         extents
     )
@@ -192,7 +198,7 @@ def test_copies_of_a_box(
 ) -> None:
     boxes = [(numbers(7), tuple(numbers(each) for each in box))]
     sizes = None if chip is None else tuple(numbers(each) for each in chip)
-    found = copies(MemoryId.INP, boxes, (4, 10, 8), sizes)
+    found = copies_of(MemoryId.INP, boxes, (4, 10, 8), sizes)
     assert found.elements == 7 * prod(box)
     assert found.instructions == 7 * instructions
     assert found.bursts == 7 * bursts
@@ -200,9 +206,3 @@ def test_copies_of_a_box(
 
 def test_a_kernel_is_what_two_loops_leave() -> None:
     np.testing.assert_array_equal(kernel_length(numbers(2, 4), numbers(3, 3), 5, 2), [4, 6])
-
-
-def test_seen_leaves_padding_out() -> None:
-    window = Window(extent=8, kernel=3, stride=2, dilation=1, before=1, after=0, count=4)
-    # Rows -1..1, 1..3, 3..5, 5..7; and of two at a time -1..3, 3..7.
-    np.testing.assert_array_equal(seen(window, numbers(1, 2, 4)), [2 + 3 + 3 + 3, 4 + 5, 8])

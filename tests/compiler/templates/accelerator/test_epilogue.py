@@ -121,13 +121,16 @@ def test_numbers_of_channels_are_tensors_named_by_their_pass() -> None:
     steps = spec.steps()
     assert [each.op for each in passes] == [each.op for each in steps]
     assert any(each.kind is Kind.CHANNEL for each in passes)
-    for number, (step, each) in enumerate(zip(steps, passes, strict=True)):
-        assert each.operand == f"operand_{number}"
+    for number, (step, alu_pass) in enumerate(zip(steps, passes, strict=True)):
+        assert alu_pass.operand == f"operand_{number}"
         if isinstance(step.operand, int):
-            assert (each.kind, numbers.immediates[each.operand]) == (Kind.IMMEDIATE, step.operand)
+            assert (alu_pass.kind, numbers.immediates[alu_pass.operand]) == (
+                Kind.IMMEDIATE,
+                step.operand,
+            )
             continue
-        packed = numbers.tensors[each.operand]
-        assert (each.kind, packed.shape) == (Kind.CHANNEL, (2, 1, 16))
+        packed = numbers.tensors[alu_pass.operand]
+        assert (alu_pass.kind, packed.shape) == (Kind.CHANNEL, (2, 1, 16))
         assert packed.dtype == np.int32
         np.testing.assert_array_equal(packed.reshape(-1)[:20], step.operand)
         assert not packed.reshape(-1)[20:].any()

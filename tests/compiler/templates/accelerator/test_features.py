@@ -34,7 +34,7 @@ def row(found: Drawn, number: int = 0, memory: MemoryTiming | None = None) -> di
     return dict(zip(FEATURES, matrix[number].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @settings(max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_features_are_those_of_the_program(

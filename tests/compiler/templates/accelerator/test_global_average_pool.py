@@ -55,9 +55,7 @@ def _turns(stream: Stream, op: AluOp) -> list[int]:
     """Elements of each ALU instruction with this operation."""
     found = [each for each in stream.program if isinstance(each, Alu)]
     return [
-        each.iter_out * each.iter_in * (each.uop_end - each.uop_bgn)
-        for each in found
-        if each.op is op
+        alu.iter_out * alu.iter_in * (alu.uop_end - alu.uop_bgn) for alu in found if alu.op is op
     ]
 
 

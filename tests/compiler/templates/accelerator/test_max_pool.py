@@ -33,13 +33,13 @@ def test_padding_is_neither_loaded_nor_looked_at() -> None:
     schedule = TEMPLATE.schedule(workload, choice, accelerator(config).machine)
     program = stream_of(schedule, config).program
     loads = [
-        each for each in program if isinstance(each, Load) and each.memory is MemoryId.ACC_8BIT
+        load for load in program if isinstance(load, Load) and load.memory is MemoryId.ACC_8BIT
     ]
     assert [each.y_size * each.x_size for each in loads] == [16]
     maxima = [
-        each.iter_out * each.iter_in * (each.uop_end - each.uop_bgn)
-        for each in program
-        if isinstance(each, Alu) and each.op is AluOp.MAX and not each.use_imm
+        alu.iter_out * alu.iter_in * (alu.uop_end - alu.uop_bgn)
+        for alu in program
+        if isinstance(alu, Alu) and alu.op is AluOp.MAX and not alu.use_imm
     ]
     assert maxima == [9, 12, 9, 12, 16, 12, 9, 12, 9]
 
@@ -70,7 +70,7 @@ def test_refuses_windows_without_data(pool: MaxPool, message: str) -> None:
 
 
 def test_refuses_what_never_fits() -> None:
-    """A window of 25 pixels and its maximum: one thread has room in 32 accumulators, two not."""
+    """A window of 25 pixels and its maximum: one thread fits in 32 accumulators, two not."""
     workload, target = (
         MaxPoolWorkload((1, 2, 9, 9, 1, 4), MaxPool((5, 5))),
         accelerator(machine("tiny")),

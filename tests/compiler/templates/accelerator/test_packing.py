@@ -76,11 +76,11 @@ def test_refuses_other_ranks_and_sizes() -> None:
 
 def spread(weight: np.ndarray, groups: int, outputs: int, inputs: int) -> np.ndarray:
     """[outputs, inputs], zero where an output does not see an input; the kernel has one tap."""
-    rows, each = blocks(outputs, groups), weight.shape[1]
-    found = np.zeros((outputs, groups * each), weight.dtype)
+    rows, group_inputs = blocks(outputs, groups), weight.shape[1]
+    found = np.zeros((outputs, groups * group_inputs), weight.dtype)
     for output, row in enumerate(weight[:, :, 0, 0]):
-        first = output // rows * each
-        found[output, first : first + each] = row
+        first = output // rows * group_inputs
+        found[output, first : first + group_inputs] = row
     assert not found[:, inputs:].any()
     return found[:, :inputs]
 

@@ -22,7 +22,7 @@ from compiler.operators.window import Window
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.templates.accelerator.traffic import taps_on_data, windows_needed
+from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from runtime.layers import StreamRun
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
@@ -32,8 +32,8 @@ from tests.support.quantised_graphs import Net, residual_net
 def computed(operator: str, given: Attributes, *arrays: NDArray[Any]) -> NDArray[Any]:
     """What the operator gives, by the loop language's interpreter."""
     params = [
-        Param(f"x{at}", TensorType(each.shape, INT8 if each.dtype == np.int8 else INT32))
-        for at, each in enumerate(arrays)
+        Param(f"x{at}", TensorType(array.shape, INT8 if array.dtype == np.int8 else INT32))
+        for at, array in enumerate(arrays)
     ]
     call = Call(OPERATORS[operator], tuple(Var(each.name) for each in params), given)
     found = evaluate(Function("f", tuple(params), Body((Let("y", call),), Var("y"))), arrays)
@@ -62,8 +62,8 @@ def test_a_convolution(
 ) -> None:
     how = Conv2d(strides, padding, dilation, out_dtype=INT32)
     span = [1 + step * (taps - 1) for step, taps in zip(dilation, kernel, strict=True)]
-    room = [size[0] + padding[0] + padding[2], size[1] + padding[1] + padding[3]]
-    if any(each > whole for each, whole in zip(span, room, strict=True)):
+    padded = [size[0] + padding[0] + padding[2], size[1] + padding[1] + padding[3]]
+    if any(window > whole for window, whole in zip(span, padded, strict=True)):
         return
     ones = np.ones((1, 1, *size), np.int8), np.ones((1, 1, *kernel), np.int8)
 
@@ -80,10 +80,12 @@ def test_a_convolution(
     workload = Conv2dWorkload(
         (1, 1, *size, 1, 4), (1, 1, *kernel, 4, 4), strides, padding, dilation, 1, ()
     )
-    assert Conv2dOnArray().needed(workload) == {"data": matter(0), "weight": matter(1)}
+    assert Conv2dOnArray().minimum_traffic(workload) == {"data": matter(0), "weight": matter(1)}
 
 
-@given(size=pairs.map(lambda each: (each[0] + 3, each[1] + 3)), kernel=pairs, strides=pairs)
+@given(
+    size=pairs.map(lambda extents: (extents[0] + 3, extents[1] + 3)), kernel=pairs, strides=pairs
+)
 @settings(max_examples=25, deadline=None)
 def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[int, int]) -> None:
     low = np.full((1, 1, *size), -5, np.int8)
@@ -94,11 +96,11 @@ def test_a_pool(size: tuple[int, int], kernel: tuple[int, int], strides: tuple[i
             alone[at] = 5
             seen += bool((computed("max_pool", how, alone) == 5).any())
         workload = MaxPoolWorkload((1, 1, *size, 1, 4), how)
-        assert MaxPoolOnAlu().needed(workload) == {"data": Fraction(seen, low.size)}
+        assert MaxPoolOnAlu().minimum_traffic(workload) == {"data": Fraction(seen, low.size)}
 
 
 def test_elements_are_needed_all() -> None:
-    assert not ElementwiseOnAlu().needed(ElementwiseWorkload((1, 1, 4, 4, 1, 4), ()))
+    assert not ElementwiseOnAlu().minimum_traffic(ElementwiseWorkload((1, 1, 4, 4, 1, 4), ()))
 
 
 @given(
@@ -123,7 +125,14 @@ def test_taps_on_data(
     pixels = {place for row in every for place in row if 0 <= place < extent}
     met = [tap for tap in zip(*every, strict=True) if any(0 <= place < extent for place in tap)]
     expected = Fraction(len(pixels), extent), Fraction(len(met), taps)
-    assert windows_needed((window,)) == expected
+    assert needed_parts((window,)) == expected
+
+
+def test_loaded_elements_are_no_padding() -> None:
+    window = Window(extent=8, kernel=3, stride=2, dilation=1, before=1, after=0, count=4)
+    # Rows -1..1, 1..3, 3..5, 5..7; and of two at a time -1..3, 3..7.
+    found = loaded_elements(window, np.array([1, 2, 4]))
+    np.testing.assert_array_equal(found, [2 + 3 + 3 + 3, 4 + 5, 8])
 
 
 @pytest.mark.parametrize(("twice", "pixels"), [(False, 9), (True, 25)])
@@ -142,9 +151,9 @@ def test_what_is_added_as_well_is_read_whole(twice: bool, pixels: int) -> None:
 def _constants(run: StreamRun) -> int:
     """Bytes of the weight, which is 8 by 8, and of the numbers of each channel of layer `a`."""
     numbers = [
-        run.stream.view(run.stream.image, each).nbytes
-        for each in run.stream.contents
-        if each.name.startswith("a_blocks.") and each.name != "a_blocks.weight"
+        run.stream.view(run.stream.image, tensor).nbytes
+        for tensor in run.stream.contents
+        if tensor.name.startswith("a_blocks.") and tensor.name != "a_blocks.weight"
     ]
     return 8 * 8 + sum(numbers)
 
@@ -164,9 +173,9 @@ def test_bytes_of_a_strided_convolution(stride: int, pixels: int) -> None:
     out = net.logits("out", net.mean("mean", y, pixels), 8, 3)
     (run,) = streams_of(net.function((1, 16, 8, 8), out), (1, 16, 8, 8))
     numbers = [
-        run.stream.view(run.stream.image, each).nbytes
-        for each in run.stream.contents
-        if each.name.startswith("a_blocks.") and each.name != "a_blocks.weight"
+        run.stream.view(run.stream.image, tensor).nbytes
+        for tensor in run.stream.contents
+        if tensor.name.startswith("a_blocks.") and tensor.name != "a_blocks.weight"
     ]
     assert set(numbers) == {8 * 4}
     assert run.layers[0].layer.name == "a"
@@ -176,5 +185,5 @@ def test_bytes_of_a_strided_convolution(stride: int, pixels: int) -> None:
 
 def test_nothing_moves_less() -> None:
     (run,) = streams_of(residual_net(), (1, 3, 16, 16))
-    for each in run.layers:
-        assert 0 < each.layer.least_bytes <= each.loaded + each.stored
+    for layer_run in run.layers:
+        assert 0 < layer_run.layer.least_bytes <= layer_run.loaded + layer_run.stored

@@ -17,7 +17,7 @@ from compiler.ir.dtypes import FLOAT32, INT8
 from compiler.operators.cpu.simd import Simd
 from compiler.te import compute, placeholder
 from compiler.templates.cpu.dense import DenseOnCpu, packed_dense, schedule_packed_dense
-from compiler.templates.cpu.tiles import Tile
+from compiler.templates.cpu.register_tiles import Tile
 from tests.support import packed_layers
 from tests.support.operators import Array, numbers, same
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.ir.dtypes import FLOAT32
 from compiler.operators.cpu.simd import Simd
-from compiler.templates.cpu.tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 
 def test_rows_of_networks() -> None:

@@ -1,4 +1,4 @@
-"""The program of a network: its calls in order, and the tensors that they read and write."""
+"""A network as a sequence of calls on named tensors, without tuples."""
 
 from __future__ import annotations
 
@@ -9,34 +9,25 @@ from typing import NoReturn, TypeAlias
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
-from compiler.graph.nodes import (
-    Atom,
-    Call,
-    Function,
-    FunctionKind,
-    If,
-    Let,
-    Tuple,
-    TupleGet,
-)
+from compiler.graph.nodes import Atom, Call, Function, FunctionKind, If, Let, Tuple, TupleGet
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.targets.parts import Invocation, Operand
 
-__all__ = ["Network", "network_of"]
+__all__ = ["CallSequence", "call_sequence"]
 
 _Value: TypeAlias = Nested[Operand]
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """A function without tuples.
+class CallSequence:
+    """The calls of a function in their order, on tensors.
 
     Attributes
     ----------
     types
-        Of all tensors that have a name.
+        Types of all tensors that have a name.
     results
-        What the function gives, a tensor each.
+        The function's results, one tensor each.
     """
 
     invocations: tuple[Invocation, ...]
@@ -44,16 +35,16 @@ class Network:
     results: tuple[Operand, ...]
 
 
-def network_of(function: Function) -> Network:
+def call_sequence(function: Function) -> CallSequence:
     """The calls of a function of kernels.
 
     Raises
     ------
     BuildError
-        What cannot be laid out beforehand: what is decided when it runs, functions that are no
-        kernels, operators outside of kernels, parameters that are tuples.
+        The function has branches, calls of functions that are no kernels, operators outside of
+        kernels, or parameters that are tuples: its memory cannot be planned.
     """
-    return _Walk(function).found()
+    return _Walk(function).sequence()
 
 
 @dataclass
@@ -63,17 +54,17 @@ class _Walk:
     types: dict[str, TensorType] = field(default_factory=dict)
     values: dict[str, _Value] = field(default_factory=dict)
 
-    def found(self) -> Network:
-        for each in self.function.params:
-            if not isinstance(each.type, TensorType):
-                self._fail(f"parameter {each.name} is {each.type}: tensors only")
-            self._tensor(each.name, each.type)
-            self.values[each.name] = each.name
+    def sequence(self) -> CallSequence:
+        for param in self.function.params:
+            if not isinstance(param.type, TensorType):
+                self._fail(f"parameter {param.name} is {param.type}: tensors only")
+            self._tensor(param.name, param.type)
+            self.values[param.name] = param.name
         inferred = infer(self.function)
         for let in self.function.body.lets:
             self.values[let.name] = self._value(let, inferred[let.name])
         results = self._tensors(self.function.body.result)
-        return Network(tuple(self.invocations), self.types, results)
+        return CallSequence(tuple(self.invocations), self.types, results)
 
     def _atom(self, atom: Atom) -> _Value:
         return atom if isinstance(atom, Constant) else self.values[atom.name]

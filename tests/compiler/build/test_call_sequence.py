@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.build.program import network_of
+from compiler.build.call_sequence import call_sequence
 from compiler.errors import BuildError, GraphError
 from compiler.graph.passes import Fuse, transform
 from tests.support.graphs import graph
@@ -21,7 +21,7 @@ func @f(x: float32[4], y: float32[3]):
   u = (c, s, y)
   return u
 """)
-    found = network_of(transform(function, [Fuse()]))
+    found = call_sequence(transform(function, [Fuse()]))
     calls = [(each.name, each.operands, each.outputs) for each in found.invocations]
     assert calls == [("s", ("x",), ("s.0", "s.1")), ("c", ("s.1", "y"), ("c",))]
     assert found.results == ("c", "s.0", "s.1", "y")
@@ -59,9 +59,9 @@ func @f(x: float32[4], y: float32[3]):
 )
 def test_what_cannot_be_laid_out(program: str, message: str) -> None:
     with pytest.raises(BuildError, match=message):
-        network_of(graph(program))
+        call_sequence(graph(program))
 
 
 def test_extents_that_nobody_knows() -> None:
     with pytest.raises(GraphError, match=r"f: x float32\[N\] has a symbolic extent"):
-        network_of(graph("func @f(x: float32[N]):\n  return x\n"))
+        call_sequence(graph("func @f(x: float32[N]):\n  return x\n"))

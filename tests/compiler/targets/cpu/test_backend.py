@@ -10,7 +10,7 @@ from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import InferTypes
-from compiler.targets.cpu.kernels import CpuKernel, cpu_kernel, layer_plan
+from compiler.targets.cpu.backend import CpuKernel, cpu_kernel, layer_plan
 from compiler.targets.cpu.target import cpu
 from tests.support.graphs import graph, inputs
 

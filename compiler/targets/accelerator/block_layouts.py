@@ -1,4 +1,4 @@
-"""The accelerator's layouts: tensors in blocks of channels, between its kernels and inside them."""
+"""The accelerator's layouts: tensors in blocks of channels between its kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.graph.operators.shapes import Reshape
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import map_atoms
 from compiler.target import AcceleratorTarget
-from compiler.targets.target import Layouts, Rewritten
+from compiler.targets.target import LayoutRewrite, Layouts
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.pattern import Match
 
@@ -24,14 +24,14 @@ __all__ = ["Blocks"]
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Layouts):
-    """Every tensor in blocks of the array's: of input channels for what the array reads, else of
-    output channels. Results that are wider than a byte leave as planes of bytes."""
+    """Tensors in blocks of the array's size: of input channels for operands of the array, else of
+    output channels. Results that are wider than a byte are stored as planes of bytes."""
 
     operators = frozenset({"unpack_data", "pack_data", "reshape", "byte_planes"})
 
     machine: AcceleratorTarget
 
-    def rewritten(
+    def rewrite(
         self,
         template: AcceleratorTemplate[Any],
         match: Match,
@@ -39,23 +39,23 @@ class Blocks(Layouts):
         taken: set[str],
         *,
         from_host: bool,
-    ) -> Rewritten:
-        """The match between blocks."""
-        return _Writer(self.machine, template, match, types, taken).rewritten(from_host)
+    ) -> LayoutRewrite:
+        """The match as a kernel between tensors in blocks."""
+        return _Rewriter(self.machine, template, match, types, taken).rewrite(from_host)
 
 
 @dataclass
-class _Writer:
+class _Rewriter:
     machine: AcceleratorTarget
     template: AcceleratorTemplate[Any]
     match: Match
     types: Mapping[str, Type]
     taken: set[str]
-    before: list[Let] = field(default_factory=list)
-    inside: list[Let] = field(default_factory=list)
-    after: list[Let] = field(default_factory=list)
+    operands: list[Let] = field(default_factory=list)
+    kernel: list[Let] = field(default_factory=list)
+    result: list[Let] = field(default_factory=list)
 
-    def rewritten(self, from_host: bool) -> Rewritten:
+    def rewrite(self, from_host: bool) -> LayoutRewrite:
         first, *rest = self.match.lets
         data, *skips = self.match.computed
         repacked = None
@@ -65,55 +65,57 @@ class _Writer:
             operand = self._operand(data)
         else:
             first, name = repacked.first, self.match.variable(data)
-            stem = f"{name}_{repacked.stem}"
-            packed = self._add(self.before, stem, repacked.operator, Var(name), repacked.attributes)
+            stem = f"{name}_{repacked.suffix}"
+            packed = self._add(
+                self.operands, stem, repacked.operator, Var(name), repacked.attributes
+            )
             plain = UnpackData(repacked.shape)
-            operand = self._add(self.inside, f"{name}_plain", "unpack_data", packed, plain)
-        # Of a tensor that is read twice there are two in blocks, which need not be alike.
-        added = {self.match.variable(each): self._operand(each) for each in skips}
+            operand = self._add(self.kernel, f"{name}_plain", "unpack_data", packed, plain)
+        # A tensor that is read twice is packed twice: the layouts may differ.
+        added = {self.match.variable(skip): self._operand(skip) for skip in skips}
         renamed = {**added, self.match.variable(data): operand}
         for let in (first, *rest):
             value = map_atoms(let.value, lambda atom: _renamed(atom, renamed))
             inner = Var(fresh(f"{let.name}_inside", self.taken))
             renamed.update({**added, let.name: inner})
-            self.inside.append(Let(inner.name, value, origin=let.source))
+            self.kernel.append(Let(inner.name, value, origin=let.source))
         self._result(renamed[self.match.name])
-        return Rewritten(tuple(self.before), tuple(self.inside), tuple(self.after))
+        return LayoutRewrite(tuple(self.operands), tuple(self.kernel), tuple(self.result))
 
     def _operand(self, operand: str) -> Var:
-        """A tensor in blocks outside, and out of them inside."""
+        """Packs a tensor before the kernel, and unpacks it at the begin of the kernel."""
         config, name = self.machine.config, self.match.variable(operand)
         of_array = operand == self.template.array_operand
         blocks = PackData(config.batch, config.block_in if of_array else config.block_out)
         shape = self._shape(name)
         images = Var(name)
         if len(shape) == 2:
-            images = self._add(self.before, f"{name}_image", "reshape", images, _square(shape))
-        packed = self._add(self.before, f"{name}_blocks", "pack_data", images, blocks)
+            images = self._add(self.operands, f"{name}_image", "reshape", images, _square(shape))
+        packed = self._add(self.operands, f"{name}_blocks", "pack_data", images, blocks)
         four = UnpackData((*shape, 1, 1)[:4])
-        plain = self._add(self.inside, f"{name}_plain", "unpack_data", packed, four)
+        plain = self._add(self.kernel, f"{name}_plain", "unpack_data", packed, four)
         if len(shape) == 2:
-            plain = self._add(self.inside, f"{name}_flat", "reshape", plain, Reshape(shape))
+            plain = self._add(self.kernel, f"{name}_flat", "reshape", plain, Reshape(shape))
         return plain
 
     def _result(self, result: Var) -> None:
         name, config = self.match.name, self.machine.config
         shape = self._shape(name)
         if len(shape) == 2:
-            result = self._add(self.inside, f"{name}_image", "reshape", result, _square(shape))
+            result = self._add(self.kernel, f"{name}_image", "reshape", result, _square(shape))
         outputs = PackData(config.batch, config.block_out)
-        packed = self._add(self.inside, f"{name}_blocks", "pack_data", result, outputs)
+        packed = self._add(self.kernel, f"{name}_blocks", "pack_data", result, outputs)
         steps: list[tuple[str, Attributes]] = [("unpack_data", UnpackData((*shape, 1, 1)[:4]))]
         if self.template.leaves_in_bytes:
-            packed = self._add(self.inside, f"{name}_bytes", "byte_planes", packed, NOTHING)
+            packed = self._add(self.kernel, f"{name}_bytes", "byte_planes", packed, NOTHING)
             steps.insert(0, ("join_planes", NOTHING))
         if len(shape) == 2:
             steps.append(("reshape", Reshape(shape)))
         *first, (operator, given) = steps
-        for each, attributes in first:
-            packed = self._add(self.after, f"{name}_outside", each, packed, attributes)
+        for step, attributes in first:
+            packed = self._add(self.result, f"{name}_outside", step, packed, attributes)
         last = Let(name, Call(OPERATORS[operator], (packed,), given), origin=self._origin)
-        self.after.append(last)
+        self.result.append(last)
 
     def _shape(self, name: str) -> tuple[int, ...]:
         type_ = self.types[name]
@@ -122,13 +124,13 @@ class _Writer:
 
     @property
     def _origin(self) -> str:
-        """The value of the network that the match computes."""
+        """The name of the network's value that the match computes."""
         return self.match.lets[-1].source
 
     def _add(self, lets: list[Let], stem: str, operator: str, of: Var, given: Attributes) -> Var:
         name = fresh(stem, self.taken)
         call = Call(OPERATORS[operator], (of,), given)
-        lets.append(Let(name, call, origin=None if lets is self.before else self._origin))
+        lets.append(Let(name, call, origin=None if lets is self.operands else self._origin))
         return Var(name)
 
 

@@ -1,4 +1,4 @@
-"""Tiles of an output's channels and pixels, for operators whose work lies in ACC alone."""
+"""Operators on the ALU whose tensors are in ACC alone, tile by tile of the output."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.demand import (
     Demand,
     Output,
-    Sums,
-    copies,
-    cut,
+    ReductionWork,
+    copies_of,
     kernel_length,
-    repeated,
+    thread_redundancy,
     tile_count,
+    tile_shapes,
 )
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
-from compiler.templates.accelerator.sharing import (
-    operand_accumulators,
-    residency,
-    shared,
-    stays,
-    tiled,
-    unusual,
-)
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
+from compiler.templates.accelerator.tiling import (
+    operand_accumulators,
+    resident_operands,
+    sharing_rank,
+    tile_output,
+    tile_space,
+    unusual_residency,
+)
+from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.memories import MemoryId
 
-__all__ = ["ImageWorkload", "TiledOnAlu", "TiledWorkload"]
+__all__ = ["ImageWorkload", "TiledOnAlu"]
 
 
 class TiledWorkload(Hashable, Protocol):
@@ -45,7 +45,7 @@ class TiledWorkload(Hashable, Protocol):
     Attributes
     ----------
     data, dtype
-        What it reads in DRAM, in the same layout.
+        Shape and type of the input in DRAM, in the same layout.
     """
 
     @property
@@ -55,17 +55,17 @@ class TiledWorkload(Hashable, Protocol):
 
     @property
     def epilogue(self) -> Epilogue:
-        """What comes last."""
+        """The passes that come last."""
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of the output: oc, y and x."""
+        """Extents of the output: oc, y and x."""
 
-    def under(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns that a tile of so many loads, at most."""
+    def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
+        """The most rows and columns of the input that a tile of so many rows and columns loads."""
 
-    def seen(self, y: Ints, x: Ints) -> Ints:
-        """Elements that all tiles of so many rows and columns load, for a block of channels."""
+    def loaded_elements(self, y: Ints, x: Ints) -> Ints:
+        """Elements that all tiles of so many rows and columns load for a block of channels."""
 
 
 W = TypeVar("W", bound=TiledWorkload)
@@ -73,7 +73,7 @@ W = TypeVar("W", bound=TiledWorkload)
 
 @dataclass(frozen=True, slots=True)
 class ImageWorkload:
-    """Packed images, and passes that come last.
+    """Packed images, and passes over them or over what is reduced from them.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ImageWorkload:
 
     @property
     def epilogue(self) -> Epilogue:
-        """The passes."""
+        """The passes as an epilogue."""
         return Epilogue(self.passes)
 
     @property
@@ -100,73 +100,72 @@ class TiledOnAlu(AcceleratorTemplate[W]):
 
     Attributes
     ----------
-    kept
-        Accumulators for each element of a tile, beside those that are loaded and the operands of
-        passes.
+    result_accumulators
+        Accumulators for each element of a tile, beside loaded ones and operands of passes.
     """
 
-    kept: ClassVar[int] = 0
+    result_accumulators: ClassVar[int] = 0
 
-    def sums(self, workload: W) -> Sums:
-        """What is computed before the epilogue: nothing."""
-        return Sums()
+    def reduction_work(self, workload: W) -> ReductionWork:
+        """The reduction before the epilogue; by default none."""
+        return ReductionWork()
 
     def space(self, workload: W, machine: AcceleratorTarget) -> Space:
-        sizes = {axis: factors(extent) for axis, extent in workload.extents.items()}
-        along = tuple(workload.extents)
-        resident = residency(workload.epilogue)
-        return Space({"threads": (2, 1), "along": along, **sizes, **resident})
+        return tile_space(tuple(workload.extents), workload.extents, workload.epilogue)
 
-    def tiled(self) -> Sketch:
-        """::
+    def tile_output(self) -> Sketch:
+        """Splits the output's loops into tiles that threads share::
 
         for n, oc, y, x, b, bo: ...   ->   for n, oc_o, y_o, x_o:
                                              for thread:
                                                for oc_i, y_i, x_i, b, bo: ...
         """
         axes, inner = ("oc", "y", "x"), ("thread", "oc_i", "y_i", "x_i", "b", "bo")
-        return tiled(axes, axes, ("n", "oc_o", "y_o", "x_o", *inner))
+        return tile_output(axes, axes, ("n", "oc_o", "y_o", "x_o", *inner))
 
     def usage(self, workload: W, choices: Choices) -> dict[MemoryId, Ints]:
         choices = choices.at_most(workload.extents)
         oc, y, x = (choices[axis] for axis in ("oc", "y", "x"))
         epilogue = workload.epilogue
-        block = prod(workload.under(y, x)) + (self.kept + epilogue.element_operands) * y * x
+        own = self.result_accumulators + epilogue.element_operands
+        block = prod(workload.input_tile(y, x)) + own * y * x
         operands = operand_accumulators(choices, epilogue, workload.extents["oc"])
         return {MemoryId.ACC: choices["threads"] * oc * block + operands}
 
     def demand(self, workload: W, choices: Choices) -> Demand:
-        whole, sums = workload.data[:4], self.sums(workload)
+        whole, work = workload.data[:4], self.reduction_work(workload)
         extents = (whole[0], *workload.extents.values())
         sizes = [choices[axis] for axis in ("oc", "y", "x")]
         one = np.ones_like(sizes[0])
-        again = repeated(choices, workload.extents) if sums.steps else np.ones(len(choices))
+        redundancy = (
+            thread_redundancy(choices, workload.extents) if work.steps else np.ones(len(choices))
+        )
         boxes = (
-            (count, (n, oc, *workload.under(y, x)))
-            for count, (n, oc, y, x) in cut(extents, (one, *sizes))
+            (count, (n, oc, *workload.input_tile(y, x)))
+            for count, (n, oc, y, x) in tile_shapes(extents, (one, *sizes))
         )
         memory = MemoryId.ACC_8BIT if workload.dtype == INT8 else MemoryId.ACC
-        loads = copies(memory, boxes, whole, None if sums.steps else (one, *sizes))
-        elements = prod(extents[:2]) * workload.seen(*sizes[1:]).astype(np.float64)
+        loads = copies_of(memory, boxes, whole, None if work.steps else (one, *sizes))
+        elements = prod(extents[:2]) * workload.loaded_elements(*sizes[1:]).astype(np.float64)
         return Demand.of(
             Output(extents, (one, *sizes)),
             workload.epilogue,
-            stays(choices),
-            (replace(loads, elements=elements).times(again),),
-            again,
-            kernel_length(*sizes, *sums.loops),
-            sums,
+            resident_operands(choices),
+            (replace(loads, elements=elements).times(redundancy),),
+            redundancy,
+            kernel_length(*sizes, *work.loops),
+            work,
         )
 
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
-        """The fewest loads, then the fewest tiles, then the longest rows."""
+        """Ranks by loaded elements, then by the number of tiles, then by the longest rows."""
         extents = workload.extents
         height, width = extents["y"], extents["x"]
-        parts = cut((height, width), (choices["y"], choices["x"]))
-        traffic = sum(count * prod(workload.under(*sizes)) for count, sizes in parts)
-        return ranked(
-            *shared(choices, extents),
-            unusual(choices, workload.epilogue, extents["oc"], cost.config),
+        parts = tile_shapes((height, width), (choices["y"], choices["x"]))
+        traffic = sum(count * prod(workload.input_tile(*sizes)) for count, sizes in parts)
+        return rank_by(
+            *sharing_rank(choices, extents),
+            unusual_residency(choices, workload.epilogue, extents["oc"], cost.config),
             np.asarray(traffic),
             tile_count(choices, extents),
             -choices["x"],

@@ -1,0 +1,179 @@
+"""The back end of a CPU: kernels scheduled, and compiled to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.codegen import CpuTarget, compile_function, emit_object
+from compiler.errors import Unsupported
+from compiler.graph.constant import Constant
+from compiler.graph.expressions import tensors
+from compiler.graph.nodes import Call, Function, Var
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes.base import Pass
+from compiler.graph.passes.fuse import Fuse
+from compiler.graph.passes.infer_types import InferTypes
+from compiler.ir.stmt import Function as Program
+from compiler.operators.cpu.generic import cpu_schedule
+from compiler.operators.cpu.simd import Simd
+from compiler.targets.parts import ArtifactParts, Invocation, Progress
+from compiler.targets.planner import Plan, best_choice, kernel_matcher, kernel_of, plan_key
+from compiler.targets.target import Backend, Target
+from compiler.te.macs import macs_of
+from compiler.templates.cpu.layer import LayerOnCpu, placeholders
+from compiler.templates.template import KernelMatch
+from runtime.artifact import KernelCall, Step
+from runtime.native import ObjectCode
+
+__all__ = ["CpuKernel", "KernelBackend", "cpu_kernel", "layer_plan"]
+
+_Key: TypeAlias = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuKernel:
+    """A scheduled kernel.
+
+    Attributes
+    ----------
+    program
+        Computes the kernel.
+    operands
+        The number of the kernel's parameter for each input of the program.
+    packing
+        Programs that bring parameters into the layout that the program expects, by the numbers of
+        the parameters.
+    operators
+        Names of the kernel's operators, in order.
+    macs
+        Useful multiply-accumulates.
+    """
+
+    program: Program
+    operands: tuple[int, ...]
+    packing: Mapping[int, Program]
+    operators: tuple[str, ...]
+    macs: int
+
+
+def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
+    """The plan for the first layer in a kernel that a template supports; None if there is none.
+
+    Templates may pack those arguments of the call that are constants.
+    """
+    matcher = kernel_matcher(call)
+    for let in kernel_of(call).body.lets:
+        for template, pattern in target.patterns():
+            try:
+                found = KernelMatch(call, matcher.at(pattern, let.name))
+                workload, arguments = template.bind(found, target.machine)
+                choice = best_choice(target, template, workload)
+                return Plan(template, found, workload, arguments, choice)
+            except Unsupported:
+                continue  # The generic schedule takes the kernel.
+    return None
+
+
+def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
+    """The kernel's program by its plan, or by the generic schedule."""
+    inputs = placeholders(kernel)
+    outputs = tensors(kernel, inputs)
+    packing: dict[int, Program] = {}
+    if plan is None:
+        simd = Simd.of(target.machine.features)
+        schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
+    else:
+        assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
+        given = plan.workload, plan.choice, target.machine
+        schedule = plan.template.schedule(*given)
+        packing = {plan.workload.weight: plan.template.packing(*given)}
+    program = replace(schedule.program, name=kernel.name)
+    numbers = {param.name: number for number, param in enumerate(kernel.params)}
+    numbers |= {packer.outputs[0].name: number for number, packer in packing.items()}
+    operators = tuple(
+        let.value.callee.name
+        for let in kernel.body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
+    )
+    operands = tuple(numbers[buffer.name] for buffer in program.inputs)
+    return CpuKernel(program, operands, packing, operators, macs_of(outputs))
+
+
+class KernelBackend(Backend):
+    """Compiles kernels to native code, each once for all artifacts."""
+
+    def __init__(self, target: Target[CpuTarget]) -> None:
+        self.target = target
+        self._plans: dict[tuple[str | None, ...], Plan | None] = {}
+        self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
+        self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
+
+    def passes(self) -> tuple[Pass, ...]:
+        return (Fuse(), InferTypes())
+
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        self.prepare([call], parts.progress)
+        plan, code = self._compiled[self._key(call)]
+        name = call.kernel.name
+        if parts.kernels.get(name, code) is not code:
+            # The kernel is called with constant weights and with computed weights.
+            name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
+        parts.kernels[name] = code
+        inputs = []
+        for number in plan.operands:
+            packing = plan.packing.get(number)
+            packed = None if packing is None else self._packer(packing)
+            inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
+        return KernelCall(
+            name=call.name,
+            function=name,
+            inputs=tuple(inputs),
+            outputs=call.outputs,
+            operators=plan.operators,
+            macs=plan.macs,
+            reason=call.reason or "",
+        )
+
+    def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:
+        new: dict[_Key, Invocation] = {}
+        for call in calls:
+            if (key := self._key(call)) not in self._compiled:
+                new.setdefault(key, call)
+        if not new:
+            return
+        # LLVM releases Python's global lock.
+        with ThreadPoolExecutor(CpuTarget.host().threads) as executor:
+            found = executor.map(self._kernel, new.values())
+            for key, call in new.items():
+                progress(f"compiling {call.kernel.name}")
+                self._compiled[key] = next(found)
+
+    def _key(self, call: Invocation) -> _Key:
+        """A key that is equal for calls that run the same code."""
+        plan = self._plan(call)
+        return call.kernel.digest, None if plan is None else plan.workload.weight
+
+    def _plan(self, call: Invocation) -> Plan | None:
+        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+        kernel_call = Call(call.kernel, tuple(args))
+        key = plan_key(kernel_call)
+        if key not in self._plans:
+            self._plans[key] = layer_plan(kernel_call, self.target)
+        return self._plans[key]
+
+    def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
+        """The scheduled kernel and its code."""
+        made = cpu_kernel(call.kernel, self._plan(call), self.target)
+        return made, emit_object(made.program, self.target.machine, self.target.passes)
+
+    def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        if packing not in self._packers:
+            self._packers[packing] = compile_function(packing, CpuTarget.host(threads=1))
+        run = self._packers[packing]
+        return lambda array: np.asarray(run(array)[0])

@@ -1,0 +1,102 @@
+"""Knobs of tiles that threads share and of operands that stay on chip, and their ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.te.knobs import knob
+from compiler.te.schedule import Sketch
+from compiler.templates.accelerator.epilogue import Epilogue
+from compiler.templates.space import Bools, Choices, Ints, Space, factors
+from hw.config import HardwareConfig
+from hw.memories import MemoryId
+
+__all__ = [
+    "operand_accumulators",
+    "resident_operands",
+    "sharing_rank",
+    "tile_output",
+    "tile_space",
+    "unusual_residency",
+]
+
+
+def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch:
+    """Splits the output's loops into tiles that threads share. The knobs are a tile's size along
+    each of `axes`, `threads`, and `along`: the axis whose tiles the threads share.
+
+    Parameters
+    ----------
+    along
+        Settings of the knob `along`.
+    order
+        The loops: `x_o` is over the tiles of an axis x, `x_i` within a tile, `thread` over threads.
+    """
+    steps = Sketch()
+    for axis in axes:
+        steps = steps.split("out", axis, knob(axis), (f"{axis}_o", f"{axis}_i"))
+    outer = knob("along", {axis: f"{axis}_o" for axis in along})
+    names = knob("along", {axis: (f"{axis}_o", "thread") for axis in along})
+    return (
+        steps.split("out", outer, knob("threads"), names)
+        .reorder("out", *order)
+        .virtual_thread("out", "thread")
+    )
+
+
+def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:
+    """Keys that rank ways of sharing: no thread without a tile, then more threads, then the first
+    axis that has a tile for each thread.
+
+    Parameters
+    ----------
+    extents
+        Extents of the axes that threads may share, in the order of preference.
+    """
+    threads = choices["threads"]
+    idle = np.zeros(len(choices), np.bool_)
+    preference = np.zeros(len(choices), np.int64)
+    for number, (axis, extent) in enumerate(extents.items()):
+        along = choices.equals("along", axis)
+        idle |= along & (-(-extent // choices[axis]) < threads)
+        preference += number * along
+    return idle, -threads, preference
+
+
+def tile_space(along: tuple[str, ...], extents: Mapping[str, int], epilogue: Epilogue) -> Space:
+    """The knobs of `tile_output`, for axes of these extents; and, where there are operands for each
+    channel, the knob `resident`: 1 if they stay on chip."""
+    sizes = {axis: factors(extent) for axis, extent in extents.items()}
+    resident = {"resident": (1, 0)} if epilogue.channel_operands else {}
+    return Space({"threads": (2, 1), "along": along, **sizes, **resident})
+
+
+def unusual_residency(
+    choices: Choices, epilogue: Epilogue, channels: int, config: HardwareConfig
+) -> Bools:
+    """Whether operands for each channel stay though they take more than a quarter of ACC, or do not
+    stay though they take less."""
+    operands = len(epilogue.channel_operands)
+    if not operands:
+        return np.zeros(len(choices), np.bool_)
+    usual = 4 * operands * channels <= config.depth(MemoryId.ACC)
+    found: Bools = choices["resident"] != int(usual)
+    return found
+
+
+def resident_operands(choices: Choices) -> Bools:
+    """Whether operands for each channel stay on chip; they do if there is no knob `resident`."""
+    if "resident" in choices.columns:
+        return choices.equals("resident", 1)
+    return np.ones(len(choices), np.bool_)
+
+
+def operand_accumulators(choices: Choices, epilogue: Epilogue, channels: int) -> Ints:
+    """Accumulators that operands for each channel take: for all channels if they stay on chip, else
+    for the threads' tiles."""
+    of_tiles = choices["threads"] * choices["oc"]
+    resident = resident_operands(choices)
+    return len(epilogue.channel_operands) * np.where(resident, channels, of_tiles)
