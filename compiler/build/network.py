@@ -23,7 +23,9 @@ from compiler.graph.types import TensorType, symbols_of
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
+from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
@@ -41,6 +43,11 @@ Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
 
 
+def _accelerators() -> tuple[Target[Any], ...]:
+    """Of any configuration: all have the same base instruction set."""
+    return (accelerator(HardwareConfig()),)
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """How a network is compiled.
@@ -53,11 +60,15 @@ class CompileOptions:
         What it is calibrated with; without, noise of `seed`.
     seed
         Of noise.
+    exact_on
+        The targets that have to compute the quantised network exactly, whatever it is built for: by
+        default the accelerator, so that all devices give the same results.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
     samples: Samples | None = None
     seed: int = 0
+    exact_on: tuple[Target[Any], ...] = field(default_factory=_accelerators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,4 +227,5 @@ def _quantised(
             [each[name] for name in imported.inputs]
             for each in options.samples(input_tensors(imported))
         )
-    return quantise_network(function, samples, runner, QuantiseOptions(mode=mode))
+    quantisation = QuantiseOptions(mode=mode)
+    return quantise_network(function, samples, runner, quantisation, options.exact_on)

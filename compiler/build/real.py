@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from compiler.graph.evaluate import Runner, evaluate
 from compiler.graph.nodes import Function, Var
 from compiler.graph.verify import verify
-from compiler.quantise.points import points
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import points, with_results
 
 __all__ = ["RealNetwork"]
 

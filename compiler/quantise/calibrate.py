@@ -12,8 +12,7 @@ from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType, specialised, symbols_of
 from compiler.graph.verify import verify
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import points, with_results
 
 __all__ = ["calibrate", "synthetic"]
 

@@ -13,6 +13,7 @@ from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.pipeline import Pass
+from compiler.requantisation import RequantSpec
 from compiler.targets.parts import Invocation, Parts, Report
 from compiler.te.knobs import Setting
 from compiler.templates.pattern import Match
@@ -138,6 +139,11 @@ class Backend(ABC):
         `parts`."""
 
 
+def _every_requantisation(_: RequantSpec) -> bool:
+    """True: for machines that compute with 64 bits."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Target(Generic[M]):
     """A machine, as the compiler sees it. No layer above asks which one it has.
@@ -156,6 +162,8 @@ class Target(Generic[M]):
         Knobs that are held at some of their settings, in every template that has them.
     make_backend
         A back end of its own for whoever builds artifacts.
+    is_exact
+        Whether the machine computes a requantisation exactly. Quantisation makes no other.
     """
 
     name: str
@@ -167,3 +175,4 @@ class Target(Generic[M]):
     make_backend: Callable[[Target[M]], Backend]
     layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
+    is_exact: Callable[[RequantSpec], bool] = _every_requantisation

@@ -19,7 +19,7 @@ from compiler.graph.visit import atoms
 from compiler.ir.dtypes import INT8
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import Quantised
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import with_results
 
 __all__ = ["Layer", "LayerError", "errors", "layers", "show_errors"]
 

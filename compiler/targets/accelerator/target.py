@@ -13,6 +13,7 @@ from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.blocks import Blocks
 from compiler.targets.target import CostModel, Memory, Target
+from compiler.templates.accelerator.alu_lowering import is_exact
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
@@ -76,6 +77,7 @@ def accelerator(
         make_backend=StreamBackend,
         layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),
+        is_exact=is_exact,
     )
 
 

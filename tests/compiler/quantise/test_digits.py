@@ -9,6 +9,7 @@ import onnxruntime
 import pytest
 
 import compiler.models
+from compiler.build.network import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
@@ -36,7 +37,8 @@ def test_as_often_right_as_in_real_numbers(mode: Mode) -> None:
     )
     (real,) = session.run(None, {"input": HELD_OUT})
     imported = import_model(model)
-    found = quantise_network(imported.function, [[CALIBRATION]], RUN, QuantiseOptions(mode))
+    options, targets = QuantiseOptions(mode), CompileOptions().exact_on
+    found = quantise_network(imported.function, [[CALIBRATION]], RUN, options, targets)
     logits = evaluate(transform(found.function, (Fuse(),)), [HELD_OUT], RUN)
     assert isinstance(logits, np.ndarray)
     result = found.function.body.result

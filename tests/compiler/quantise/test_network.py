@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from compiler.build.network import CompileOptions
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -21,6 +22,7 @@ from tests.support.quantised_reference import REFERENCE, reference
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
 RUN = NativeRunner()
+EXACT_ON = CompileOptions().exact_on
 
 
 def quantised(
@@ -31,7 +33,7 @@ def quantised(
 ) -> Function:
     """Calibrated by noise; the same result as NumPy's integers, and nearly that of real numbers."""
     given = list(synthetic(function, samples))
-    found = quantise_network(function, given, RUN, options).function
+    found = quantise_network(function, given, RUN, options, EXACT_ON).function
     assert found.params == function.params
     (fresh,) = synthetic(function, 1, seed=7)
     real, native = (evaluate(transform(each, (Fuse(),)), fresh, RUN) for each in (function, found))

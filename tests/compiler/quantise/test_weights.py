@@ -69,7 +69,7 @@ def test_sums_and_turns() -> None:
     assert weights.sums.tolist() == [2, 3]
     assert weights.reach == 15
     assert weights.real.tolist() == [[0.5, -1, 1.5], [8, 10, -12]]
-    assert weights.turned(1) is None
-    turned = Weights(values, np.array([1.0, 2.0, 4.0]), 1).turned(1)
+    assert weights.moved_first(1) is None
+    turned = Weights(values, np.array([1.0, 2.0, 4.0]), 1).moved_first(1)
     assert turned is not None
     assert turned.real.tolist() == [[1, 4], [-4, 10], [12, -24]]
