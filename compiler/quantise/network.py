@@ -103,7 +103,8 @@ def quantise_network(
 def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
     """A symmetric scale for each tensor, of which float32 holds every digit."""
     return {
-        name: Scale(float(np.float32(scale_of(each, options)))) for name, each in histograms.items()
+        name: Scale(float(np.float32(scale_of(histogram, options))))
+        for name, histogram in histograms.items()
     }
 
 
@@ -120,5 +121,5 @@ def apply_scales(
     made.follows(function)
     found = transform(made, (EliminateCommon(), EliminateDead()))
     left = {let.name for let in found.body.lets}
-    scales = {name: each for name, each in rewriter.builder.scales.items() if name in left}
+    scales = {name: found for name, found in rewriter.builder.scales.items() if name in left}
     return Quantised(found, function, scales)

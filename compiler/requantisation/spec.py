@@ -309,7 +309,8 @@ class RequantSpec:
             addend=_mapped(self.addend, lambda c: c >> twos),
             shift=_mapped(self.shift, lambda s: s - twos),
             residuals=tuple(
-                replace(each, multiplier=each.multiplier >> twos) for each in self.residuals
+                replace(residual, multiplier=residual.multiplier >> twos)
+                for residual in self.residuals
             ),
         )
 

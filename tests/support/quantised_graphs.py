@@ -1,4 +1,4 @@
-"""Small quantised networks: what `compiler.quantise` makes, with numbers of chance."""
+"""Small quantised networks, as `compiler.quantise` makes them, with random numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Net", "residual_net"]
 
 @dataclass
 class Net:
-    """A network under way: each method adds operators, and gives the result."""
+    """A network under construction: each method adds operators, and returns the result."""
 
     seed: int = 0
     lets: list[Let] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Net:
         return self._requantised(name, acc, spec, skip)
 
     def add(self, name: str, data: Var, skip: Var) -> Var:
-        """Of other scales, and of another one than the sum."""
+        """The sum of two tensors of different scales, in a third scale."""
         wide = self.call(f"{name}_wide", "cast", data, given=Cast(INT32))
         spec = RequantSpec.from_scales(
             [0.4], 3, bound=128, residuals=[ScaledResidual(0.7)], is_exact=is_exact
@@ -98,7 +98,7 @@ class Net:
         return self._requantised(name, total, spec)
 
     def dense(self, name: str, data: Var, inputs: int, outputs: int) -> Var:
-        """Of rows, to int8."""
+        """A dense layer of rows, to int8."""
         weight = self.weight(outputs, inputs)
         acc = self.call(f"{name}_acc", "dense", data, Constant(weight), given=Product(INT32))
         reach = int(np.abs(weight.astype(np.int64)).sum(1).max()) * 128
@@ -117,7 +117,7 @@ class Net:
         return self.call(name, "dequantise", acc, scales, zeros, given=Along())
 
     def function(self, shape: tuple[int, ...], result: Var) -> Function:
-        """Of an input `x` of that shape."""
+        """The network as a function of an input `x` of that shape."""
         params = (Param("x", TensorType(shape, FLOAT32)),)
         return Function("net", params, Body(tuple(self.lets), result))
 

@@ -29,8 +29,8 @@ def test_every_layer_of_a_residual_network(mode: Mode) -> None:
         function, list(synthetic(function)), RUN, QuantiseOptions(mode), EXACT_ON
     )
     (sample,) = synthetic(function, 1, seed=5)
-    told = errors(found, sample, RUN)
-    assert [(each.name, *each.operators) for each in told] == [
+    found_errors = errors(found, sample, RUN)
+    assert [(each.name, *each.operators) for each in found_errors] == [
         ("r1", "conv2d"),
         ("r2", "conv2d", "requantise_add"),
         ("p2", "max_pool"),
@@ -41,8 +41,8 @@ def test_every_layer_of_a_residual_network(mode: Mode) -> None:
         ("f", "flatten"),
         ("y", "dense"),
     ]
-    assert min(each.sqnr for each in told) >= (30 if mode is Mode.MULTIPLIER else 26)
-    assert all(each.largest is None or each.largest < 60 for each in told)
+    assert min(each.sqnr for each in found_errors) >= (30 if mode is Mode.MULTIPLIER else 26)
+    assert all(each.largest is None or each.largest < 60 for each in found_errors)
 
 
 def test_a_layer_is_fed_what_real_numbers_are_there() -> None:
@@ -65,9 +65,9 @@ def test_layers(golden: Callable[[str, str], None]) -> None:
     )
     found = quantise_network(function, list(synthetic(function)), RUN, targets=EXACT_ON)
     lines = []
-    for each in layers(found):
-        inputs = [name for name, _ in each.inputs]
-        lines.append(f"{each.name}: {each.operators} of {inputs}\n{text(each.function)}\n")
+    for layer in layers(found):
+        inputs = [name for name, _ in layer.inputs]
+        lines.append(f"{layer.name}: {layer.operators} of {inputs}\n{text(layer.function)}\n")
     golden("quantise/layers.txt", "".join(lines))
 
 

@@ -122,7 +122,7 @@ def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
         The sums exceed 32 bits, and no clipping of accumulators prevents it.
     """
     found = (_operations(reduced, windows) for reduced, windows in _exact_windows(spec))
-    best = min(found, key=lambda each: each.cost, default=None)
+    best = min(found, key=lambda lowered: lowered.cost, default=None)
     if best is None:
         first, last = spec.limits
         residuals = "".join(f", N {each.multiplier}" for each in spec.residuals)

@@ -45,7 +45,7 @@ def test_as_often_right_as_in_real_numbers(mode: Mode) -> None:
     assert isinstance(result, Var)
     np.testing.assert_array_equal(logits, reference(found.function, [HELD_OUT])[result.name])
     float_right, int_right = (
-        float((each.argmax(1) == LABELS).mean()) for each in (np.asarray(real), logits)
+        float((scores.argmax(1) == LABELS).mean()) for scores in (np.asarray(real), logits)
     )
     print(f"\ndigits, {mode.value}: float32 {float_right:.2%}, int8 {int_right:.2%} right")
     assert float_right > 0.98

@@ -43,7 +43,7 @@ def check(function: Function, options: QuantiseOptions) -> None:
     assert types[result.name] == verify(function)[function.body.result.name]
     real = transform(function, (EliminateDead(), Fuse()))
     wanted, native = (
-        evaluate(each, samples[0], RUN) for each in (real, transform(found, (Fuse(),)))
+        evaluate(graph, samples[0], RUN) for graph in (real, transform(found, (Fuse(),)))
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)

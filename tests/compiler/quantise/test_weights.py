@@ -44,8 +44,8 @@ def test_a_finer_power_of_two_that_clips() -> None:
     """One weight of 2.05 among many small ones: half the scale is better for all the others."""
     weight = np.concatenate([np.linspace(-1, 1, 999), [2.05]]).astype(np.float32)[None]
     coarse, fine = (
-        quantised_weights(weight, np.zeros(1), 1.0, QuantiseOptions(Mode.POW2, each))
-        for each in (Method.MAX, Method.MSE)
+        quantised_weights(weight, np.zeros(1), 1.0, QuantiseOptions(Mode.POW2, method))
+        for method in (Method.MAX, Method.MSE)
     )
     assert coarse.scales == 1 / 32
     assert fine.scales == 1 / 64

@@ -65,7 +65,7 @@ def same(function: Function, step: float) -> Function:
     found = quantise_network(function, [], RUN, targets=EXACT_ON).function
     given = next(synthetic(function, 1, seed=3))
     wanted, native = (
-        evaluate(transform(each, (Fuse(),)), given, RUN) for each in (function, found)
+        evaluate(transform(graph, (Fuse(),)), given, RUN) for graph in (function, found)
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)

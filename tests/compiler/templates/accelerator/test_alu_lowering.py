@@ -171,9 +171,7 @@ def residual_requantisations(draw: st.DrawFn) -> RequantSpec:
 def near_the_ends(spec: RequantSpec) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
     """Accumulators and residuals, one column a channel: where outputs change, at all ends."""
     least, greatest = spec.limits
-    ends = [
-        sorted({each.low, each.high, min(max(0, each.low), each.high)}) for each in spec.residuals
-    ]
+    ends = [{each.low, each.high, min(max(0, each.low), each.high)} for each in spec.residuals]
     columns: list[list[tuple[int, ...]]] = []
     for channel in spec.per_channel:
         near = {least, least + 1, -1, 0, 1, greatest - 1, greatest}
