@@ -34,7 +34,7 @@ then with the fewest operands in ACC.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -141,6 +141,10 @@ def is_exact(spec: RequantSpec) -> bool:
     return next(_exact_windows(spec), None) is not None
 
 
+_Added = tuple[int, int]
+"""The least and the greatest sum of k * N."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Window:
     """The accumulators [p, q] that reach a channel unclipped."""
@@ -149,35 +153,41 @@ class _Window:
     p: int
     q: int
 
-    def sums(self, spec: RequantSpec) -> tuple[int, int]:
+    def sums(self, added: _Added) -> _Added:
         """The sums of (p, least) and (q, greatest)."""
-        bottom, top = spec.residual_sums
-        return self.channel.sum(self.p) + bottom, self.channel.sum(self.q) + top
+        least, greatest = added
+        return self.channel.sum(self.p) + least, self.channel.sum(self.q) + greatest
 
 
 def _exact_windows(spec: RequantSpec) -> Iterator[tuple[RequantSpec, list[_Window]]]:
     """Windows, one for each channel, with which the scheme is exact; with the reduced specification
     whose residuals are in their units."""
     reduced = spec.reduced()
-    channels = reduced.per_channel
-    own = tuple(channel.reduced() for channel in channels)
-    # Each channel's own factors of two cost shifts that differ, but where multipliers are powers of
-    # two this saves MUL. A residual has one multiplier for all channels.
-    alternatives = (channels,) if own == channels or spec.residuals else (channels, own)
-    kinds = (_whole, _narrowest) if spec.residuals else (_whole, _preimage, _wide_preimage)
+    channels, added = reduced.per_channel, reduced.residual_sums
+    kinds: tuple[Callable[[Channel, RequantSpec, _Added], _Window], ...]
+    if spec.residuals:
+        # A residual has one multiplier for all channels.
+        alternatives = [channels]
+        kinds = _whole, _narrowest
+    else:
+        # Each channel's own factors of two cost shifts that differ, but where multipliers are
+        # powers of two this saves MUL.
+        own = tuple(channel.reduced() for channel in channels)
+        alternatives = [channels] if own == channels else [channels, own]
+        kinds = _whole, _preimage, _wide_preimage
     for alternative in alternatives:
         for window_of in kinds:
-            windows = [window_of(channel, reduced) for channel in alternative]
+            windows = [window_of(channel, reduced, added) for channel in alternative]
             pairs = zip(windows, alternative, strict=True)
-            if all(_fits(window, channel, reduced) for window, channel in pairs):
+            if all(_fits(window, channel, reduced, added) for window, channel in pairs):
                 yield reduced, windows
 
 
-def _whole(channel: Channel, spec: RequantSpec) -> _Window:
+def _whole(channel: Channel, spec: RequantSpec, _: _Added) -> _Window:
     return _Window(channel, *spec.limits)
 
 
-def _preimage(channel: Channel, spec: RequantSpec, margin: int = 0) -> _Window:
+def _preimage(channel: Channel, spec: RequantSpec, _: _Added, margin: int = 0) -> _Window:
     """The accumulators whose results lie in [low, high], without residuals, and `margin` more on
     either side."""
     first, last = spec.limits
@@ -191,22 +201,22 @@ def _preimage(channel: Channel, spec: RequantSpec, margin: int = 0) -> _Window:
     return _Window(channel, max(first, p), min(last, q))
 
 
-def _wide_preimage(channel: Channel, spec: RequantSpec) -> _Window:
-    return _preimage(channel, spec, margin=1)
+def _wide_preimage(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
+    return _preimage(channel, spec, added, margin=1)
 
 
-def _narrowest(channel: Channel, spec: RequantSpec) -> _Window:
+def _narrowest(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
     """From the last x that gives `low` with every residual, to the first that gives `high`."""
     first, last = spec.limits
-    bottom, top = spec.residual_sums
-    under = ((spec.low + 1) << channel.shift) - 1 - top
-    over = (spec.high << channel.shift) - bottom
+    least, greatest = added
+    under = ((spec.low + 1) << channel.shift) - 1 - greatest
+    over = (spec.high << channel.shift) - least
     if channel.sum(last) <= under:
         return _constant(channel, under)
     if channel.sum(first) >= over:
         return _constant(channel, over)
     if channel.multiplier == 0:
-        return _whole(channel, spec)
+        return _whole(channel, spec, added)
     p = (under - channel.addend) // channel.multiplier
     q = -((channel.addend - over) // channel.multiplier)
     return _Window(channel, max(first, p), min(last, q))
@@ -216,9 +226,9 @@ def _constant(channel: Channel, addend: int) -> _Window:
     return _Window(replace(channel, addend=addend), 0, 0)
 
 
-def _fits(window: _Window, channel: Channel, spec: RequantSpec) -> bool:
+def _fits(window: _Window, channel: Channel, spec: RequantSpec, added: _Added) -> bool:
     """Whether the sums of a window fit 32 bits, and its ends stand for what lies beyond them."""
-    least, greatest = window.sums(spec)
+    least, greatest = window.sums(added)
     if window.p > window.q or least < INT32.low or greatest > INT32.high:
         return False
     first, last = spec.limits
@@ -228,7 +238,7 @@ def _fits(window: _Window, channel: Channel, spec: RequantSpec) -> bool:
         results = {
             spec.clip((function.sum(at) + residual) >> function.shift)
             for function, at in ((window.channel, own), (channel, x))
-            for residual in spec.residual_sums
+            for residual in set(added)
         }
         if len(results) > 1:
             return False
@@ -238,7 +248,7 @@ def _fits(window: _Window, channel: Channel, spec: RequantSpec) -> bool:
 def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisation:
     """The operations for windows that fit."""
     first, last = spec.limits
-    sums = [window.sums(spec) for window in windows]
+    sums = [window.sums(spec.residual_sums) for window in windows]
     shifts = [window.channel.shift for window in windows]
     least = min(bottom >> shift for (bottom, _), shift in zip(sums, shifts, strict=True))
     greatest = max(top >> shift for (_, top), shift in zip(sums, shifts, strict=True))
