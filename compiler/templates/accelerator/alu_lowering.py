@@ -153,7 +153,7 @@ class _Window:
     p: int
     q: int
 
-    def sums(self, added: _Added) -> _Added:
+    def sums(self, added: _Added) -> tuple[int, int]:
         """The sums of (p, least) and (q, greatest)."""
         least, greatest = added
         return self.channel.sum(self.p) + least, self.channel.sum(self.q) + greatest
