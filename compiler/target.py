@@ -1,4 +1,4 @@
-"""What a program is compiled for: a value, not a condition."""
+"""The accelerator that a program is compiled for, with its tensor instructions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["AcceleratorTarget"]
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorTarget:
-    """An accelerator of some configuration.
+    """An accelerator of one configuration.
 
     Attributes
     ----------
     config
         Sizes of its array and memories.
     instructions
-        Its tensor instructions, beside those with an immediate, which are one for each number.
+        Its tensor instructions, without those of which there is one for each immediate.
     """
 
     config: HardwareConfig
@@ -35,40 +35,39 @@ class AcceleratorTarget:
 
     @staticmethod
     def of(config: HardwareConfig) -> AcceleratorTarget:
-        """With the base instruction set."""
+        """The accelerator with the base instruction set."""
         return AcceleratorTarget(config, base_instructions(config))
 
     def with_instructions(self, *more: TensorInstruction) -> AcceleratorTarget:
-        """With further ones.
+        """The accelerator with further instructions.
 
         Raises
         ------
         LoweringError
             For a name that is taken, or a feature that the configuration does not have.
         """
-        for number, each in enumerate(more):
+        for number, instruction in enumerate(more):
+            name = instruction.name
             taken = {other.name for other in (*self.instructions, *more[:number])}
-            if each.name in taken or immediate_called(self.config, each.name):
-                raise LoweringError(f"there is an instruction {each.name} already")
-            missing = each.features - self.config.features
+            if name in taken or immediate_called(self.config, name):
+                raise LoweringError(f"there is an instruction {name} already")
+            missing = instruction.features - self.config.features
             if missing:
                 names = ", ".join(sorted(feature.value for feature in missing))
-                raise LoweringError(
-                    f"{each.name} needs {names}, which {self.config.name} does not have"
-                )
+                raise LoweringError(f"{name} needs {names}, which {self.config.name} does not have")
         return replace(self, instructions=(*self.instructions, *more))
 
     def instruction(self, name: str) -> TensorInstruction:
-        """The instruction that a program calls so.
+        """The instruction of this name.
 
         Raises
         ------
         LoweringError
             If there is none.
         """
-        for each in self.instructions:
-            if each.name == name:
-                return each
+        for instruction in self.instructions:
+            if instruction.name == name:
+                return instruction
         found = immediate_called(self.config, name)
         if found is None:
             names = ", ".join(each.name for each in self.instructions)
@@ -79,7 +78,7 @@ class AcceleratorTarget:
         return found
 
     def memory(self, scope: Scope) -> MemoryId | None:
-        """The on-chip memory that a scope is; None for DRAM.
+        """The on-chip memory of a scope; None for DRAM.
 
         Raises
         ------

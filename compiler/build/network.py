@@ -24,9 +24,10 @@ from compiler.graph.verify import verify
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.points import points
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import points, with_results
+from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
+from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
@@ -43,6 +44,11 @@ __all__ = [
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """Gives samples of values for a network's inputs, by name."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
+
+
+def _accelerators() -> tuple[Target[Any], ...]:
+    """Of any configuration: all have the same base instruction set."""
+    return (accelerator(HardwareConfig()),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +93,15 @@ class CompileOptions:
         The kind of quantisation; None leaves the network in float32.
     samples
         Inputs for calibration; by default noise of `seed`.
+    exact_on
+        Targets that have to compute the quantised network exactly, whatever it is built for: by
+        default the accelerator, so that all devices give the same results.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
     samples: Samples | None = None
     seed: int = 0
+    exact_on: tuple[Target[Any], ...] = field(default_factory=_accelerators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,4 +254,5 @@ def _quantised(
             [sample[name] for name in imported.inputs]
             for sample in options.samples(input_tensors(imported))
         )
-    return quantise_network(function, samples, runner, QuantiseOptions(mode=mode))
+    quantisation = QuantiseOptions(mode=mode)
+    return quantise_network(function, samples, runner, quantisation, options.exact_on)

@@ -1,1 +1,1 @@
-"""Tensor intrinsics: what tensor instructions do, as programs of the loop language."""
+"""Tensor intrinsics: the behaviour of tensor instructions, as programs of the loop language."""

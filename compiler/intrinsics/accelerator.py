@@ -1,10 +1,10 @@
-"""The accelerator's tensor instructions: what each does, and the micro-ops that do it.
+"""The accelerator's tensor instructions: their behaviour, and the micro-ops that implement it.
 
-An instruction works on whole elements of on-chip memories, [batch, block] values each, and loops
+An instruction works on whole elements of on-chip memories, of [batch, block] values, and loops
 around it become the loops of a GEMM or ALU instruction. Its behaviour is a program of the loop
-language, which `tensorize` compares with a schedule's; its lowering is a tuple of steps. One more
-is declared without touching the compiler: a `TensorInstruction` value, given to
-`Target.with_instructions`.
+language, which `tensorize` compares with a schedule's; its lowering is a tuple of steps. A new
+instruction is declared without touching the compiler: a `TensorInstruction` value, given to
+`AcceleratorTarget.with_instructions`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class GemmStep:
-    """`dst += src x wgt^T`, operands by the names of the behaviour's parameters."""
+    """`dst += src x wgt^T`; operands are named as the behaviour's parameters."""
 
     dst: str
     src: str
@@ -62,7 +62,7 @@ class ResetStep:
 @dataclass(frozen=True, slots=True)
 class AluStep:
     """`dst = op(dst, src)`: `src` is another operand, an immediate, or a parameter in the scope
-    IMM, whose number comes with each operator."""
+    IMM, whose number every operator gives."""
 
     op: AluOp
     dst: str
@@ -79,15 +79,15 @@ class TensorInstruction:
     Attributes
     ----------
     function
-        What it does: loops around one statement. Parameters lie in the scope INP, WGT or ACC; a
-        scalar that the instruction carries lies in IMM.
+        Its behaviour: loops around one statement. Parameters lie in the scope INP, WGT or ACC; an
+        immediate, which is a scalar, in IMM.
     start
-        The parameter whose elements the output's hold before the steps. It may lie elsewhere than
-        the output: then it is copied first. None: whatever they hold.
+        The parameter whose values the output has before the steps; it is copied first where it lies
+        elsewhere. None: the steps do not read the output's old values.
     steps
-        What the machine does, one after the other.
+        The operations of the machine, first to last.
     features
-        What a configuration must have.
+        The features that a configuration needs.
     """
 
     function: Function
@@ -98,19 +98,19 @@ class TensorInstruction:
     def __post_init__(self) -> None:
         """Raises `LoweringError` for operands that do not lie where the machine looks for them."""
         (output,) = self.function.outputs
-        for each in self.steps:
-            self._check("the output", each.dst, OnChip.ACC)
-            if each.dst != output.name:
-                raise LoweringError(f"{self.name} changes {each.dst}; its output is {output.name}")
-            if isinstance(each, GemmStep):
-                self._check("src of a GEMM", each.src, OnChip.INP)
-                self._check("wgt of a GEMM", each.wgt, OnChip.WGT)
-            elif isinstance(each, AluStep) and isinstance(each.src, str):
-                self._check("an operand of the ALU", each.src, OnChip.ACC, OnChip.IMM)
+        for step in self.steps:
+            self._check("the output", step.dst, OnChip.ACC)
+            if step.dst != output.name:
+                raise LoweringError(f"{self.name} changes {step.dst}; its output is {output.name}")
+            if isinstance(step, GemmStep):
+                self._check("src of a GEMM", step.src, OnChip.INP)
+                self._check("wgt of a GEMM", step.wgt, OnChip.WGT)
+            elif isinstance(step, AluStep) and isinstance(step.src, str):
+                self._check("an operand of the ALU", step.src, OnChip.ACC, OnChip.IMM)
         if self.start is not None:
-            self._check("where it starts from", self.start, OnChip.ACC)
+            self._check("the start value", self.start, OnChip.ACC)
 
-    def _check(self, what: str, name: str, *scopes: Scope) -> None:
+    def _check(self, role: str, name: str, *scopes: Scope) -> None:
         found = {each.name: each.scope for each in (*self.function.inputs, *self.function.outputs)}
         if name not in found:
             names = ", ".join(found)
@@ -118,12 +118,12 @@ class TensorInstruction:
         if found[name] not in scopes:
             allowed = " or ".join(each.value for each in scopes)
             raise LoweringError(
-                f"{self.name}: {name}, {what}, is in {found[name].value}, not in {allowed}"
+                f"{self.name}: {name}, {role}, is in {found[name].value}, not in {allowed}"
             )
 
     @property
     def name(self) -> str:
-        """As programs call it."""
+        """The name by which programs call it."""
         return self.function.name
 
 
@@ -151,12 +151,12 @@ def two_operands(config: HardwareConfig, op: AluOp) -> TensorInstruction:
 
 
 def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstruction:
-    """`C[b, o] = op(A[b, o], value)`. One for each number: the name tells which.
+    """`C[b, o] = op(A[b, o], value)`: one instruction for each number, which is in its name.
 
     Raises
     ------
     LoweringError
-        For a number that the instruction has no room for, and for shifts outside 0..31.
+        For a number that does not fit the field of the instruction, and for shifts outside 0..31.
     """
     check_immediate(config, op, value)
     name = f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}"
@@ -165,31 +165,37 @@ def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstructio
 
 
 def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
-    """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that each operator gives."""
+    """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that the operator gives."""
     name = f"alu_{op.name.lower()}_imm"
-    given = Buffer("I", (), INT32, OnChip.IMM)
-    function = element_program(config, name, lambda a: alu_value(op, a, load(given)), "A")
-    function = replace(function, inputs=(*function.inputs, given))
+    argument = Buffer("I", (), INT32, OnChip.IMM)
+    function = element_program(config, name, lambda a: alu_value(op, a, load(argument)), "A")
+    function = replace(function, inputs=(*function.inputs, argument))
     return TensorInstruction(function, "A", (AluStep(op, "C", "I"),))
 
 
 def fill(config: HardwareConfig, value: int) -> TensorInstruction:
-    """`C[b, o] = value`: where sums and maxima begin. Refuses numbers as `immediate`."""
+    """`C[b, o] = value`: initialises sums and maxima. Refuses numbers as `immediate`."""
     check_immediate(config, AluOp.ADD, value)
     name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda: const(value, INT32))
-    more = (AluStep(AluOp.ADD, "C", value),) if value else ()
-    return TensorInstruction(function, None, (ResetStep("C"), *more))
+    add = (AluStep(AluOp.ADD, "C", value),) if value else ()
+    return TensorInstruction(function, None, (ResetStep("C"), *add))
 
 
 def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
-    """All of the base instruction set, but for those that are one for each number."""
+    """The base instruction set, without `immediate` and `fill`, which are one for each number."""
     by_operation = (two_operands, immediate_argument)
     return (gemm(config), *(make(config, op) for make in by_operation for op in AluOp))
 
 
 def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
-    """The instruction that `immediate` or `fill` calls so; they may refuse its number."""
+    """The instruction of this name that `immediate` or `fill` makes; None where neither does.
+
+    Raises
+    ------
+    LoweringError
+        For a number that they refuse.
+    """
     found = re.fullmatch(r"(?:fill|alu_([a-z]+)_imm)_(m?)(0|[1-9][0-9]*)", name)
     if found is None or name.endswith("_m0"):
         return None
@@ -218,7 +224,7 @@ def _accumulators(name: str, config: HardwareConfig) -> Buffer:
 
 
 def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
-    """Raises `LoweringError` for a number that an instruction of `op` cannot carry."""
+    """Raises `LoweringError` for a number that is no immediate of `op`."""
     low, high = (0, 31) if op is AluOp.SHR else alu_layout(config)["imm"].limits
     if not low <= value <= high:
         raise LoweringError(
@@ -227,7 +233,7 @@ def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
 
 
 def alu_value(op: AluOp, a: Expr, b: Expr) -> Expr:
-    """What the ALU makes of two accumulators."""
+    """The result of an ALU operation on two accumulators."""
     match op:
         case AluOp.MIN:
             return minimum(a, b)
@@ -240,5 +246,5 @@ def alu_value(op: AluOp, a: Expr, b: Expr) -> Expr:
         case AluOp.SHR if isinstance(b, Const):
             return a >> b
         case AluOp.SHR:
-            # An amount that is not known beforehand may be negative: then it is to the left.
+            # An amount that is no constant may be negative: a shift to the left.
             return select(b >= 0, a >> b, a << -b)

@@ -2,7 +2,7 @@
 
     C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
 
-A is the same for all sums. How each is computed is `compiler.codegen.dot`'s.
+A is the same for all sums. `compiler.codegen.dot` emits their code.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class CpuIntrinsic:
-    """A tensor intrinsic of some CPUs.
+    """A tensor intrinsic of CPUs with certain features.
 
     Attributes
     ----------
     function
-        What it does. Its name is the key of its emitter.
+        Its behaviour. Its name is the key of its emitter.
     features
-        What a processor must have, in LLVM's names.
+        The features that a processor needs, by LLVM's names.
     """
 
     function: Function
@@ -53,8 +53,8 @@ _VNNI = frozenset({"avx512f", "avx512vnni"})
 _AVX2 = frozenset({"avx2"})
 
 CPU_INTRINSICS = {
-    each.function.name: each
-    for each in (
+    intrinsic.function.name: intrinsic
+    for intrinsic in (
         CpuIntrinsic(dot_product("vnni_u8s8_16x4", UINT8, 16), _VNNI),
         CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI),
         CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),

@@ -1,4 +1,4 @@
-"""The memories on the accelerator's chip, as buffers name them."""
+"""Scopes of buffers in the accelerator's on-chip memories."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["OnChip"]
 
 
 class OnChip:
-    """Scopes."""
+    """The scopes."""
 
     INP: Final = Scope("inp")
-    """What the array reads: image elements, [batch, block_in] int8."""
+    """Data that the GEMM array reads: [batch, block_in] int8."""
     WGT: Final = Scope("wgt")
     """Weights: [block_out, block_in] int8."""
     ACC: Final = Scope("acc")
     """Accumulators: [batch, block_out] int32."""
     IMM: Final = Scope("imm")
-    """Nowhere: a number that instructions carry, given with each operator."""
+    """No memory: immediates of instructions, given with each operator."""

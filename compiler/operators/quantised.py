@@ -135,7 +135,7 @@ def requantise_add(
 ) -> Tensor:
     """clip((acc * multiplier + addend + skip * skip_multiplier) >> shift, low, high), exact.
 
-    The sum of a residual block, rounded once: `ResidualSpec` has the numbers.
+    The sum of a residual block, rounded once: `RequantSpec` has the numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Values of a quantised network, one after the other."""
+"""Emits the values of a quantised network, one after the other."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.quantised import Along, Quantise, Requantise
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
-from compiler.quantise.forms import Scale, Small, Sums
-from compiler.requantisation import RequantSpec, ResidualSpec
+from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
+from compiler.requantisation import RequantSpec, ScaledResidual
+from compiler.targets.target import Target
 
-__all__ = ["Builder", "constant"]
-
-LOWEST, HIGHEST = -128, 127
-
-
-def constant(values: ArrayLike, dtype: DTypeLike) -> Constant:
-    """An array as a part of the graph."""
-    return Constant(np.asarray(values, dtype))
+__all__ = ["Builder"]
 
 
 class Builder:
     """Emits operators.
 
+    Parameters
+    ----------
+    taken
+        Names that are not free.
+    targets
+        Each has to compute the requantisations exactly.
+
     Attributes
     ----------
     lets
-        What was emitted so far.
+        The values that were emitted so far.
     scales
         Of int8 tensors, by name; and the value of the network in real numbers that each stands for.
     """
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, taken: Iterable[str], targets: Sequence[Target[Any]] = ()) -> None:
         self._taken = set(taken)
+        self._targets = targets
         self._origins: dict[str, str] = {}
         self.lets: list[Let] = []
         self.scales: dict[str, tuple[str, Scale]] = {}
@@ -55,9 +57,9 @@ class Builder:
         args: Sequence[Atom],
         attributes: Attributes = NOTHING,
     ) -> Var:
-        """An operator's result, called as the value that it computes, or computes a part of, with a
+        """An operator's result, named as the value that it computes, or computes a part of, with a
         suffix. A second one of that name, say in another scale, is a value of its own: no two
-        layers are called the same."""
+        layers have one name."""
         name = fresh(f"{of}{suffix}", self._taken)
         first = name == f"{of}{suffix}"
         origin = self._origins.get(of, of) if first else None
@@ -66,140 +68,116 @@ class Builder:
         self.lets.append(Let(name, value, origin=origin))
         return Var(name)
 
-    def small(self, of: str, var: Var, scale: Scale) -> Small:
-        """Remember that an int8 tensor stands for the value `of`."""
-        self.scales.setdefault(var.name, (of, scale))
-        return Small(var, scale)
-
-    def wide(self, of: str, given: Atom) -> Var:
-        """As int32, for the value `of`."""
-        return self._cast(of, "_wide", given, INT32)
-
-    def quantised(self, of: str, scale: Scale) -> Small:
-        """A float tensor as int8."""
-        numbers = constant(scale.step, np.float32), constant(scale.zero, np.int8)
-        return self.small(
-            of, self.call(of, "_int8", "quantise", [Var(of), *numbers], Quantise()), scale
-        )
-
-    def dequantised(self, name: str, given: Small) -> None:
-        """An int8 tensor as the float value called `name`."""
-        numbers = constant(given.scale.step, np.float32), constant(given.scale.zero, np.int8)
-        self.named(name, "dequantise", [given.var, *numbers], Along())
-
-    def encoded(self, name: str, given: Small, type_: TensorType) -> None:
-        """An int8 tensor as the integer value of the network called `name`."""
-        if type_.dtype == INT8:
-            self.named(name, "identity", [given.var], NOTHING)
-        else:
-            moved = self.call(
-                name,
-                "_moved",
-                "add",
-                [self._cast(name, "_wide", given.var, INT16), constant(128, np.int16)],
-            )
-            self.named(name, "cast", [moved], Cast(type_.dtype))
-
-    def decoded(self, given: Var, dtype: DType) -> Var:
-        """An int8 or uint8 tensor as int8: of the other type 128 is taken off."""
-        if dtype == INT8:
-            return given
-        wide = self._cast(given.name, "_wide", given, INT16)
-        moved = self.call(given.name, "_moved", "subtract", [wide, constant(128, np.int16)])
-        return self._cast(given.name, "_int8", moved, INT8)
-
-    def _cast(self, of: str, suffix: str, given: Atom, to: DType) -> Var:
-        return self.call(of, suffix, "cast", [given], Cast(to))
-
-    def real_sums(self, of: str, suffix: str, sums: Sums) -> Var:
-        """Sums as floats, without what is skipped to them, for the value `of`."""
-        channels = max(len(sums.scales), len(sums.bias))
-        shape = () if channels == 1 else (channels,)
-        steps, zeros = (
-            np.broadcast_to(each, (channels,)).reshape(shape) for each in (sums.scales, -sums.bias)
-        )
-        numbers = constant(steps, np.float32), constant(zeros, np.int32)
-        return self.call(of, suffix, "dequantise", [sums.acc, *numbers], Along())
-
-    def named(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
-        """An operator's result under a name that the network has for it."""
+    def emit(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
+        """An operator's result under a name of the network."""
         self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
 
     def release(self, name: str) -> None:
-        """The name may be given to something that is emitted."""
+        """Makes the name free for a value that is emitted."""
         self._taken.discard(name)
 
-    def outputs(self, of: str, sums: Sums, scale: Scale) -> Small:
-        """Sums as int8.
+    def int8_value(self, of: str, var: Var, scale: Scale) -> Int8Value:
+        """An int8 tensor that stands for the value `of`; its scale is recorded."""
+        self.scales.setdefault(var.name, (of, scale))
+        return Int8Value(var, scale)
+
+    def widen(self, of: str, data: Atom) -> Var:
+        """A tensor as int32, for the value `of`."""
+        return self._cast(of, "_wide", data, INT32)
+
+    def quantise(self, of: str, scale: Scale) -> Int8Value:
+        """A float tensor as int8."""
+        operands = Var(of), _constant(scale.step, np.float32), _constant(scale.zero, np.int8)
+        return self.int8_value(of, self.call(of, "_int8", "quantise", operands, Quantise()), scale)
+
+    def dequantise(self, name: str, value: Int8Value) -> None:
+        """An int8 tensor as the float value `name`."""
+        scale = _constant(value.scale.step, np.float32), _constant(value.scale.zero, np.int8)
+        self.emit(name, "dequantise", [value.var, *scale], Along())
+
+    def dequantise_accumulator(self, of: str, suffix: str, pending: PendingAccumulator) -> Var:
+        """An accumulator as floats, without its residual, for the value `of`."""
+        channels = max(len(pending.scales), len(pending.bias))
+        shape = () if channels == 1 else (channels,)
+        steps, zeros = (
+            np.broadcast_to(numbers, (channels,)).reshape(shape)
+            for numbers in (pending.scales, -pending.bias)
+        )
+        operands = pending.acc, _constant(steps, np.float32), _constant(zeros, np.int32)
+        return self.call(of, suffix, "dequantise", operands, Along())
+
+    def emit_integer(self, name: str, value: Int8Value, type_: TensorType) -> None:
+        """An int8 tensor as the integer value `name` of the network."""
+        if type_.dtype == INT8:
+            self.emit(name, "identity", [value.var], NOTHING)
+        else:
+            wide = self._cast(name, "_wide", value.var, INT16)
+            moved = self.call(name, "_moved", "add", [wide, _constant(128, np.int16)])
+            self.emit(name, "cast", [moved], Cast(type_.dtype))
+
+    def as_int8(self, data: Var, dtype: DType) -> Var:
+        """An int8 or uint8 tensor as int8: 128 is subtracted from uint8."""
+        if dtype == INT8:
+            return data
+        wide = self._cast(data.name, "_wide", data, INT16)
+        moved = self.call(data.name, "_moved", "subtract", [wide, _constant(128, np.int16)])
+        return self._cast(data.name, "_int8", moved, INT8)
+
+    def requantise(self, of: str, pending: PendingAccumulator, scale: Scale) -> Int8Value:
+        """An accumulator as int8.
 
         Raises
         ------
         QuantisationError
-            No multiplier and shift do it in 32 bits.
+            No multiplier and shift are exact on the targets.
         """
-        low, high = LOWEST, HIGHEST
-        if sums.low is not None:
-            low = min(max(low, scale.nearest(sums.low)), HIGHEST)
-        if sums.high is not None:
-            high = max(min(high, scale.nearest(sums.high)), LOWEST)
+        low, high = INT8.low, INT8.high
+        if pending.low is not None:
+            low = min(max(low, scale.nearest(pending.low)), INT8.high)
+        if pending.high is not None:
+            high = max(min(high, scale.nearest(pending.high)), INT8.low)
         low = min(low, high)
-        ratios, bias = _single(sums.scales / scale.step), _single(sums.bias)
-        limits: dict[str, Any] = {"low": low, "high": high, "bound": sums.bound}
-        if sums.skip is None:
-            spec: RequantSpec | ResidualSpec = RequantSpec.from_scales(
-                ratios, bias, zero_point=scale.zero, **limits
-            )
-            multiplier, addend, added, shift = _least(spec.multiplier, spec.addend, 0, spec.shift)
-            var = self.call(
-                of,
-                "_int8",
-                "requantise",
-                [sums.acc, multiplier, addend],
-                Requantise(shift, low, high),
-            )
-            return self.small(of, var, scale)
-        spec = ResidualSpec.from_scales(
-            ratios,
-            sums.skip.scale.step / scale.step,
-            bias,
+        residual, residuals = pending.residual, []
+        if residual is not None:
+            ratio = residual.scale.step / scale.step
+            residuals.append(ScaledResidual(ratio, residual.scale.zero))
+        spec = RequantSpec.from_scales(
+            _unpacked(pending.scales / scale.step),
+            _unpacked(pending.bias),
+            low,
+            high,
             zero_point=scale.zero,
-            skip_zero_point=sums.skip.scale.zero,
-            **limits,
-        )
-        multiplier, addend, added, shift = _least(
-            spec.multiplier, spec.addend, spec.skip_multiplier, spec.shift
-        )
-        var = self.call(
-            of,
-            "_int8",
-            "requantise_add",
-            [sums.acc, multiplier, addend, sums.skip.var, constant([added], np.int32)],
-            Requantise(shift, low, high),
-        )
-        return self.small(of, var, scale)
+            bound=pending.bound,
+            residuals=residuals,
+            is_exact=lambda spec: all(target.is_exact(spec) for target in self._targets),
+        ).reduced()
+        assert isinstance(spec.shift, int), "scales have one shift"
+        operator = "requantise"
+        operands: list[Atom] = [
+            pending.acc,
+            _packed(spec.multiplier, np.int32),
+            _packed(spec.addend, np.int64),
+        ]
+        if residual is not None:
+            operator = "requantise_add"
+            operands += [residual.var, _constant([spec.residuals[0].multiplier], np.int32)]
+        var = self.call(of, "_int8", operator, operands, Requantise(spec.shift, low, high))
+        return self.int8_value(of, var, scale)
+
+    def _cast(self, of: str, suffix: str, data: Atom, to: DType) -> Var:
+        return self.call(of, suffix, "cast", [data], Cast(to))
 
 
-def _single(values: Any) -> Any:
-    """A number where there is one, else an array."""
+def _constant(values: ArrayLike, dtype: DTypeLike) -> Constant:
+    return Constant(np.asarray(values, dtype))
+
+
+def _unpacked(values: Any) -> Any:
+    """The number of an array of one; other arrays as they are."""
     return values[0].item() if len(values) == 1 else values
 
 
-def _least(
-    multiplier: int | tuple[int, ...], addend: int | tuple[int, ...], added: int, shift: Any
-) -> tuple[Constant, Constant, int, int]:
-    """The same function with all common factors of two cancelled, as operands and a shift."""
-    many = np.atleast_1d(np.array(multiplier, np.int64))
-    joint = int(np.bitwise_or.reduce(many)) | added | (1 << int(shift))
-    twos = (joint & -joint).bit_length() - 1
-    addends = np.atleast_1d(np.array(addend, np.int64)) >> twos
-    return (
-        constant(_shared(many >> twos), np.int32),
-        constant(_shared(addends), np.int64),
-        added >> twos,
-        int(shift) - twos,
-    )
-
-
-def _shared(values: Any) -> Any:
-    """One number where all channels have the same."""
-    return values[:1] if (values == values[0]).all() else values
+def _packed(numbers: int | tuple[int, ...], dtype: DTypeLike) -> Constant:
+    """[C], or [1] where all channels have the same number."""
+    values = np.atleast_1d(np.array(numbers, dtype))
+    return Constant(values[:1] if (values == values[0]).all() else values)

@@ -12,15 +12,14 @@ from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType, specialised, symbols_of
 from compiler.graph.verify import verify
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import points, with_results
 
 __all__ = ["calibrate", "synthetic"]
 
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
-    """Samples where nobody has better ones: normal noise around 0 of variance 1, as pictures are
-    that were standardised; symbols are 1.
+    """Samples of normal noise of mean 0 and variance 1, as of standardised pictures, for networks
+    that come without samples; symbols are 1.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Seq
 def calibrate(
     function: Function, samples: Iterable[Sequence[Given]], run: Runner
 ) -> dict[str, Histogram]:
-    """What values every tensor has that is worth being int8, by its name.
+    """The histograms of the tensors that become int8 (`points`), by name.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def calibrate(
     samples
         Values for the parameters, at least once. All of the same shapes are quickest.
     run
-        How kernels run: `native.NativeRunner` compiles each once.
+        How kernels run: `native.NativeRunner` compiles every kernel once.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def calibrate(
         Samples that do not fit the parameters.
     """
     names = points(function, verify(function))
-    found = {name: Histogram() for name in names}
+    histograms = {name: Histogram() for name in names}
     watched = with_results(function, names)
     seen = False
     for sample in samples:
@@ -72,9 +71,9 @@ def calibrate(
         for name, value in zip(names, values, strict=True):
             assert not isinstance(value, tuple), "points are tensors"
             try:
-                found[name].add(value)
+                histograms[name].add(value)
             except QuantisationError as error:
                 raise QuantisationError(f"calibrating {name}: {error}") from None
     if not seen:
         raise QuantisationError("calibrating: there is no sample")
-    return found
+    return histograms

@@ -1,4 +1,4 @@
-"""Factors and addends of channels, one after the other, as one normalisation."""
+"""Folds consecutive factors and addends of channels into one normalisation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Affine:
     addend: NDArray[np.float64]
 
     def after(self, first: Affine) -> Affine:
-        """Both, `first` first."""
+        """The composition of both, `first` first."""
         return Affine(
             first.data, first.factor * self.factor, first.addend * self.factor + self.addend
         )
@@ -49,24 +49,24 @@ class FoldAffine:
         m = multiply(n, float32[C, 1, 1])              ->   y = batch_norm(x, factor, addend, 0, 1)
         y = add(m, float32[C, 1, 1])
 
-    Old model zoos write normalisation so. After a convolution or a dense layer one step is enough:
-    `FoldNormalisation` then makes it part of the weights. Values that something else uses stay.
+    Old model zoos write normalisation so. After a convolution or a dense layer a single step is
+    enough: `FoldNormalisation` then makes it part of the weights. Values with other users stay.
     """
 
     name: str = "fold-affine"
 
     def apply(self, function: Function) -> Function:
-        """The function; what it does not need any more is dead."""
+        """The function with folded values; those that it no longer needs are dead."""
         types, counts = verify(function), use_counts(function.body)
-        known: dict[str, Affine] = {}
+        affines: dict[str, Affine] = {}
         layers: set[str] = set()
         lets: list[Let] = []
         for let in function.body.lets:
             found = affine_of(let.value, types)
             if found is not None:
-                first = known.get(found.data.name) if counts[found.data.name] == 1 else None
+                first = affines.get(found.data.name) if counts[found.data.name] == 1 else None
                 whole = found if first is None else found.after(first)
-                known[let.name] = whole
+                affines[let.name] = whole
                 if first is not None or (
                     whole.data.name in layers and counts[whole.data.name] == 1
                 ):
@@ -79,7 +79,7 @@ class FoldAffine:
 
 
 def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
-    """The value as a factor and an addend for each channel of float32, if it is that."""
+    """The value as a factor and an addend for each channel of float32; None for other values."""
     if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
         return None
     operator, args = value.callee.name, value.args
@@ -91,23 +91,24 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
     if not isinstance(data, Var) or not isinstance(other, Constant):
         return None
     shape = _channels(data, types)
-    given = None if shape is None else by_channel(other, shape)
-    if shape is None or given is None:
+    numbers = None if shape is None else by_channel(other, shape)
+    if shape is None or numbers is None:
         return None
-    numbers = np.broadcast_to(given, shape[1:2])
+    numbers = np.broadcast_to(numbers, shape[1:2])
     if operator == "add":
         return _finite(Affine(data, np.ones(shape[1]), numbers))
     return _finite(Affine(data, numbers, np.zeros(shape[1])))
 
 
-def by_channel(given: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | None:
-    """[C] or [1]: what broadcasts to the shape and differs along axis 1 at most; None else."""
-    full = (1,) * (len(shape) - given.array.ndim) + given.array.shape
+def by_channel(constant: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | None:
+    """A constant as [C] or [1], where it broadcasts to the shape and differs along axis 1 at most;
+    None for others."""
+    full = (1,) * (len(shape) - constant.array.ndim) + constant.array.shape
     if len(full) != len(shape) or full[1] not in (1, shape[1]):
         return None
     if any(extent != 1 for axis, extent in enumerate(full) if axis != 1):
         return None
-    return given.array.reshape(-1).astype(np.float64)
+    return constant.array.reshape(-1).astype(np.float64)
 
 
 def _of_norm(value: Call, norm: AnyOp, types: Mapping[str, Type]) -> Affine | None:
@@ -122,7 +123,7 @@ def _of_norm(value: Call, norm: AnyOp, types: Mapping[str, Type]) -> Affine | No
 
 
 def _channels(data: Var, types: Mapping[str, Type]) -> tuple[Any, ...] | None:
-    """The shape of a tensor of float32 that has channels."""
+    """The shape of a float32 tensor with a known number of channels; None for others."""
     type_ = types[data.name]
     if not isinstance(type_, TensorType) or type_.dtype != FLOAT32 or len(type_.shape) < 2:
         return None

@@ -1,4 +1,4 @@
-"""In what forms a value of a network exists while it is quantised."""
+"""The forms in which a value of a network exists while it is quantised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from compiler.graph.attributes import Attributes
 from compiler.graph.nodes import Let, Var
 from compiler.quantise.weights import Weights
 
-__all__ = ["Encoded", "Form", "Joined", "Known", "Scale", "Small", "Sums"]
+__all__ = [
+    "Concatenation",
+    "Form",
+    "Int8Value",
+    "PendingAccumulator",
+    "Scale",
+    "StatedInt8",
+    "ValueForms",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +36,18 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Small:
-    """An int8 tensor."""
+class Int8Value:
+    """An int8 tensor and its scale."""
 
     var: Var
     scale: Scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Sums of products, of which no outputs have been made yet.
+class PendingAccumulator:
+    """An int32 accumulator that has not been requantised yet.
 
-    The real number is (acc + bias) * scales, plus what is skipped to here, kept within low..high.
+    The real number is (acc + bias) * scales, plus the residual, kept within low..high.
 
     Attributes
     ----------
@@ -49,34 +57,34 @@ class Sums:
         [C] or [1].
     bound
         The largest absolute value of `acc`.
-    narrow
-        They become int8 also where real numbers come next, as an accelerator can give nothing else.
+    always_int8
+        It becomes int8 also where real numbers come next, as an accelerator can give nothing else.
     """
 
     acc: Var
     scales: NDArray[np.float64]
     bias: NDArray[np.int64]
     bound: int
-    skip: Small | None = None
+    residual: Int8Value | None = None
     low: float | None = None
     high: float | None = None
-    narrow: bool = False
+    always_int8: bool = False
 
     @property
-    def plain(self) -> bool:
-        """Nothing is skipped to them, nothing clipped."""
-        return self.skip is None and self.low is None and self.high is None
+    def is_plain(self) -> bool:
+        """Whether there is no residual and no limit yet."""
+        return self.residual is None and self.low is None and self.high is None
 
-    def within(self, low: float | None, high: float | None) -> Sums:
+    def within(self, low: float | None, high: float | None) -> PendingAccumulator:
         """Clipped further; `high` wins, as in `clip`."""
-        lows = [each for each in (self.low, low) if each is not None]
-        highs = [each for each in (self.high, high) if each is not None]
+        lows = [limit for limit in (self.low, low) if limit is not None]
+        highs = [limit for limit in (self.high, high) if limit is not None]
         return replace(self, low=max(lows, default=None), high=min(highs, default=None))
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Tensors one after the other, which have to have one scale first.
+class Concatenation:
+    """Values that are concatenated, once they are int8 of one scale.
 
     Attributes
     ----------
@@ -89,19 +97,19 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """An integer tensor of the network: another value, of a scale that the network says."""
+class StatedInt8:
+    """An integer tensor of a QDQ network: the value `of`, at the scale that the network states."""
 
     of: Var
     scale: Scale
 
 
-Form: TypeAlias = Sums | Joined | Encoded | Weights
+Form: TypeAlias = PendingAccumulator | Concatenation | StatedInt8 | Weights
 
 
 @dataclass(slots=True)
-class Known:
-    """What is known of a value.
+class ValueForms:
+    """The forms in which a value exists so far.
 
     Attributes
     ----------
@@ -110,15 +118,15 @@ class Known:
     emitted
         It exists as it was, under its name.
     form
-        What it can be made from.
-    own
-        It as int8, with the scale that was chosen for it.
-    small
-        It as int8, for each scale that was asked for.
+        The integers that it can be made from.
+    int8
+        The value as int8, with the scale that was chosen for it.
+    int8_of_scale
+        The value as int8, by scale.
     """
 
     let: Let | None
     emitted: bool = False
     form: Form | None = None
-    own: Small | None = None
-    small: dict[Scale, Small] = field(default_factory=dict)
+    int8: Int8Value | None = None
+    int8_of_scale: dict[Scale, Int8Value] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What values a tensor had, and the scale that suits them."""
+"""Histograms of a tensor's values, and the scales chosen from them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _CANDIDATES = 120
 
 
 class Histogram:
-    """How often absolute values lie in each of `BINS` equal parts of 0..`end`, a power of two that
-    is above all.
+    """Counts of absolute values in `BINS` equal bins of 0..`end`, a power of two above all of them.
 
-    `end` doubles as values come that are larger, and neighbouring parts are joined: one pass over
-    any number of samples is enough.
+    `end` doubles where a value is larger, and neighbouring bins are merged: one pass over any
+    number of samples is enough.
     """
 
     def __init__(self) -> None:
@@ -33,7 +32,7 @@ class Histogram:
         self.largest = 0.0
 
     def add(self, values: NDArray[Any]) -> None:
-        """Count these.
+        """Counts the values.
 
         Raises
         ------
@@ -54,8 +53,8 @@ class Histogram:
             self.counts[: BINS // 2] = self.counts.reshape(-1, 2).sum(1)
             self.counts[BINS // 2 :] = 0
             self.end *= 2
-        places = (sizes.astype(np.float64) * (BINS / self.end)).astype(np.int64)
-        self.counts += np.bincount(places, minlength=BINS)
+        bins = (sizes.astype(np.float64) * (BINS / self.end)).astype(np.int64)
+        self.counts += np.bincount(bins, minlength=BINS)
 
 
 def power_of_two(value: float) -> float:
@@ -65,7 +64,7 @@ def power_of_two(value: float) -> float:
 
 
 def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
-    """What one step of int8 stands for; 1 where all values were 0."""
+    """The step of int8, in real numbers; 1 where all values were 0."""
     if histogram.largest == 0:
         return 1.0
     match options.method:
@@ -73,8 +72,8 @@ def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
             found = histogram.largest / LEVELS
         case Method.PERCENTILE:
             wanted = options.percentile / 100 * histogram.counts.sum()
-            place = int(np.searchsorted(np.cumsum(histogram.counts), wanted))
-            end = (place + 1) * histogram.end / BINS
+            last = int(np.searchsorted(np.cumsum(histogram.counts), wanted))
+            end = (last + 1) * histogram.end / BINS
             found = min(end, histogram.largest) / LEVELS
         case Method.MSE:
             return _least_error(histogram, options.mode)
@@ -82,7 +81,7 @@ def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
 
 
 def _least_error(histogram: Histogram, mode: Mode) -> float:
-    """The scale with the least mean square error, among some down from the full range."""
+    """The scale with the least mean square error, among candidates from the full range down."""
     full = histogram.largest / LEVELS
     if mode is Mode.POW2:
         candidates = [power_of_two(full) / (1 << down) for down in range(8)]
@@ -99,7 +98,7 @@ def _least_error(histogram: Histogram, mode: Mode) -> float:
         off = np.empty_like(values)
         off[inner:] = (values[inner:] - LEVELS * scale) ** 2
         if scale < 4 * width:
-            # The middle of a bin stands for too many steps to say how they are rounded.
+            # A bin covers too many steps to tell how its values are rounded.
             off[:inner] = scale**2 / 12
         else:
             off[:inner] = (values[:inner] - np.rint(values[:inner] / scale) * scale) ** 2

@@ -1,9 +1,10 @@
-"""A network with integers in it: calibrated, or with the scales that it came with."""
+"""Quantises a network: calibrated, or with the scales that it states itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,24 +24,25 @@ from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale
 from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
-from compiler.quantise.walk import Walk
+from compiler.targets.target import Target
 
 __all__ = ["Quantised", "apply_scales", "has_scales", "quantise_network", "scales_from"]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """A quantised network, and what it was made from.
+    """A quantised network, and the network in real numbers.
 
     Attributes
     ----------
     function
-        Takes and gives what `real` does.
+        Of the signature of `real`.
     real
-        In real numbers; quantised by hand, where it came so.
+        In real numbers; a QDQ network as it came.
     scales
-        For each int8 tensor of `function`: which value of `real` it stands for, and its scale.
+        For each int8 tensor of `function`: the value of `real` that it stands for, and its scale.
     """
 
     function: Function
@@ -49,7 +51,7 @@ class Quantised:
 
 
 def has_scales(function: Function) -> bool:
-    """Whether the network says itself how it is quantised, as a QDQ model does."""
+    """Whether the network states its own scales, as a QDQ model does."""
     return any(
         isinstance(let.value, Call)
         and isinstance(let.value.callee, OpSpec)
@@ -63,18 +65,21 @@ def quantise_network(
     samples: Iterable[Sequence[Given]],
     run: Runner,
     options: QuantiseOptions | None = None,
+    targets: Sequence[Target[Any]] = (),
 ) -> Quantised:
-    """The network with int8 tensors and int32 sums wherever operators are known to allow it.
+    """The network with int8 tensors and int32 accumulators wherever operators have rules.
 
-    One that has `quantise` and `dequantise` operators keeps its own scales, and `samples` are not
-    looked at; constants must not have been folded before, or its integer weights are gone.
+    A network that has `quantise` and `dequantise` operators keeps its own scales, and `samples` are
+    not read; constants must not have been folded before, or its integer weights are gone.
 
     Parameters
     ----------
     samples
-        For `calibrate`: of the user, or `synthetic`.
+        For `calibrate`: the user's, or `synthetic`.
     run
         How kernels run, and constants are folded.
+    targets
+        The machines that have to compute every requantisation exactly.
 
     Raises
     ------
@@ -85,32 +90,36 @@ def quantise_network(
     """
     chosen_options = options if options is not None else QuantiseOptions()
     if has_scales(function):
-        return apply_scales(function, {}, chosen_options)
+        return apply_scales(function, {}, chosen_options, targets)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run), FoldAffine(), EliminateDead()),
         *(FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)
     found = calibrate(real, samples, run)
-    return apply_scales(real, scales_from(found, chosen_options), chosen_options)
+    return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
 
 
 def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
     """A symmetric scale for each tensor, of which float32 holds every digit."""
     return {
-        name: Scale(float(np.float32(scale_of(each, options)))) for name, each in histograms.items()
+        name: Scale(float(np.float32(scale_of(histogram, options))))
+        for name, histogram in histograms.items()
     }
 
 
 def apply_scales(
-    function: Function, chosen: Mapping[str, Scale], options: QuantiseOptions
+    function: Function,
+    chosen: Mapping[str, Scale],
+    options: QuantiseOptions,
+    targets: Sequence[Target[Any]] = (),
 ) -> Quantised:
-    """The function with int8 tensors of these scales, and of those that it says itself."""
-    walk = Walk(function, verify(function), chosen, options, RULES)
-    body = walk.body(function.body)
+    """The function with int8 tensors of these scales, and of those that it states itself."""
+    rewriter = Rewriter(function, verify(function), chosen, options, RULES, targets)
+    body = rewriter.body(function.body)
     made = replace(function, body=body)
     made.follows(function)
     found = transform(made, (EliminateCommon(), EliminateDead()))
     left = {let.name for let in found.body.lets}
-    scales = {name: each for name, each in walk.builder.scales.items() if name in left}
+    scales = {name: found for name, found in rewriter.builder.scales.items() if name in left}
     return Quantised(found, function, scales)

@@ -11,28 +11,28 @@ __all__ = ["Method", "Mode", "QuantiseOptions"]
 
 
 class Mode(Enum):
-    """What a sum of products is multiplied by to become an output."""
+    """The multipliers of requantisation."""
 
     MULTIPLIER = "multiplier"
-    """Any number, as M / 2^s: the more exact."""
+    """Any number, as M / 2^s: more exact."""
     POW2 = "pow2"
-    """A power of two: all scales are such, and no multiplication is needed."""
+    """A power of two: all scales are powers of two, and no multiplication is needed."""
 
 
 class Method(Enum):
     """How the range of a tensor is chosen from the values that it had in calibration."""
 
     MAX = "max"
-    """Everything that was seen."""
+    """Up to the largest absolute value."""
     PERCENTILE = "percentile"
-    """All but the few that are farthest out."""
+    """Up to a percentile of the absolute values."""
     MSE = "mse"
-    """Whatever makes the mean square of errors, of rounding and of clipping, least."""
+    """The range with the least mean square error of rounding and clipping."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuantiseOptions:
-    """Choices, with good defaults: weights and activations are symmetric int8 throughout.
+    """Options of quantisation. Weights and activations are symmetric int8 throughout.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class QuantiseOptions:
     method
         See `Method`.
     percentile
-        For that method: how much of a hundred is within the range.
+        Of `Method.PERCENTILE`.
     per_channel
-        Weights have a scale for each output channel, or one for the tensor.
+        Whether weights have a scale for each output channel, or one for the tensor.
     """
 
     mode: Mode = Mode.MULTIPLIER

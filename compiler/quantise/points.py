@@ -1,82 +1,90 @@
-"""Which values of a network are worth being int8."""
+"""The values of a network that become int8, and functions that return them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Function, Let, Var
+from compiler.graph.names import fresh
+from compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
 from compiler.graph.opspec import OpSpec
+from compiler.graph.passes import EliminateDead, Fuse, transform
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import names_of
 from compiler.ir.dtypes import FLOAT32
-from compiler.quantise.rules import MOVERS
+from compiler.quantise.rewriter import Rule
+from compiler.quantise.rules import RULES
 
-__all__ = ["points"]
-
-_PRODUCTS = ("conv2d", "dense", "gemm", "matmul")
-_POOLS = ("average_pool", "global_average_pool", "max_pool", "reduce_mean")
-_THROUGH = ("add", "batch_norm", "clip", "concat", "relu", "total", *MOVERS)
-"""They are done on integers if somebody wants their result so."""
+__all__ = ["points", "with_results"]
 
 
 def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
-    """The float32 values that something reads which computes with integers, in order.
+    """The names of float32 values that a rule takes as int8, in order.
 
-    And what comes of a convolution, where it goes on in real numbers: an accelerator can give it as
-    int8 only.
+    And of results that are always int8, as a convolution's, where these go on in real numbers: an
+    accelerator can give them as int8 only.
     """
     wanted: set[str] = set()
-    sums = _sums(function)
+    always = _always_int8(function)
     in_reals = {function.body.result.name} if isinstance(function.body.result, Var) else set()
 
-    def want(atom: Atom) -> None:
-        if isinstance(atom, Var):
-            type_ = types[atom.name]
-            if isinstance(type_, TensorType) and type_.dtype == FLOAT32:
-                wanted.add(atom.name)
+    def want(name: str) -> None:
+        type_ = types[name]
+        if isinstance(type_, TensorType) and type_.dtype == FLOAT32:
+            wanted.add(name)
 
     for let in reversed(function.body.lets):
-        if let.name in sums and let.name in in_reals:
-            want(Var(let.name))
-        asked = _asked(let, wanted)
-        for each in asked:
-            want(each)
-        if let.name not in sums:
-            in_reals |= names_of(let.value) - {each.name for each in asked if isinstance(each, Var)}
+        if let.name in always and let.name in in_reals:
+            want(let.name)
+        operands = _int8_operands(let.value, wanted=let.name in wanted)
+        for name in operands:
+            want(name)
+        if let.name not in always:
+            in_reals |= names_of(let.value) - set(operands)
     names = [*(each.name for each in function.params), *(let.name for let in function.body.lets)]
     return tuple(each for each in names if each in wanted)
 
 
-def _sums(function: Function) -> set[str]:
-    """The sums of convolutions, and what is made of these before they are int8."""
+def _always_int8(function: Function) -> set[str]:
+    """The results whose accumulators become int8 also where real numbers come next."""
     found: set[str] = set()
     for let in function.body.lets:
-        match let.value:
-            # A pool is a convolution where its windows are all of one size.
-            case (
-                Call(callee=OpSpec(name="conv2d"), args=(_, Constant(), *_))
-                | Call(callee=OpSpec(name="average_pool"))
-            ):
-                found.add(let.name)
-            case Call(callee=OpSpec(name="add" | "clip" | "relu" | "total")):
-                if not found.isdisjoint(names_of(let.value)):
-                    found.add(let.name)
-            case _:
-                pass
+        rule = _rule_of(let.value)
+        if rule is None:
+            continue
+        starts = rule.always_int8 and _int8_operands(let.value, wanted=True)
+        if starts or (rule.extends and not found.isdisjoint(names_of(let.value))):
+            found.add(let.name)
     return found
 
 
-def _asked(let: Let, wanted: set[str]) -> tuple[Atom, ...]:
-    """The operands that are wanted as int8 for this value."""
-    call = let.value
-    if not isinstance(call, Call) or not isinstance(call.callee, OpSpec):
+def _int8_operands(value: Value, wanted: bool) -> tuple[str, ...]:
+    """The names of operands that the operator's rule takes as int8.
+
+    Parameters
+    ----------
+    wanted
+        The result is wanted as int8.
+    """
+    rule = _rule_of(value)
+    if rule is None or (rule.on_demand and not wanted):
         return ()
-    name = call.callee.name
-    if name in _PRODUCTS:
-        return call.args[:1] if isinstance(call.args[1], Constant) else ()
-    if name in _POOLS:
-        return call.args
-    if name not in _THROUGH or let.name not in wanted:
-        return ()
-    return call.args[:1] if name == "batch_norm" else call.args
+    assert isinstance(value, Call), "it has a rule"
+    return tuple(each.name for each in rule.int8_operands(value) if isinstance(each, Var))
+
+
+def _rule_of(value: Value) -> Rule | None:
+    if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+        return RULES.get(value.callee.name)
+    return None
+
+
+def with_results(function: Function, names: Sequence[str]) -> Function:
+    """The function with a tuple of these values for a result, made of kernels."""
+    taken = {each.name for each in function.params} | {each.name for each in function.body.lets}
+    result = fresh("watched", taken)
+    values = Let(result, Tuple(tuple(map(Var, names))))
+    body = Body((*function.body.lets, values), Var(result))
+    watched = replace(function, body=body, result=None)
+    watched.follows(function)
+    return transform(watched, (EliminateDead(), Fuse()))

@@ -14,21 +14,21 @@ from compiler.quantise.options import Method, Mode, QuantiseOptions
 __all__ = ["LARGEST_BIAS", "Weights", "quantised_weights"]
 
 LARGEST_BIAS = 1 << 24
-"""In units of sums: what is larger would leave the products no digits."""
+"""In units of the accumulator: a larger one would leave the products no digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """A constant that stands for `values * scales`.
+    """A constant as integers: its numbers are values * scales.
 
     Attributes
     ----------
     values
-        int8; wider where zero points that were taken off make it so.
+        int8; wider where a zero point was subtracted.
     scales
         float64; [C] or [1].
     axis
-        Along which scales lie.
+        The axis along which scales lie.
     """
 
     values: NDArray[Any]
@@ -37,22 +37,22 @@ class Weights:
 
     @property
     def real(self) -> NDArray[np.float64]:
-        """The numbers themselves."""
+        """The real numbers."""
         shape = [1] * self.values.ndim
         if self.scales.size > 1:
             shape[self.axis] = -1
         found: NDArray[np.float64] = self.values * self.scales.reshape(shape)
         return found
 
-    def turned(self, axis: int) -> Weights | None:
-        """With that axis first; None where scales lie along another."""
+    def moved_first(self, axis: int) -> Weights | None:
+        """The weights with that axis first; None where scales lie along another."""
         if self.scales.size > 1 and axis != self.axis:
             return None
         return Weights(np.ascontiguousarray(np.moveaxis(self.values, axis, 0)), self.scales)
 
     @property
     def sums(self) -> NDArray[np.int64]:
-        """Of each channel's values."""
+        """The sum of each channel's values."""
         total: NDArray[np.int64] = self._rows.sum(1, dtype=np.int64)
         return total
 
@@ -78,13 +78,13 @@ def quantised_weights(
         In real numbers, a number for each channel. A channel whose weights are tiny beside its bias
         gets a larger scale, so that the bias is within 24 bits.
     input_scale
-        Of what the weights are multiplied with.
+        Of the data that the weights are multiplied with.
     """
     rows = weight.reshape(len(weight), -1).astype(np.float64)
     largest = np.abs(rows).max(1, initial=0.0)
     least = np.abs(bias) / (input_scale * LARGEST_BIAS)
     scales = np.maximum(largest / LEVELS, least)
-    # Where there is nothing, anything will do.
+    # For a channel of zeros any scale is right.
     scales[scales == 0] = scales.max(initial=0.0) or 1.0
     if not options.per_channel:
         scales = scales.max(keepdims=True)
@@ -98,7 +98,7 @@ def quantised_weights(
 
 def _rounded(rows: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
     found = rows / scales[:, None]
-    # In place: weights are many.
+    # In place: weights may be millions.
     np.rint(found, out=found)
     return np.clip(found, -LEVELS, LEVELS, out=found)
 

@@ -1,7 +1,6 @@
-"""Requantisation as exact values: how sums of products become small integers again."""
+"""Requantisation as an exact value: accumulators of products become small integers."""
 
-from compiler.requantisation.alu_steps import AluStep
-from compiler.requantisation.residual import ResidualSpec
-from compiler.requantisation.spec import RequantSpec
+from compiler.requantisation.scales import ScaledResidual
+from compiler.requantisation.spec import RequantSpec, Residual
 
-__all__ = ["AluStep", "RequantSpec", "ResidualSpec"]
+__all__ = ["RequantSpec", "Residual", "ScaledResidual"]

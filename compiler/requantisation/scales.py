@@ -1,154 +1,213 @@
-"""Real multipliers as fractions M / 2^s, and how far off these are."""
+"""Real scales as fractions M / 2^s, and the errors of these."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import QuantisationError
-from compiler.requantisation.alu_lowering import Goal, Line
 from compiler.requantisation.channels import (
+    INT16,
     INT32,
-    Whole,
+    Integers,
+    PerChannel,
+    broadcast,
+    channel_count,
     check_range,
-    common_channels,
-    spread,
-    whole,
+    collapse,
+    integers,
 )
 
 __all__ = [
-    "ADDEND",
+    "LARGEST_SHIFT",
+    "FixedPoint",
     "Real",
-    "check_scale_errors",
-    "exact_scale",
-    "finest_lines",
+    "RealRequantisation",
+    "ScaledResidual",
     "relative_error",
-    "scales_and_biases",
 ]
 
-# What a caller may have scales in.
 Real = float | Fraction | np.floating | Sequence[float | Fraction] | npt.NDArray[np.floating]
+"""The types in which callers may pass scales."""
 
-# With more, an accumulator of 1 would be over 32 bits.
 LARGEST_SCALE = 1 << 31
-# The sum that makes an 8-bit output has 8 + s bits: 31 of the 32 that there are.
+"""With more, an accumulator of 1 would be over 32 bits."""
 LARGEST_SHIFT = 23
-# M * acc is under 2^62; with an addend up to this, their sum is under 2^63.
-ADDEND = (-(1 << 62), 1 << 62)
+"""The sum that becomes an 8-bit output has 8 + s bits: 31 of the 32 of an accumulator."""
 
 
-def exact_scales(scales: Real) -> Fraction | tuple[Fraction, ...]:
-    """The same numbers without rounding; refused unless each lies in 0..2^31."""
+@dataclass(frozen=True, slots=True)
+class ScaledResidual:
+    """A tensor that is added to the accumulators, as (value - zero_point) * scale in units of
+    outputs; its values are from `low` to `high`."""
+
+    scale: float | Fraction
+    zero_point: int = 0
+    low: int = -128
+    high: int = 127
+
+    @property
+    def reach(self) -> int:
+        """The largest absolute value of value - zero_point."""
+        return max(abs(self.low - self.zero_point), abs(self.high - self.zero_point))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """The integers of a real requantisation in units of 2^-shift.
+
+    Attributes
+    ----------
+    multiplier, addend
+        For the tensor, or one for each channel.
+    residual_multipliers
+        One for each residual.
+    """
+
+    multiplier: PerChannel
+    addend: PerChannel
+    residual_multipliers: tuple[int, ...]
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class RealRequantisation:
+    """round((acc + bias) * scale + sum of scaled residuals) + zero_point, in real numbers.
+
+    Attributes
+    ----------
+    scales, biases
+        One for each channel; of length 1 where `channels` is None.
+    residual_scales
+        Those of `residuals`, exact.
+    """
+
+    scales: tuple[Fraction, ...]
+    biases: tuple[int, ...]
+    zero_point: int
+    residuals: tuple[ScaledResidual, ...]
+    residual_scales: tuple[Fraction, ...]
+    channels: int | None
+
+    @staticmethod
+    def of(
+        scales: Real, bias: Integers, zero_point: int, residuals: Sequence[ScaledResidual]
+    ) -> RealRequantisation:
+        """Raises `QuantisationError` for a number out of range, and counts that differ."""
+        exact, biases = _exact_scales(scales), integers("bias", bias)
+        check_range("bias", biases, *INT32)
+        channels = channel_count(scales=exact, bias=biases)
+        check_range("zero_point", zero_point, *INT32)
+        for residual in residuals:
+            check_range("residual zero_point", residual.zero_point, *INT16)
+        return RealRequantisation(
+            broadcast(exact, channels),
+            broadcast(biases, channels),
+            zero_point,
+            tuple(residuals),
+            tuple(_exact_scale(each.scale, " of a residual") for each in residuals),
+            channels,
+        )
+
+    def in_units(self, shift: int) -> FixedPoint:
+        """Each scale as the nearest integer in units of 2^-shift."""
+        multipliers = [_nearest(scale, shift) for scale in self.scales]
+        added = tuple(_nearest(scale, shift) for scale in self.residual_scales)
+        constant = (self.zero_point << shift) + (1 << shift >> 1)
+        constant -= sum(n * each.zero_point for n, each in zip(added, self.residuals, strict=True))
+        addends = [b * m + constant for m, b in zip(multipliers, self.biases, strict=True)]
+        return FixedPoint(
+            collapse(multipliers, self.channels), collapse(addends, self.channels), added, shift
+        )
+
+    def check_errors(
+        self, found: FixedPoint, outputs: tuple[int, int], reach: int, tolerance: float | Fraction
+    ) -> None:
+        """Refuses integers that move an output, before it is rounded, too far from the real one.
+
+        Parameters
+        ----------
+        outputs
+            The least and the greatest output.
+        reach
+            The largest absolute value of an accumulator.
+        tolerance
+            The largest error that is allowed, as a fraction of the largest output that is not
+            clipped.
+
+        Raises
+        ------
+        QuantisationError
+            Names the channel and its scale.
+        """
+        full = max(abs(limit - self.zero_point) for limit in outputs)
+        allowed = Fraction(tolerance) * full
+        residuals = zip(
+            self.residuals, self.residual_scales, found.residual_multipliers, strict=True
+        )
+        added = added_error = Fraction(0)
+        for residual, scale, multiplier in residuals:
+            added += scale * residual.reach
+            added_error += abs(Fraction(multiplier, 1 << found.shift) - scale) * residual.reach
+        # What is not clipped is at most as far out as the range and what is added back.
+        farthest = full + added
+        # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
+        left = allowed - added_error
+        sufficient = math.ceil((farthest / left + 1) / 2) if left > 0 else math.inf
+        multipliers = broadcast(found.multiplier, self.channels)
+        channels = zip(self.scales, self.biases, multipliers, strict=True)
+        for channel, (scale, bias, multiplier) in enumerate(channels):
+            if multiplier >= sufficient:
+                continue
+            # An error grows with what is multiplied: up to the accumulators' end, or to where
+            # clipping begins.
+            kept = min(scale * (reach + abs(bias)), farthest)
+            error = relative_error(scale, multiplier, found.shift) * kept + added_error
+            if error > allowed:
+                raise QuantisationError(
+                    f"scale {float(scale):.6g} of channel {channel}, as {multiplier} / "
+                    f"2^{found.shift}, {self._residuals_as(found)}moves outputs by up to "
+                    f"{float(error):.3g}; {float(allowed):.3g} is allowed"
+                )
+
+    def _residuals_as(self, found: FixedPoint) -> str:
+        """The residuals' part of an error message."""
+        scales = zip(self.residual_scales, found.residual_multipliers, strict=True)
+        return "".join(
+            f"with {float(scale):.6g} of a residual, as {multiplier} / 2^{found.shift}, "
+            for scale, multiplier in scales
+        )
+
+
+def relative_error(scale: Fraction, multiplier: int, shift: int) -> Fraction:
+    """|M / 2^s - scale| / scale; for scale 0 it is 0 where M is too, and 1 otherwise."""
+    if scale == 0:
+        return Fraction(int(multiplier != 0))
+    return abs(Fraction(multiplier, 1 << shift) - scale) / scale
+
+
+def _exact_scales(scales: Real) -> Fraction | tuple[Fraction, ...]:
+    """The scales without rounding; refused unless all lie in 0..2^31."""
     if isinstance(scales, float | int | Fraction | np.floating):
-        return exact_scale(scales)
+        return _exact_scale(scales)
     if isinstance(scales, np.ndarray) and scales.ndim != 1:
         raise QuantisationError(f"scales of shape {scales.shape}: one number, or one dimension")
-    return tuple(exact_scale(value, f" of channel {c}") for c, value in enumerate(scales))
+    return tuple(_exact_scale(value, f" of channel {c}") for c, value in enumerate(scales))
 
 
-def exact_scale(value: float | Fraction | np.floating, where: str = "") -> Fraction:
-    """The same number without rounding; refused, with `where` it is, outside 0..2^31."""
-    # Not a number is in no range.
+def _exact_scale(value: float | Fraction | np.floating, where: str = "") -> Fraction:
+    """The scale without rounding; refused outside 0..2^31, with `where` in the message."""
+    # NaN is in no range.
     if not 0 <= value <= LARGEST_SCALE:
         raise QuantisationError(f"scale is {value}{where}: it has to lie in 0..2^31")
     return value if isinstance(value, Fraction) else Fraction(float(value))
 
 
-def scales_and_biases(
-    scales: Real, bias: Whole
-) -> tuple[tuple[Fraction, ...], tuple[int, ...], int | None]:
-    """A scale and a bias for each channel, or one of both for the tensor, and the channels."""
-    wanted, biases = exact_scales(scales), whole("bias", bias)
-    check_range("bias", biases, *INT32)
-    channels = common_channels(scales=wanted, bias=biases)
-    return spread(wanted, channels), spread(biases, channels), channels
-
-
-def relative_error(scale: Fraction, line: Line) -> Fraction:
-    """|M / 2^s - scale| / scale; for scale 0 it is 0 where M is too, and 1 otherwise."""
-    if scale == 0:
-        return Fraction(int(line.multiplier != 0))
-    return abs(Fraction(line.multiplier, 1 << line.shift) - scale) / scale
-
-
-def nearest(scale: Fraction, shift: int) -> int:
+def _nearest(scale: Fraction, shift: int) -> int:
     """scale * 2^shift as an integer, halves up."""
     return ((scale.numerator << shift + 1) + scale.denominator) // (2 * scale.denominator)
-
-
-def finest_lines(
-    scales: Sequence[Fraction],
-    biases: Sequence[int],
-    zero_point: int,
-    is_exact: Callable[[Sequence[Line], int], bool],
-    refusal: str,
-    skip_scale: Fraction = Fraction(0),
-    skip_zero_point: int = 0,
-) -> tuple[tuple[Line, ...], int]:
-    """round((x + bias) * scale) + zero_point for each channel, and the multiplier of what is added
-    to them, with the largest shift that is exact; refused with that message if none is."""
-    for shift in range(LARGEST_SHIFT, -1, -1):
-        skip = nearest(skip_scale, shift)
-        constant = (zero_point << shift) + (1 << shift >> 1) - skip_zero_point * skip
-        multipliers = [nearest(scale, shift) for scale in scales]
-        lines = tuple(
-            Line(m, b * m + constant, shift) for m, b in zip(multipliers, biases, strict=True)
-        )
-        if (
-            max(*multipliers, skip) <= INT32[1]
-            and all(ADDEND[0] <= line.addend <= ADDEND[1] for line in lines)
-            and is_exact(lines, skip)
-        ):
-            return lines, skip
-    raise QuantisationError(refusal)
-
-
-def check_scale_errors(
-    scales: Sequence[Fraction],
-    biases: Sequence[int],
-    lines: Sequence[Line],
-    zero_point: int,
-    goal: Goal,
-    tolerance: float | Fraction,
-    rounding: Callable[[Line], str],
-    added: Fraction = Fraction(0),
-    added_error: Fraction = Fraction(0),
-) -> None:
-    """Refuses lines that move an output, before it is rounded, too far from what `scales` say, and
-    a tolerance outside 0..1.
-
-    Parameters
-    ----------
-    tolerance
-        How far is allowed, as a fraction of the largest output that is not clipped.
-    rounding
-        How the error says what became of a scale.
-    added, added_error
-        The largest absolute value of what is added to outputs, and how far that is moved already.
-    """
-    if not 0 <= tolerance <= 1:
-        raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
-    full = max(abs(goal.low - zero_point), abs(goal.high - zero_point))
-    reach = max(-goal.first, goal.last)
-    # What is not clipped is at most as far out as the range and what is added back.
-    farthest = full + added
-    allowed = Fraction(tolerance) * full
-    # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
-    left = allowed - added_error
-    sufficient = math.ceil((farthest / left + 1) / 2) if left > 0 else math.inf
-    for channel, (scale, bias, line) in enumerate(zip(scales, biases, lines, strict=True)):
-        if line.multiplier >= sufficient:
-            continue
-        # An error grows with what is multiplied: up to the accumulators' end, or to where clipping
-        # begins.
-        kept = min(scale * (reach + abs(bias)), farthest)
-        error = relative_error(scale, line) * kept + added_error
-        if error > allowed:
-            raise QuantisationError(
-                f"scale {float(scale):.6g} of channel {channel}{rounding(line)} outputs by up to "
-                f"{float(error):.3g}; {float(allowed):.3g} is allowed"
-            )

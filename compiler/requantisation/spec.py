@@ -1,8 +1,9 @@
-"""Requantisation as one value: sums of products become small integers."""
+"""Requantisation as one value: accumulators of products become small integers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -11,57 +12,104 @@ import numpy.typing as npt
 
 from compiler.errors import QuantisationError
 from compiler.ir.dtypes import smallest_int
-from compiler.requantisation.alu_lowering import Line, exact_steps, goal_of, has_exact_steps
-from compiler.requantisation.alu_steps import AluStep
 from compiler.requantisation.channels import (
+    INT16,
     INT32,
+    Integers,
     PerChannel,
-    Whole,
-    along,
+    along_axis,
+    broadcast,
+    channel_count,
     check_range,
     checked_int32,
-    common_channels,
-    joined,
-    spread,
-    whole,
+    collapse,
+    integers,
 )
 from compiler.requantisation.scales import (
-    ADDEND,
+    LARGEST_SHIFT,
     Real,
-    check_scale_errors,
-    finest_lines,
-    scales_and_biases,
+    RealRequantisation,
+    ScaledResidual,
 )
 
-__all__ = ["RequantSpec"]
+__all__ = ["Channel", "RequantSpec", "Residual"]
+
+Signed = npt.NDArray[np.signedinteger[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """A tensor that is added to the accumulators, times N.
+
+    Attributes
+    ----------
+    multiplier
+        N, 0 to 2^31 - 1.
+    low, high
+        The least and the greatest value of the tensor, within 16 bits.
+    """
+
+    multiplier: int
+    low: int = -128
+    high: int = 127
+
+    def __post_init__(self) -> None:
+        check_range("residual multiplier", self.multiplier, 0, INT32[1])
+        check_range("least residual", self.low, *INT16)
+        check_range("greatest residual", self.high, self.low, INT16[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel's requantisation before it clips: (x * multiplier + addend) >> shift."""
+
+    multiplier: int
+    addend: int
+    shift: int
+
+    def sum(self, x: int) -> int:
+        """The number that is shifted."""
+        return x * self.multiplier + self.addend
+
+    def unclipped(self, x: int) -> int:
+        """The result, where nothing is added."""
+        return self.sum(x) >> self.shift
+
+    def reduced(self) -> Channel:
+        """The same function with all factors of two cancelled that M and 2^s have in common."""
+        twos = _factors_of_two(self.multiplier | 1 << self.shift)
+        return Channel(self.multiplier >> twos, self.addend >> twos, self.shift - twos)
 
 
 @dataclass(frozen=True, slots=True)
 class RequantSpec:
-    """out = clip((acc * multiplier + addend) >> shift, low, high), in integers without bounds.
+    """out = clip((acc * multiplier + addend + residuals) >> shift, low, high), in integers.
 
-    With half of 2^shift inside `addend`, as the constructors put it there, this rounds to nearest,
-    halves towards plus infinity. A spec that exists can be computed exactly by the base ISA in 32
-    bits, for every accumulator that it allows (`compiler.requantisation.alu_lowering` says why).
+    `residuals` stands for the sum of residual * its multiplier; plain requantisation has none. With
+    half of 2^shift inside `addend`, as the constructors put it there, this rounds to nearest,
+    halves towards plus infinity. Which specifications a machine computes exactly, its target says:
+    the integers here have no bounds.
 
     Attributes
     ----------
     multiplier
         M, 0 to 2^31 - 1; for the tensor, or a tuple with one for each channel.
     addend
-        C: bias, zero point and rounding together; at most 2^62 either way; likewise.
+        C: bias, zero points and rounding together; at most 2^62 either way, less what residuals
+        can add, so that 64 bits hold the sum; likewise.
     shift
         s, 0 to 31; likewise.
     low, high
         The least and the greatest output, both included and within 32 bits.
     bound
-        Accumulators are from -bound to bound; None for all of 32 bits. A smaller one saves passes.
+        Accumulators are from -bound to bound; None for all of 32 bits.
+    residuals
+        The tensors that are added before the shift.
 
     Raises
     ------
     QuantisationError
-        A number out of its range, counts of channels that differ, or sums that exceed 32 bits
-        where no clipping of accumulators prevents it; a smaller shift or bound then helps.
+        A number out of its range, or counts of channels that differ.
     """
 
     multiplier: PerChannel
@@ -70,25 +118,24 @@ class RequantSpec:
     low: int
     high: int
     bound: int | None = None
+    residuals: tuple[Residual, ...] = ()
 
     def __post_init__(self) -> None:
         check_range("multiplier", self.multiplier, 0, INT32[1])
-        check_range("addend", self.addend, *ADDEND)
+        limit = _largest_addend(self.residuals)
+        check_range("addend", self.addend, -limit, limit)
         check_range("shift", self.shift, 0, 31)
-        goal = goal_of(self.low, self.high, self.bound)
-        common_channels(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
-        if not has_exact_steps(self._lines, goal):
-            raise QuantisationError(
-                f"acc * M + C exceeds 32 bits: M up to {max(spread(self.multiplier, None))}, s up "
-                f"to {max(spread(self.shift, None))}, outputs {goal.low}..{goal.high}, "
-                f"accumulators {goal.first}..{goal.last}; take a smaller shift, range or bound"
-            )
+        check_range("low", self.low, *INT32)
+        check_range("high", self.high, self.low, INT32[1])
+        if self.bound is not None:
+            check_range("bound", self.bound, 0, 1 << 31)
+        channel_count(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
 
     @classmethod
     def pow2(
         cls,
-        shift: Whole,
-        bias: Whole = 0,
+        shift: Integers,
+        bias: Integers = 0,
         low: int = -128,
         high: int = 127,
         *,
@@ -99,31 +146,34 @@ class RequantSpec:
         `shift` (0 to 31) and `bias` (32 bits) are numbers, or sequences with one for each channel.
         Raises `QuantisationError` like the value.
         """
-        shifts, biases = whole("shift", shift), whole("bias", bias)
+        shifts, biases = integers("shift", shift), integers("bias", bias)
         check_range("shift", shifts, 0, 31)
         check_range("bias", biases, *INT32)
-        channels = common_channels(shift=shifts, bias=biases)
-        pairs = zip(spread(biases, channels), spread(shifts, channels), strict=True)
-        addend = joined([b + (1 << s >> 1) for b, s in pairs], channels)
+        channels = channel_count(shift=shifts, bias=biases)
+        pairs = zip(broadcast(biases, channels), broadcast(shifts, channels), strict=True)
+        addend = collapse([b + (1 << s >> 1) for b, s in pairs], channels)
         return cls(1, addend, shifts, low, high, bound)
 
     @classmethod
     def from_scales(
         cls,
         scales: Real,
-        bias: Whole = 0,
+        bias: Integers = 0,
         low: int = -128,
         high: int = 127,
         *,
         zero_point: int = 0,
         bound: int | None = None,
+        residuals: Sequence[ScaledResidual] = (),
         tolerance: float | Fraction = Fraction(1, 128),
+        is_exact: Callable[[RequantSpec], bool] = lambda _: True,
     ) -> Self:
-        """out = clip(round((acc + bias) * scale) + zero_point, low, high), nearly.
+        """out = clip(round((acc + bias) * scale + scaled residuals) + zero_point, low, high),
+        nearly.
 
-        A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 that 32 bits allow,
-        one for all channels. The relative error is at most 1 / (2 M - 1), so at most 2^-(k - 1) for
-        an M of k bits. From then on all is exact.
+        A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 that is exact, one
+        for all channels and residuals. The relative error is at most 1 / (2 M - 1), so at most
+        2^-(k - 1) for an M of k bits. From then on all is exact.
 
         Parameters
         ----------
@@ -135,64 +185,84 @@ class RequantSpec:
             As in the value.
         zero_point
             Added to outputs; 32 bits.
+        residuals
+            Tensors with real scales, which become the value's residuals.
         tolerance
-            How far M / 2^s may move an output before it is rounded, as a fraction of the largest
-            output that is not clipped. The default is one unit of an 8-bit output.
+            How far scales that are not exact may move an output before it is rounded, as a fraction
+            of the largest output that is not clipped. The default is one unit of an 8-bit output.
+        is_exact
+            Whether the machines that shall compute the result do so exactly, as their targets say;
+            by default every specification is.
 
         Raises
         ------
         QuantisationError
-            As in the value; a scale that is negative, no number or over 2^31; an error over the
-            tolerance.
+            As in the value; a scale that is negative, no number or over 2^31; no shift that is
+            exact; an error over the tolerance.
         """
-        each, biases, channels = scales_and_biases(scales, bias)
-        check_range("zero_point", zero_point, *INT32)
-        goal = goal_of(low, high, bound)
-        lines, _ = finest_lines(
-            each,
-            biases,
-            zero_point,
-            lambda found, _: has_exact_steps(found, goal),
-            f"scales up to {float(max(each)):.6g}, biases {min(biases)}..{max(biases)}: with no "
-            f"shift is {low}..{high} exact in 32 bits for accumulators {goal.first}..{goal.last}",
-        )
-        check_scale_errors(
-            each,
-            biases,
-            lines,
-            zero_point,
-            goal,
-            tolerance,
-            lambda line: f", as {line.multiplier} / 2^{line.shift}, moves",
-        )
-        return cls(
-            joined([line.multiplier for line in lines], channels),
-            joined([line.addend for line in lines], channels),
-            lines[0].shift,
-            low,
-            high,
-            bound,
+        if not 0 <= tolerance <= 1:
+            raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
+        real = RealRequantisation.of(scales, bias, zero_point, residuals)
+        for shift in range(LARGEST_SHIFT, -1, -1):
+            found = real.in_units(shift)
+            if max(*broadcast(found.multiplier, None), *found.residual_multipliers, 0) > INT32[1]:
+                continue
+            added = tuple(
+                Residual(multiplier, residual.low, residual.high)
+                for multiplier, residual in zip(
+                    found.residual_multipliers, real.residuals, strict=True
+                )
+            )
+            if max(map(abs, broadcast(found.addend, None))) > _largest_addend(added):
+                continue
+            spec = cls(found.multiplier, found.addend, shift, low, high, bound, added)
+            if is_exact(spec):
+                first, last = spec.limits
+                real.check_errors(found, (low, high), max(-first, last), tolerance)
+                return spec
+        more = "".join(f", {float(scale):.6g} of a residual" for scale in real.residual_scales)
+        raise QuantisationError(
+            f"scales up to {float(max(real.scales)):.6g}{more}, biases "
+            f"{min(real.biases)}..{max(real.biases)}: with no shift is {low}..{high} exact "
+            f"for accumulators of at most {1 << 31 if bound is None else bound}"
         )
 
     @property
     def channels(self) -> int | None:
-        """How many channels there are; None where all numbers are the tensor's."""
-        return common_channels(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
+        """The number of channels; None where all numbers are the tensor's."""
+        return channel_count(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
+
+    @property
+    def per_channel(self) -> tuple[Channel, ...]:
+        """The numbers of each channel; one `Channel` where all numbers are the tensor's."""
+        numbers = (self.multiplier, self.addend, self.shift)
+        return tuple(map(Channel, *(broadcast(each, self.channels) for each in numbers)))
 
     @property
     def limits(self) -> tuple[int, int]:
         """The least and the greatest accumulator."""
-        goal = goal_of(self.low, self.high, self.bound)
-        return goal.first, goal.last
+        if self.bound is None:
+            return INT32
+        return -self.bound, min(self.bound, INT32[1])
+
+    @property
+    def residual_sums(self) -> tuple[int, int]:
+        """The least and the greatest sum of residual * its multiplier."""
+        least = sum(each.low * each.multiplier for each in self.residuals)
+        return least, sum(each.high * each.multiplier for each in self.residuals)
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger[Any]]:
         """The smallest signed type that holds every output: int8, int16 or int32."""
         return smallest_int(self.low, self.high).numpy
 
+    def clip(self, value: int) -> int:
+        """`value` kept within low..high."""
+        return min(max(value, self.low), self.high)
+
     def reference(
-        self, acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None
-    ) -> npt.NDArray[np.signedinteger[Any]]:
+        self, acc: Signed, axis: int | None = None, residuals: Sequence[Signed] = ()
+    ) -> Signed:
         """The outputs for `acc`, of type `dtype`.
 
         Parameters
@@ -201,30 +271,59 @@ class RequantSpec:
             Signed integers of any shape, within `limits`.
         axis
             The dimension of `acc` that counts channels; needed where there are many.
+        residuals
+            The tensors of `self.residuals`, of shapes that broadcast to that of `acc`.
 
         Raises
         ------
         QuantisationError
-            An accumulator outside `limits`, or an axis that does not suit the channels.
+            A number outside its limits, or an axis that does not suit the channels.
         """
-        wide = checked_int32("reference", acc, self.limits).astype(np.int64)
+        total = checked_int32("reference", acc, self.limits).astype(np.int64)
         m, c, s = (
-            along("reference", each, acc.shape, axis)
-            for each in (self.multiplier, self.addend, self.shift)
+            along_axis("reference", numbers, acc.shape, axis)
+            for numbers in (self.multiplier, self.addend, self.shift)
         )
-        outputs: npt.NDArray[np.int64] = np.clip((wide * m + c) >> s, self.low, self.high)
+        total = total * m + c
+        for residual, values in zip(self.residuals, residuals, strict=True):
+            limits = residual.low, residual.high
+            wide = checked_int32("reference", values, limits, "residual").astype(np.int64)
+            total = total + wide * residual.multiplier
+        outputs: npt.NDArray[np.int64] = np.clip(total >> s, self.low, self.high)
         return outputs.astype(self.dtype)
 
-    def steps(self) -> tuple[AluStep, ...]:
-        """The fewest passes of the base ISA's ALU that do the same, first to last.
+    def reduced(self) -> Self:
+        """The same function with all factors of two cancelled that M, N and 2^s have in common.
 
-        Exact for every accumulator within `limits`, though the machine wraps at 32 bits.
+        Exact: what the addend loses is a fraction of the last place of every other term.
         """
-        steps = exact_steps(self._lines, goal_of(self.low, self.high, self.bound))
-        assert steps is not None, "the constructor refuses such a spec"
-        return steps
+        joint = 0
+        for channel in self.per_channel:
+            joint |= channel.multiplier | 1 << channel.shift
+        for residual in self.residuals:
+            joint |= residual.multiplier
+        twos = _factors_of_two(joint)
+        return replace(
+            self,
+            multiplier=_mapped(self.multiplier, lambda m: m >> twos),
+            addend=_mapped(self.addend, lambda c: c >> twos),
+            shift=_mapped(self.shift, lambda s: s - twos),
+            residuals=tuple(
+                replace(residual, multiplier=residual.multiplier >> twos)
+                for residual in self.residuals
+            ),
+        )
 
-    @property
-    def _lines(self) -> tuple[Line, ...]:
-        numbers = (self.multiplier, self.addend, self.shift)
-        return tuple(map(Line, *(spread(each, self.channels) for each in numbers)))
+
+def _factors_of_two(number: int) -> int:
+    return (number & -number).bit_length() - 1
+
+
+def _mapped(value: PerChannel, function: Callable[[int], int]) -> PerChannel:
+    """The function of every number."""
+    return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
+
+def _largest_addend(residuals: tuple[Residual, ...]) -> int:
+    """M * acc is under 2^62; with addends up to this and residuals, the sum is under 2^63."""
+    return (1 << 62) - sum(each.multiplier * max(-each.low, each.high) for each in residuals)

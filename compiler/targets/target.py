@@ -13,6 +13,7 @@ from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.pipeline import Pass
+from compiler.requantisation import RequantSpec
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
 from compiler.te.knobs import Setting
 from compiler.templates.pattern import Apply, Match
@@ -142,6 +143,11 @@ class Backend(ABC):
         """The step for a call of a kernel or stream; adds its code and constants to `parts`."""
 
 
+def _every_requantisation(_: RequantSpec) -> bool:
+    """True: for machines that compute with 64 bits."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Target(Generic[M]):
     """A machine as a value, which the layers above use without knowing which machine it is.
@@ -160,6 +166,8 @@ class Target(Generic[M]):
         Knobs that are restricted to some of their settings, in every template that has them.
     make_backend
         Makes a back end without any code so far.
+    is_exact
+        Whether the machine computes a requantisation exactly. Quantisation makes no other.
     """
 
     name: str
@@ -171,6 +179,7 @@ class Target(Generic[M]):
     make_backend: Callable[[Target[M]], Backend]
     layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
+    is_exact: Callable[[RequantSpec], bool] = _every_requantisation
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """The patterns of all templates, in the order in which they are tried."""

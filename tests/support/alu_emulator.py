@@ -1,33 +1,34 @@
-"""What passes of the base ISA's ALU leave of accumulators, by NumPy.
+"""The operations of the base instruction set's ALU on accumulators, by NumPy.
 
-The meaning is the ISA's own: MIN and MAX signed, ADD and MUL mod 2^32, SHR arithmetic.
+MIN and MAX signed, ADD and MUL mod 2^32, SHR arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from compiler.requantisation import AluStep, ResidualSpec
-from compiler.requantisation.channels import along, checked_int32
-from compiler.requantisation.residual_lowering import ResidualSteps
+from compiler.requantisation.channels import along_axis, checked_int32
+from compiler.templates.accelerator.alu_lowering import AluOperation, AluRequantisation
 from hw.encoding import AluOp
 
-__all__ = ["emulate", "emulate_residual", "residual_reference"]
+__all__ = ["emulate", "emulate_requantisation"]
+
+Signed = npt.NDArray[np.signedinteger[Any]]
 
 
 def emulate(
-    steps: Iterable[AluStep], acc: npt.NDArray[np.signedinteger[Any]], axis: int | None = None
+    operations: Iterable[AluOperation], acc: Signed, axis: int | None = None
 ) -> npt.NDArray[np.int32]:
-    """What `steps` leave of the accumulators `acc` on a machine with 32 bits.
+    """The accumulators after the operations, on a machine with 32 bits.
 
     Parameters
     ----------
-    steps
-        The passes, first to last.
+    operations
+        First to last.
     acc
         Signed integers of any shape, each of which fits 32 bits.
     axis
@@ -39,13 +40,13 @@ def emulate(
         A number in `acc` over 32 bits, or an axis that does not suit an operand.
     """
     lanes = checked_int32("emulate", acc)
-    for step in steps:
-        match step.operand:
+    for operation in operations:
+        match operation.operand:
             case (value,) | int(value):
                 operand = np.array(value, np.int64)
             case values:
-                operand = along("emulate", values, acc.shape, axis)
-        lanes = _applied(step.op, lanes.astype(np.int64), operand).astype(np.int32)
+                operand = along_axis("emulate", values, acc.shape, axis)
+        lanes = _applied(operation.op, lanes.astype(np.int64), operand).astype(np.int32)
     return lanes
 
 
@@ -66,26 +67,15 @@ def _applied(
             return lanes * operand
 
 
-def emulate_residual(
-    steps: ResidualSteps,
-    acc: npt.NDArray[np.signedinteger[Any]],
-    skip: npt.NDArray[np.signedinteger[Any]],
+def emulate_requantisation(
+    lowered: AluRequantisation,
+    acc: Signed,
     axis: int | None = None,
+    residuals: Sequence[Signed] = (),
 ) -> npt.NDArray[np.int32]:
-    """What the passes leave on a machine with 32 bits. Raises as `emulate`."""
-    left = emulate(steps.acc, acc, axis).astype(np.int64)
-    total = (left + emulate(steps.skip, skip, axis)).astype(np.int32)
-    return emulate(steps.total, total, axis)
-
-
-def residual_reference(
-    spec: ResidualSpec,
-    acc: npt.NDArray[np.signedinteger[Any]],
-    skip: npt.NDArray[np.signedinteger[Any]],
-    axis: int | None = None,
-) -> npt.NDArray[np.int64]:
-    """The outputs of a residual sum, of values within the specification's limits."""
-    m, c = (along("reference", each, acc.shape, axis) for each in (spec.multiplier, spec.addend))
-    total = acc.astype(np.int64) * m + c + skip.astype(np.int64) * spec.skip_multiplier
-    outputs: npt.NDArray[np.int64] = np.clip(total >> spec.shift, spec.low, spec.high)
-    return outputs
+    """The outputs of a lowered requantisation on a machine with 32 bits. Raises as `emulate`."""
+    total = emulate(lowered.accumulator, acc, axis)
+    for operations, values in zip(lowered.residuals, residuals, strict=True):
+        added = total.astype(np.int64) + emulate(operations, values, axis)
+        total = added.astype(np.int32)
+    return emulate(lowered.output, total, axis)

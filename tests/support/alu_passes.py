@@ -1,4 +1,4 @@
-"""Random passes of the ALU over packed data, and what NumPy makes of them."""
+"""Random ALU passes over packed data, and their results by NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.streams import Array
 __all__ = ["Passes", "Wide", "draw_passes", "draw_values", "low_bytes"]
 
 Wide = npt.NDArray[np.int64]
-"""int32 values, with room for what an operation makes of them."""
+"""int32 values in int64, which holds the result of every operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Passes:
 
     @staticmethod
     def of(found: tuple[tuple[AluPass, ...], Arguments]) -> Passes:
-        """Those of `structure`."""
+        """The result of `structure`."""
         passes, numbers = found
         return Passes(passes, numbers.tensors, numbers.immediates)
 
@@ -100,7 +100,7 @@ def draw_passes(
 
 
 def low_bytes(values: Wide) -> npt.NDArray[np.int8]:
-    """What is stored."""
+    """The bytes that a STORE writes."""
     return values.astype(np.int8)
 
 

@@ -1,4 +1,4 @@
-"""How far off each layer of a quantised network is."""
+"""The error of each layer of a quantised network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.graph.visit import atoms
 from compiler.ir.dtypes import INT8
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import Quantised
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import with_results
 
 __all__ = ["Layer", "LayerError", "errors", "layers", "show_errors"]
 
@@ -28,18 +28,18 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What makes one value of the real network, from int8 tensors that stand for others.
+    """A part of a quantised network: from int8 tensors to the next int8 tensor or the result.
 
     Attributes
     ----------
     name
-        The value.
+        The value of the real network that the result stands for.
     operators
-        That make it of its operands, but for what changes types only.
+        The layer's operators, without those that only change types.
     function
-        From the operands as int8 to the value as int8, or as it was at the network's end.
+        From the operands as int8 to the result as int8, or in real numbers at the network's end.
     inputs
-        Which values of the real network the parameters stand for, and their scales.
+        The values of the real network that the parameters stand for, and their scales.
     scale
         Of the result; None where it is real.
     """
@@ -53,16 +53,16 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class LayerError:
-    """A layer that was fed what the real network has there, rounded to its operands' scales.
+    """The error of a layer whose inputs are those of the real network, rounded to their scales.
 
     Attributes
     ----------
     sqnr
-        The mean square of what it should be over that of the error, in decibels.
+        The mean square of the real result over that of the error, in decibels.
     largest
         The largest error, in steps of the result, or None where it is real.
     clipped
-        The part of results at the ends of int8.
+        The fraction of results at the ends of int8.
     """
 
     name: str
@@ -76,7 +76,7 @@ _PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
 
 
 def layers(network: Quantised) -> Iterator[Layer]:
-    """All layers, in order: each ends where a tensor is int8 again, or in the result."""
+    """All layers, in order: a layer ends where a tensor is int8 again, or in the result."""
     types = verify(network.function)
     lets = {each.name: each for each in network.function.body.lets}
     ends = [name for name in lets if name in network.scales]
@@ -89,7 +89,7 @@ def layers(network: Quantised) -> Iterator[Layer]:
             continue
         inputs = [each for each in found if each in network.scales]
         if len(inputs) != len(found):
-            # It reads something real, too: there is no layer of integers.
+            # It also reads real numbers: this is no layer of integers.
             continue
         params = tuple(Param(each, types[each]) for each in inputs)
         body = Body(tuple(own), Var(end))
@@ -102,7 +102,7 @@ def layers(network: Quantised) -> Iterator[Layer]:
 def _back(
     end: str, lets: Mapping[str, Let], scales: Mapping[str, object]
 ) -> tuple[list[Let], list[str]]:
-    """What makes a value since its operands were int8, and these."""
+    """The operators between a value and the nearest int8 tensors before it, and these tensors."""
     own: set[str] = set()
     inputs: dict[str, None] = {}
     waiting = [end]
@@ -126,7 +126,7 @@ def _operator(let: Let) -> str:
 
 
 def errors(network: Quantised, sample: Sequence[Array], run: Runner) -> tuple[LayerError, ...]:
-    """How far off each layer is by itself, on one sample of the network's inputs."""
+    """The error of each layer by itself, on one sample of the network's inputs."""
     found = list(layers(network))
     names = dict.fromkeys(each for layer in found for each, _ in layer.inputs)
     names |= dict.fromkeys(layer.name for layer in found)
@@ -171,10 +171,10 @@ def _error(layer: Layer, real: Mapping[str, Array], run: Runner) -> LayerError:
 def show_errors(found: Sequence[LayerError]) -> str:
     """A table, a line for each layer."""
     lines = [f"{'layer':24} {'SQNR dB':>8} {'largest':>8} {'clipped':>8}  operators"]
-    for each in found:
-        largest = "" if each.largest is None else f"{each.largest:8.2f}"
-        operators = ", ".join(each.operators)
+    for error in found:
+        largest = "" if error.largest is None else f"{error.largest:8.2f}"
+        operators = ", ".join(error.operators)
         lines.append(
-            f"{each.name:24} {each.sqnr:8.2f} {largest:>8} {each.clipped:8.2%}  {operators}"
+            f"{error.name:24} {error.sqnr:8.2f} {largest:>8} {error.clipped:8.2%}  {operators}"
         )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Small quantised networks: what `compiler.quantise` makes, with numbers of chance."""
+"""Small quantised networks, as `compiler.quantise` makes them, with random numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from compiler.graph.operators.quantised import Along, Quantise, Requantise
 from compiler.graph.operators.reductions import MaxPool, Reduction
 from compiler.graph.operators.shapes import Axis
 from compiler.ir.dtypes import FLOAT32, INT32
-from compiler.requantisation import RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, ScaledResidual
+from compiler.templates.accelerator.alu_lowering import is_exact
 
 __all__ = ["Net", "residual_net"]
 
 
 @dataclass
 class Net:
-    """A network under way: each method adds operators, and gives the result."""
+    """A network under construction: each method adds operators, and returns the result."""
 
     seed: int = 0
     lets: list[Let] = field(default_factory=list)
@@ -63,29 +64,28 @@ class Net:
         reach = int(np.abs(weight.astype(np.int64)).reshape(outputs, -1).sum(1).max()) * 128
         scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs * kernel**2))
         bias = self._rng.integers(-1000, 1000, outputs).tolist()
-        if skip is None:
-            spec = RequantSpec.from_scales(scales, bias, low, 127, bound=reach)
-            return self._rounded(name, acc, spec)
-        joint = ResidualSpec.from_scales(scales, 0.7, bias, low, 127, bound=reach)
-        return self._joined(name, acc, skip, joint)
+        residuals = [] if skip is None else [ScaledResidual(0.7)]
+        spec = RequantSpec.from_scales(
+            scales, bias, low, 127, bound=reach, residuals=residuals, is_exact=is_exact
+        )
+        return self._requantised(name, acc, spec, skip)
 
     def add(self, name: str, data: Var, skip: Var) -> Var:
-        """Of other scales, and of another one than the sum."""
+        """The sum of two tensors of different scales, in a third scale."""
         wide = self.call(f"{name}_wide", "cast", data, given=Cast(INT32))
-        joint = ResidualSpec.from_scales([0.4], 0.7, 3, -128, 127, bound=128)
-        return self._joined(name, wide, skip, joint)
+        spec = RequantSpec.from_scales(
+            [0.4], 3, bound=128, residuals=[ScaledResidual(0.7)], is_exact=is_exact
+        )
+        return self._requantised(name, wide, spec, skip)
 
-    def _joined(self, name: str, acc: Var, skip: Var, joint: ResidualSpec) -> Var:
-        factor = Constant(np.array([joint.skip_multiplier], np.int32))
-        limits = Requantise(joint.shift, joint.low, joint.high)
-        numbers = _numbers(joint.multiplier, np.int32), _numbers(joint.addend, np.int64)
-        return self.call(name, "requantise_add", acc, *numbers, skip, factor, given=limits)
-
-    def _rounded(self, name: str, acc: Var, spec: RequantSpec) -> Var:
+    def _requantised(self, name: str, acc: Var, spec: RequantSpec, skip: Var | None = None) -> Var:
         assert isinstance(spec.shift, int)
         numbers = _numbers(spec.multiplier, np.int32), _numbers(spec.addend, np.int64)
         limits = Requantise(spec.shift, spec.low, spec.high)
-        return self.call(name, "requantise", acc, *numbers, given=limits)
+        if skip is None:
+            return self.call(name, "requantise", acc, *numbers, given=limits)
+        factor = _numbers(spec.residuals[0].multiplier, np.int32)
+        return self.call(name, "requantise_add", acc, *numbers, skip, factor, given=limits)
 
     def max_pool(self, name: str, data: Var) -> Var:
         given = MaxPool((3, 3), (2, 2), (1, 1, 1, 1))
@@ -95,16 +95,18 @@ class Net:
         wide = self.call(f"{name}_wide", "cast", data, given=Cast(INT32))
         total = self.call(f"{name}_acc", "reduce_sum", wide, given=Reduction((2, 3), True))
         spec = RequantSpec.from_scales([1.5 / pixels], 0, -128, 127, bound=128 * pixels)
-        return self._rounded(name, total, spec)
+        return self._requantised(name, total, spec)
 
     def dense(self, name: str, data: Var, inputs: int, outputs: int) -> Var:
-        """Of rows, to int8."""
+        """A dense layer of rows, to int8."""
         weight = self.weight(outputs, inputs)
         acc = self.call(f"{name}_acc", "dense", data, Constant(weight), given=Product(INT32))
         reach = int(np.abs(weight.astype(np.int64)).sum(1).max()) * 128
         scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs))
         bias = self._rng.integers(-1000, 1000, outputs).tolist()
-        return self._rounded(name, acc, RequantSpec.from_scales(scales, bias, 0, 127, bound=reach))
+        return self._requantised(
+            name, acc, RequantSpec.from_scales(scales, bias, 0, 127, bound=reach)
+        )
 
     def logits(self, name: str, data: Var, inputs: int, classes: int) -> Var:
         flat = self.call(f"{name}_flat", "flatten", data, given=Axis())
@@ -115,7 +117,7 @@ class Net:
         return self.call(name, "dequantise", acc, scales, zeros, given=Along())
 
     def function(self, shape: tuple[int, ...], result: Var) -> Function:
-        """Of an input `x` of that shape."""
+        """The network as a function of an input `x` of that shape."""
         params = (Param("x", TensorType(shape, FLOAT32)),)
         return Function("net", params, Body(tuple(self.lets), result))
 

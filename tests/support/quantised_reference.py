@@ -1,8 +1,8 @@
-"""What a quantised network computes, by NumPy's integers of 64 bits.
+"""A reference for quantised networks, by NumPy's integers of 64 bits.
 
-It shares no code with the operators: it is what they are compared with, bit for bit. Sums of
-products go through NumPy's float64 products of matrices, which are exact under 2^53. Of real
-numbers it knows what surrounds integers only.
+It shares no code with the operators, which are compared with it bit for bit. Sums of products go
+through NumPy's float64 products of matrices, which are exact under 2^53. Of operators on real
+numbers there are those between real numbers and integers only.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def reference(function: Function, given: Sequence[Array]) -> dict[str, Array]:
     Raises
     ------
     QuantisationError
-        Names an operator that it does not know, or a value that is no call of one.
+        An operator that has no reference, or a value that is no call of an operator.
     """
-    known = {param.name: each for param, each in zip(function.params, given, strict=True)}
+    values = {param.name: each for param, each in zip(function.params, given, strict=True)}
 
     def value(atom: Atom) -> Array:
-        return atom.array if isinstance(atom, Constant) else known[atom.name]
+        return atom.array if isinstance(atom, Constant) else values[atom.name]
 
     for let in function.body.lets:
         call = let.value
@@ -45,15 +45,17 @@ def reference(function: Function, given: Sequence[Array]) -> dict[str, Array]:
             raise QuantisationError(f"reference: {let.name} is no operator's result")
         name = call.callee.name
         if name not in REFERENCE:
-            raise QuantisationError(f"reference: {let.name} is computed by {name}, not known here")
-        known[let.name] = REFERENCE[name]([value(each) for each in call.args], call.attributes)
-    return known
+            raise QuantisationError(
+                f"reference: {let.name} is computed by {name}, which has no reference"
+            )
+        values[let.name] = REFERENCE[name]([value(each) for each in call.args], call.attributes)
+    return values
 
 
 # Between real numbers and integers ----------------------------------------------------------------
 
 
-def _along(numbers: Array, data: Array, axis: int) -> Array:
+def _along_axis(numbers: Array, data: Array, axis: int) -> Array:
     shape = [1] * data.ndim
     if numbers.size > 1:
         shape[axis] = numbers.size
@@ -64,32 +66,32 @@ def _quantise(args: Sequence[Array], given: Any) -> Array:
     x, step, zero = args
     limits = np.iinfo(given.to.numpy)
     with np.errstate(all="ignore"):
-        nearest = np.nan_to_num(np.rint(x / _along(step, x, given.axis)).astype(np.float64))
-        moved = nearest + _along(zero, x, given.axis)
+        nearest = np.nan_to_num(np.rint(x / _along_axis(step, x, given.axis)).astype(np.float64))
+        moved = nearest + _along_axis(zero, x, given.axis)
     found: Array = np.clip(moved, limits.min, limits.max).astype(given.to.numpy)
     return found
 
 
 def _dequantise(args: Sequence[Array], given: Any) -> Array:
     x, step, zero = args
-    whole = x.astype(np.int64) - _along(zero, x, given.axis)
-    found: Array = whole.astype(step.dtype) * _along(step, x, given.axis)
+    whole = x.astype(np.int64) - _along_axis(zero, x, given.axis)
+    found: Array = whole.astype(step.dtype) * _along_axis(step, x, given.axis)
     return found
 
 
 def _requantise(args: Sequence[Array], given: Any) -> Array:
     acc, multiplier, addend, *skipped = args
-    total = acc.astype(np.int64) * _along(multiplier, acc, given.axis).astype(np.int64)
-    total += _along(addend, acc, given.axis)
+    total = acc.astype(np.int64) * _along_axis(multiplier, acc, given.axis).astype(np.int64)
+    total += _along_axis(addend, acc, given.axis)
     if skipped:
         skip, factor = skipped
-        total += skip.astype(np.int64) * _along(factor, acc, given.axis)
+        total += skip.astype(np.int64) * _along_axis(factor, acc, given.axis)
     outputs = np.clip(total >> given.shift, given.low, given.high)
     types = (np.dtype(f"int{bits}") for bits in (8, 16, 32))
     to = next(
-        each
-        for each in types
-        if np.iinfo(each).min <= given.low and given.high <= np.iinfo(each).max
+        type_
+        for type_ in types
+        if np.iinfo(type_).min <= given.low and given.high <= np.iinfo(type_).max
     )
     found: Array = outputs.astype(to)
     return found
@@ -99,7 +101,7 @@ def _requantise(args: Sequence[Array], given: Any) -> Array:
 
 
 def _summed(total: Array, given: Any, *operands: Array) -> Array:
-    """An exact sum, in the type that the operator gives."""
+    """An exact sum, in the operator's result type."""
     if np.abs(total).max(initial=0) >= 1 << 53:
         raise QuantisationError("reference: a sum is not exact in float64")
     wide = np.int32 if all(each.itemsize <= 4 for each in operands) else np.int64
@@ -109,7 +111,7 @@ def _summed(total: Array, given: Any, *operands: Array) -> Array:
 
 def _whole(operator: str, *operands: Array) -> None:
     if any(each.dtype.kind not in "iu" for each in operands):
-        raise QuantisationError(f"reference: {operator} of real numbers is not known here")
+        raise QuantisationError(f"reference: {operator} of real numbers has no reference")
 
 
 def _conv2d(args: Sequence[Array], given: Any) -> Array:
@@ -164,14 +166,14 @@ def _reduce_sum(args: Sequence[Array], given: Any) -> Array:
     return found
 
 
-# Places -------------------------------------------------------------------------------------------
+# Data movement ------------------------------------------------------------------------------------
 
 
 def _max_pool(args: Sequence[Array], given: Any) -> Array:
     (x,) = args
     _whole("max_pool", x)
     if x.ndim != 4 or given.ceil_mode:
-        raise QuantisationError("reference: max_pool of other than plain images is not known here")
+        raise QuantisationError("reference: max_pool of other than plain images has no reference")
     top, left, bottom, right = given.padding or (0, 0, 0, 0)
     pads = ((0, 0), (0, 0), (top, bottom), (left, right))
     padded = np.pad(x, pads, constant_values=np.iinfo(x.dtype).min)
@@ -185,15 +187,15 @@ def _pad(args: Sequence[Array], given: Any) -> Array:
     rank = x.ndim
     widths = list(zip(given.pads[:rank], given.pads[rank:], strict=True))
     if given.mode.value != "constant" or any(each < 0 for each in given.pads):
-        raise QuantisationError("reference: only padding by a constant is known here")
+        raise QuantisationError("reference: only padding by a constant has a reference")
     return np.pad(x, widths, constant_values=given.value)
 
 
 def _reshape(args: Sequence[Array], given: Any) -> Array:
     (x,) = args
     kept = [
-        x.shape[at] if each == 0 and not given.allow_zero else each
-        for at, each in enumerate(given.shape)
+        x.shape[axis] if extent == 0 and not given.allow_zero else extent
+        for axis, extent in enumerate(given.shape)
     ]
     return x.reshape(kept)
 
@@ -236,4 +238,4 @@ REFERENCE: Mapping[str, _Rule] = MappingProxyType(
         "unsqueeze": lambda args, given: np.expand_dims(args[0], given.axes),
     }
 )
-"""What each operator does with arrays and its attributes."""
+"""Each operator as a function of arrays and its attributes."""

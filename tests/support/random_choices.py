@@ -11,7 +11,7 @@ import numpy as np
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.requantisation import RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, Residual
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
@@ -79,14 +79,14 @@ def _passes(
 ) -> tuple[tuple[AluPass, ...], Mapping[str, int]]:
     scales = rng.uniform(2**-11, 2**-9, channels).tolist()
     bias = rng.integers(-(2**8), 2**8, channels).tolist()
-    spec: RequantSpec | ResidualSpec
     match _between(rng, 0, 2 if residual else 1):
         case 0:
             spec = RequantSpec.pow2(_between(rng, 0, 12), bias, 0, 127)
         case 1:
             spec = RequantSpec.from_scales(scales, bias, -128, 127)
         case _:
-            spec = ResidualSpec((3,) * channels, (5,) * channels, 7, 9, -128, 127, 2**12)
+            numbers = (3,) * channels, (5,) * channels
+            spec = RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
     passes, arguments = structure(spec, channels, config)
     return passes, arguments.immediates
 

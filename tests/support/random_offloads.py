@@ -18,7 +18,8 @@ from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.network import quantise_network, scales_from
 from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.rules import MOVERS
+from compiler.quantise.rules import DATA_MOVEMENT
+from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
@@ -38,7 +39,7 @@ Array: TypeAlias = NDArray[Any]
 
 _PRESETS = ("tiny", "small8", "block4", "batch2", "pynq", "ultra96", "big32")
 _EXACT = frozenset(
-    (*MOVERS, "dequantise", "quantise", "relu", "clip", "leaky_relu", "max_pool", "concat")
+    (*DATA_MOVEMENT, "dequantise", "quantise", "relu", "clip", "leaky_relu", "max_pool", "concat")
 )
 """Operators that give the same bits, whatever is in a kernel with them."""
 _ON_RTL = ("tiny", "small8")
@@ -101,7 +102,8 @@ class Offloading:
             samples = synthetic(real, 1, self.seed)
             scales = scales_from(calibrate(real, samples, run), self.options)
             real = with_stated_scales(real, scales, np.random.default_rng(self.seed))
-        return quantise_network(real, synthetic(real, 1, self.seed), run, self.options).function
+        samples, machines = synthetic(real, 1, self.seed), [accelerator(self.config)]
+        return quantise_network(real, samples, run, self.options, machines).function
 
     def check(self) -> Share:
         """Run with the accelerator, with the CPU in its place and on the CPU alone, each

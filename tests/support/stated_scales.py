@@ -1,4 +1,4 @@
-"""Networks that say themselves how they are quantised, as QDQ models do."""
+"""Networks that state their own scales, as QDQ models do."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["with_stated_scales"]
 def with_stated_scales(
     function: Function, scales: Mapping[str, Scale], rng: np.random.Generator
 ) -> Function:
-    """Each value that has a scale goes through int8 or uint8 of about this scale, with a zero
-    point of chance, and so do weights; the result may stay so."""
+    """The function with `quantise` and `dequantise` after each value that has a scale, with about
+    this scale and a random zero point, and of weights; the result may stay quantised."""
     lets: list[Let] = []
     renamed: dict[str, Atom] = {}
     unsigned = bool(rng.random() < 0.3)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from compiler.build.network import CompileOptions
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
 from compiler.quantise.calibrate import calibrate, synthetic
@@ -18,15 +19,18 @@ from tests.support.layer_errors import LayerError, errors, layers, show_errors
 from tests.support.networks import network, residual
 
 RUN = NativeRunner()
+EXACT_ON = CompileOptions().exact_on
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_every_layer_of_a_residual_network(mode: Mode) -> None:
     function = residual(6)
-    found = quantise_network(function, list(synthetic(function)), RUN, QuantiseOptions(mode))
+    found = quantise_network(
+        function, list(synthetic(function)), RUN, QuantiseOptions(mode), EXACT_ON
+    )
     (sample,) = synthetic(function, 1, seed=5)
-    told = errors(found, sample, RUN)
-    assert [(each.name, *each.operators) for each in told] == [
+    found_errors = errors(found, sample, RUN)
+    assert [(each.name, *each.operators) for each in found_errors] == [
         ("r1", "conv2d"),
         ("r2", "conv2d", "requantise_add"),
         ("p2", "max_pool"),
@@ -37,8 +41,8 @@ def test_every_layer_of_a_residual_network(mode: Mode) -> None:
         ("f", "flatten"),
         ("y", "dense"),
     ]
-    assert min(each.sqnr for each in told) >= (30 if mode is Mode.MULTIPLIER else 26)
-    assert all(each.largest is None or each.largest < 60 for each in told)
+    assert min(each.sqnr for each in found_errors) >= (30 if mode is Mode.MULTIPLIER else 26)
+    assert all(each.largest is None or each.largest < 60 for each in found_errors)
 
 
 def test_a_layer_is_fed_what_real_numbers_are_there() -> None:
@@ -46,8 +50,8 @@ def test_a_layer_is_fed_what_real_numbers_are_there() -> None:
     function, options = residual(6), QuantiseOptions()
     chosen = scales_from(calibrate(function, list(synthetic(function)), RUN), options)
     (sample,) = synthetic(function, 1, seed=5)
-    good = errors(apply_scales(function, chosen, options), sample, RUN)
-    wrong = apply_scales(residual(6, w3=np.ones((16, 8, 3, 3))), chosen, options)
+    good = errors(apply_scales(function, chosen, options, EXACT_ON), sample, RUN)
+    wrong = apply_scales(residual(6, w3=np.ones((16, 8, 3, 3))), chosen, options, EXACT_ON)
     bad = errors(replace(wrong, real=function), sample, RUN)
     assert [a.name for a, b in zip(bad, good, strict=True) if a.sqnr != b.sqnr] == ["r3"]
     assert min(each.sqnr for each in bad) < 10
@@ -59,11 +63,11 @@ def test_layers(golden: Callable[[str, str], None]) -> None:
         "  c = conv2d(x, w)\n  s = sigmoid(c)\n  d = conv2d(s, v)\n  r = relu(d)\n"
         "  e = conv2d(r, v)\n  return e"
     )
-    found = quantise_network(function, list(synthetic(function)), RUN)
+    found = quantise_network(function, list(synthetic(function)), RUN, targets=EXACT_ON)
     lines = []
-    for each in layers(found):
-        inputs = [name for name, _ in each.inputs]
-        lines.append(f"{each.name}: {each.operators} of {inputs}\n{text(each.function)}\n")
+    for layer in layers(found):
+        inputs = [name for name, _ in layer.inputs]
+        lines.append(f"{layer.name}: {layer.operators} of {inputs}\n{text(layer.function)}\n")
     golden("quantise/layers.txt", "".join(lines))
 
 

@@ -73,9 +73,9 @@ def test_all_of_it_is_tried() -> None:
 @pytest.mark.parametrize(
     ("params", "value", "message"),
     [
-        ("x: float32[2]", "sigmoid(x)", "y is computed by sigmoid, not known here"),
+        ("x: float32[2]", "sigmoid(x)", "y is computed by sigmoid, which has no reference"),
         ("x: float32[2]", "(x, x)", "y is no operator's result"),
-        ("x: float32[2, 2]", "dense(x, x)", "dense of real numbers is not known here"),
+        ("x: float32[2, 2]", "dense(x, x)", "dense of real numbers has no reference"),
         ("x: int8[1, 1, 4]", "max_pool(x, kernel=[2])", "max_pool of other than plain images"),
         ("x: int8[4]", "pad(x, pads=[1, -1])", "only padding by a constant"),
     ],

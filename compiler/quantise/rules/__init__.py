@@ -1,15 +1,17 @@
-"""What each operator makes of integers: a rule each. What has none stays in real numbers."""
+"""How each operator is quantised: one rule each. An operator without one stays in real numbers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from compiler.quantise.rules.given import GIVEN
-from compiler.quantise.rules.places import MOVERS, PLACES
+from compiler.quantise.rewriter import Rule
+from compiler.quantise.rules.accumulators import ACCUMULATORS
+from compiler.quantise.rules.data_movement import DATA_MOVEMENT, POOLS
 from compiler.quantise.rules.products import PRODUCTS
-from compiler.quantise.rules.sums import SUMS
-from compiler.quantise.walk import Rule
+from compiler.quantise.rules.qdq import QDQ
 
-__all__ = ["MOVERS", "RULES"]
+__all__ = ["DATA_MOVEMENT", "RULES"]
 
-RULES: Mapping[str, Rule] = MappingProxyType({**GIVEN, **PLACES, **PRODUCTS, **SUMS})
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {**QDQ, **DATA_MOVEMENT, **POOLS, **PRODUCTS, **ACCUMULATORS}
+)
 """By the operator's name."""

@@ -1,4 +1,4 @@
-"""Convolutions, dense layers, products of matrices: sums of products in int32."""
+"""Convolutions, dense layers, products of matrices: int32 accumulators of products."""
 
 from __future__ import annotations
 
@@ -14,127 +14,142 @@ from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.parts import Pad
 from compiler.graph.operators.products import Conv2d, Gemm, Product
 from compiler.ir.dtypes import INT32
-from compiler.quantise.forms import Small, Sums
-from compiler.quantise.walk import Rule, Walk, attributes_of
+from compiler.quantise.forms import Int8Value, PendingAccumulator
+from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import Weights, quantised_weights
 
 __all__ = ["PRODUCTS", "convolved"]
 
 
-def _conv2d(walk: Walk, name: str, call: Call) -> bool:
+def _conv2d(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Conv2d)
     data, weight, *rest = call.args
-    found = _operands(walk, data, weight, rest, weight_axis=0)
+    found = _operands(rewriter, data, weight, rest, weight_axis=0)
     if found is None:
         return False
-    return convolved(walk, name, attributes, *found)
+    return convolved(rewriter, name, attributes, *found)
 
 
 def convolved(
-    walk: Walk,
+    rewriter: Rewriter,
     name: str,
     attributes: Conv2d,
-    small: Small,
+    data: Int8Value,
     weights: Weights,
     bias: NDArray[np.int64],
 ) -> bool:
-    var = small.var
-    if small.scale.zero and any(attributes.padding):
+    """The form of a convolution's result. True."""
+    var = data.var
+    if data.scale.zero and any(attributes.padding):
         # Padding is 0 in real numbers.
         top, left, bottom, right = attributes.padding
-        pads = Pad((0, 0, top, left, 0, 0, bottom, right), value=small.scale.zero)
-        var = walk.builder.call(name, "_pad", "pad", [var], pads)
+        pads = Pad((0, 0, top, left, 0, 0, bottom, right), value=data.scale.zero)
+        var = rewriter.builder.call(name, "_pad", "pad", [var], pads)
         attributes = replace(attributes, padding=(0, 0, 0, 0))
     operands: list[Atom] = [var, Constant(weights.values)]
     attributes = replace(attributes, out_dtype=INT32)
-    acc = walk.builder.call(name, "_acc", "conv2d", operands, attributes)
-    return walk.set_form(name, replace(_sums(acc, small, weights, bias), narrow=True))
+    acc = rewriter.builder.call(name, "_acc", "conv2d", operands, attributes)
+    return rewriter.set_form(name, _accumulator(acc, data, weights, bias))
 
 
-def _dense(walk: Walk, name: str, call: Call) -> bool:
+def _dense(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, weight, *rest = call.args
-    return _matrix(walk, name, data, weight, rest, 0)
+    return _matrix(rewriter, name, data, weight, rest, 0)
 
 
-def _gemm(walk: Walk, name: str, call: Call) -> bool:
-    given = attributes_of(call, Gemm)
-    if given.alpha != 1 or given.beta != 1 or given.trans_a:
+def _gemm(rewriter: Rewriter, name: str, call: Call) -> bool:
+    attributes = attributes_of(call, Gemm)
+    if attributes.alpha != 1 or attributes.beta != 1 or attributes.trans_a:
         return False
     data, weight, *rest = call.args
-    return _matrix(walk, name, data, weight, rest, 0 if given.trans_b else 1)
+    return _matrix(rewriter, name, data, weight, rest, 0 if attributes.trans_b else 1)
 
 
-def _matmul(walk: Walk, name: str, call: Call) -> bool:
+def _matmul(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, weight = call.args
-    if len(walk.type(data).shape) != 2 or len(walk.type(weight).shape) != 2:
+    if len(rewriter.type(data).shape) != 2 or len(rewriter.type(weight).shape) != 2:
         return False
-    return _matrix(walk, name, data, weight, [], 1)
+    return _matrix(rewriter, name, data, weight, [], 1)
 
 
 def _matrix(
-    walk: Walk, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
+    rewriter: Rewriter, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
 ) -> bool:
-    found = _operands(walk, data, weight, rest, weight_axis)
+    found = _operands(rewriter, data, weight, rest, weight_axis)
     if found is None:
         return False
-    small, weights, bias = found
-    operands: list[Atom] = [small.var, Constant(weights.values)]
-    acc = walk.builder.call(name, "_acc", "dense", operands, Product(INT32))
-    return walk.set_form(name, _sums(acc, small, weights, bias))
+    value, weights, bias = found
+    operands: list[Atom] = [value.var, Constant(weights.values)]
+    acc = rewriter.builder.call(name, "_acc", "dense", operands, Product(INT32))
+    return rewriter.set_form(name, _accumulator(acc, value, weights, bias))
 
 
 def _operands(
-    walk: Walk, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
-) -> tuple[Small, Weights, NDArray[np.int64]] | None:
-    """Data and weights, output channels first, as integers, and the bias in units of sums."""
-    channels = walk.type(weight).shape[weight_axis]
+    rewriter: Rewriter, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
+) -> tuple[Int8Value, Weights, NDArray[np.int64]] | None:
+    """Data and weights, output channels first, as integers, and the bias in units of the
+    accumulator; None where these are not constant or too large."""
+    channels = rewriter.type(weight).shape[weight_axis]
     if not isinstance(channels, int):
         return None
-    real_bias = _real(walk, rest[0]) if rest else np.zeros(channels)
+    real_bias = _real(rewriter, rest[0]) if rest else np.zeros(channels)
     if real_bias is None or real_bias.size not in (1, channels):
         return None
     if real_bias.shape and real_bias.shape[-1] != real_bias.size:
         # A number for each row, not for each channel.
         return None
     real_bias = np.resize(real_bias, channels)
-    known = walk.form(weight)
-    if not isinstance(weight, Constant) and not isinstance(known, Weights):
+    stated = rewriter.form(weight)
+    if not isinstance(weight, Constant) and not isinstance(stated, Weights):
         return None
-    small = walk.small(data)
-    if small is None:
+    value = rewriter.int8(data)
+    if value is None:
         return None
-    if isinstance(known, Weights):
-        weights = known.turned(weight_axis)
+    if isinstance(stated, Weights):
+        weights = stated.moved_first(weight_axis)
     else:
-        assert isinstance(weight, Constant), "it is no form"
-        turned = np.ascontiguousarray(np.moveaxis(weight.array, weight_axis, 0))
-        if not np.isfinite(turned).all():
+        assert isinstance(weight, Constant), "a constant has no form"
+        moved = np.ascontiguousarray(np.moveaxis(weight.array, weight_axis, 0))
+        if not np.isfinite(moved).all():
             return None
-        weights = quantised_weights(turned, real_bias, small.scale.step, walk.options)
+        weights = quantised_weights(moved, real_bias, value.scale.step, rewriter.options)
     if weights is None or weights.reach * 128 > INT32.high:
         return None
-    units = small.scale.step * weights.scales
+    units = value.scale.step * weights.scales
     exact = np.rint(real_bias / units)
     if not (np.abs(exact) <= INT32.high).all():
         return None
-    bias = exact.astype(np.int64) - small.scale.zero * weights.sums
+    bias = exact.astype(np.int64) - value.scale.zero * weights.sums
     if np.abs(bias).max(initial=0) > INT32.high:
         return None
-    return small, weights, bias
+    return value, weights, bias
 
 
-def _sums(acc: Var, small: Small, weights: Weights, bias: NDArray[np.int64]) -> Sums:
-    return Sums(acc, small.scale.step * weights.scales, bias, max(weights.reach, 1) * 128)
+def _accumulator(
+    acc: Var, data: Int8Value, weights: Weights, bias: NDArray[np.int64]
+) -> PendingAccumulator:
+    scales = data.scale.step * weights.scales
+    return PendingAccumulator(acc, scales, bias, max(weights.reach, 1) * 128)
 
 
-def _real(walk: Walk, atom: Atom) -> NDArray[np.float64] | None:
-    """A constant's value."""
+def _real(rewriter: Rewriter, atom: Atom) -> NDArray[np.float64] | None:
+    """A constant's value, where it is finite."""
     if isinstance(atom, Constant):
         return atom.array.astype(np.float64) if np.isfinite(atom.array).all() else None
-    form = walk.form(atom)
+    form = rewriter.form(atom)
     return form.real if isinstance(form, Weights) else None
 
 
+def _data_operand(call: Call) -> tuple[Atom, ...]:
+    """The data, where the weights are constant."""
+    return call.args[:1] if isinstance(call.args[1], Constant) else ()
+
+
 PRODUCTS: Mapping[str, Rule] = MappingProxyType(
-    {"conv2d": _conv2d, "dense": _dense, "gemm": _gemm, "matmul": _matmul}
+    {
+        "conv2d": Rule(_conv2d, _data_operand, always_int8=True),
+        "dense": Rule(_dense, _data_operand),
+        "gemm": Rule(_gemm, _data_operand),
+        "matmul": Rule(_matmul, _data_operand),
+    }
 )

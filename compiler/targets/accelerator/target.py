@@ -12,6 +12,7 @@ from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.block_layouts import Blocks
 from compiler.targets.target import Memory, Target, TemplateCosts
+from compiler.templates.accelerator.alu_lowering import is_exact
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
@@ -59,6 +60,7 @@ def accelerator(
         make_backend=StreamBackend,
         layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),
+        is_exact=is_exact,
     )
 
 

@@ -21,9 +21,10 @@ from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Expr
-from compiler.requantisation import AluStep, RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, Residual
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.schedule import Sketch
+from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from compiler.templates.accelerator.packing import pack_channels
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.template import Arguments, KernelMatch
@@ -236,11 +237,11 @@ def requantise_passes(
     found: KernelMatch, largest: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
-    the parameters, and `structure`."""
+    the parameters, and `structure`; both may raise `Unsupported`."""
     return structure(requantisation(found.match, largest), found.result_shape[1], config)
 
 
-def requantisation(match: Match, largest: int) -> RequantSpec | ResidualSpec:
+def requantisation(match: Match, largest: int) -> RequantSpec:
     """What an operator `requantise` or `requantise_add` at the end of a match does to sums.
 
     Parameters
@@ -251,23 +252,23 @@ def requantisation(match: Match, largest: int) -> RequantSpec | ResidualSpec:
     Raises
     ------
     Unsupported
-        The base instruction set cannot do it exactly in 32 bits.
+        A number that no specification has.
     """
     residual = "skip" in match.operands
     given = match.attributes("requantise_add" if residual else "requantise", Requantise)
     multiplier, addend = (_per_channel(match, each) for each in ("multiplier", "addend"))
-    limits = given.shift, given.low, given.high, largest
     try:
-        if not residual:
-            return RequantSpec(multiplier, addend, *limits)
-        factor = int(match.constant("factor").array.item())
-        return ResidualSpec(multiplier, addend, factor, *limits)
+        residuals: tuple[Residual, ...] = ()
+        if residual:
+            residuals = (Residual(int(match.constant("factor").array.item())),)
+        limits = given.low, given.high, largest
+        return RequantSpec(multiplier, addend, given.shift, *limits, residuals)
     except QuantisationError as error:
-        raise Unsupported(f"not exact in 32 bits: {error}") from error
+        raise Unsupported(str(error)) from error
 
 
 def structure(
-    spec: RequantSpec | ResidualSpec, channels: int, config: HardwareConfig
+    spec: RequantSpec, channels: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     """The passes of the base instruction set that do what `spec` says, and their numbers.
 
@@ -275,13 +276,25 @@ def structure(
     ----------
     channels
         Output channels; where `spec` has a number for each, as many. They are padded to blocks.
+
+    Raises
+    ------
+    Unsupported
+        The base instruction set cannot do it exactly in 32 bits, or it adds several residuals.
     """
-    if isinstance(spec, RequantSpec):
-        return _passes(spec.steps(), channels, config, "operand")
-    steps = spec.steps()
+    if len(spec.residuals) > 1:
+        raise Unsupported(f"{len(spec.residuals)} residuals: an epilogue adds one at most")
+    lowered = lower_requantisation(spec)
+    if not spec.residuals:
+        return _passes((*lowered.accumulator, *lowered.output), channels, config, "operand")
+    (skip,) = lowered.residuals
     sums, skips, totals = (
-        _passes(part, channels, config, f"operand_{name}")
-        for name, part in (("sum", steps.acc), ("skip", steps.skip), ("total", steps.total))
+        _passes(operations, channels, config, f"operand_{part}")
+        for part, operations in (
+            ("sum", lowered.accumulator),
+            ("skip", skip),
+            ("total", lowered.output),
+        )
     )
     added = AluPass(AluOp.ADD, "skip", Kind.ELEMENT, INT8, skips[0])
     parts = [each for _, each in (sums, skips, totals)]
@@ -292,12 +305,12 @@ def structure(
 
 
 def _passes(
-    steps: Sequence[AluStep], channels: int, config: HardwareConfig, prefix: str
+    operations: Sequence[AluOperation], channels: int, config: HardwareConfig, prefix: str
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     passes: list[AluPass] = []
     tensors: dict[str, NDArray[np.generic]] = {}
     immediates: dict[str, int] = {}
-    for number, step in enumerate(steps):
+    for number, step in enumerate(operations):
         name = f"{prefix}_{number}"
         if isinstance(step.operand, int):
             immediates[name] = step.operand

@@ -82,7 +82,7 @@ def check(instruction: TensorInstruction, config: HardwareConfig, arrays: list[A
     np.testing.assert_array_equal(computer.acc, before, instruction.name)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda each: str(each.name))
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: str(config.name))
 def test_steps_do_what_the_behaviour_says(config: HardwareConfig) -> None:
     """Amounts of a shift are -31 to 31: others stop the machine."""
     rng = np.random.default_rng(5)
@@ -182,7 +182,7 @@ def test_operands_of_a_product_have_their_memories() -> None:
         ("C", GemmStep("C", "B", "B"), "^gemm: B, src of a GEMM, is in wgt, not in inp$"),
         ("C", GemmStep("C", "A", "A"), "^gemm: A, wgt of a GEMM, is in inp, not in wgt$"),
         ("C", AluStep(AluOp.ADD, "C", "A"), "^gemm: A, an operand of the ALU, is in inp, not in"),
-        ("A", GemmStep("C", "A", "B"), "^gemm: A, where it starts from, is in inp, not in acc$"),
+        ("A", GemmStep("C", "A", "B"), "^gemm: A, the start value, is in inp, not in acc$"),
         ("C", ResetStep("A"), "^gemm: A, the output, is in inp, not in acc$"),
     ):
         with pytest.raises(LoweringError, match=message):

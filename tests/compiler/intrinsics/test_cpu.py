@@ -7,7 +7,7 @@ from compiler.ir.verify import verify
 
 def test_each_is_a_program_and_has_an_emitter() -> None:
     assert set(EMITTERS) == set(CPU_INTRINSICS)
-    for name, each in CPU_INTRINSICS.items():
-        verify(each.function)
-        assert each.function.name == name
-        assert each.features
+    for name, intrinsic in CPU_INTRINSICS.items():
+        verify(intrinsic.function)
+        assert intrinsic.function.name == name
+        assert intrinsic.features

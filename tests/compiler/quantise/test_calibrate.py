@@ -11,8 +11,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points
-from compiler.quantise.watch import with_results
+from compiler.quantise.points import points, with_results
 from tests.support.networks import network, residual
 
 IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"

@@ -9,6 +9,7 @@ import onnxruntime
 import pytest
 
 import compiler.models
+from compiler.build.network import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
@@ -36,14 +37,15 @@ def test_as_often_right_as_in_real_numbers(mode: Mode) -> None:
     )
     (real,) = session.run(None, {"input": HELD_OUT})
     imported = import_model(model)
-    found = quantise_network(imported.function, [[CALIBRATION]], RUN, QuantiseOptions(mode))
+    options, targets = QuantiseOptions(mode), CompileOptions().exact_on
+    found = quantise_network(imported.function, [[CALIBRATION]], RUN, options, targets)
     logits = evaluate(transform(found.function, (Fuse(),)), [HELD_OUT], RUN)
     assert isinstance(logits, np.ndarray)
     result = found.function.body.result
     assert isinstance(result, Var)
     np.testing.assert_array_equal(logits, reference(found.function, [HELD_OUT])[result.name])
     float_right, int_right = (
-        float((each.argmax(1) == LABELS).mean()) for each in (np.asarray(real), logits)
+        float((scores.argmax(1) == LABELS).mean()) for scores in (np.asarray(real), logits)
     )
     print(f"\ndigits, {mode.value}: float32 {float_right:.2%}, int8 {int_right:.2%} right")
     assert float_right > 0.98

@@ -15,8 +15,8 @@ from compiler.quantise.options import Method, Mode, QuantiseOptions
 def counted(*samples: list[float]) -> Histogram:
     """A histogram of these."""
     found = Histogram()
-    for each in samples:
-        found.add(np.array(each, np.float32))
+    for sample in samples:
+        found.add(np.array(sample, np.float32))
     return found
 
 

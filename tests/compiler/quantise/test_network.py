@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from compiler.build.network import CompileOptions
+from compiler.codegen import CpuTarget
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
+from compiler.graph.operators.quantised import Requantise
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.quantise.builder import Builder
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.targets.cpu.target import cpu
+from compiler.targets.target import Target
 from tests.support.networks import called, calls, network, residual, sqnr
 from tests.support.quantised_reference import REFERENCE, reference
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
 RUN = NativeRunner()
+EXACT_ON = CompileOptions().exact_on
 
 
 def quantised(
@@ -31,7 +38,7 @@ def quantised(
 ) -> Function:
     """Calibrated by noise; the same result as NumPy's integers, and nearly that of real numbers."""
     given = list(synthetic(function, samples))
-    found = quantise_network(function, given, RUN, options).function
+    found = quantise_network(function, given, RUN, options, EXACT_ON).function
     assert found.params == function.params
     (fresh,) = synthetic(function, 1, seed=7)
     real, native = (evaluate(transform(each, (Fuse(),)), fresh, RUN) for each in (function, found))
@@ -274,6 +281,28 @@ func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 3, 3], v: float32[4, 4, 1, 1
     # There is little but the two ends of what is kept.
     found = quantised(network(program), samples=32, least=20)
     assert "clip" in called(found)
+
+
+def test_requantisations_are_exact_on_the_targets() -> None:
+    """A shift of 23 leaves the sum of two tensors no room in 32 bits."""
+    program = """
+func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 1, 1], v: float32[4, 4, 1, 1]):
+  c = conv2d(x, w)
+  s = add(c, x)
+  y = conv2d(s, v)
+  return y
+"""
+    function = network(program)
+    samples = list(synthetic(function))
+
+    def shift_for(*targets: Target[Any]) -> int:
+        found = quantise_network(function, samples, RUN, targets=targets).function
+        (call,) = calls(found, "requantise_add")
+        assert isinstance(call.attributes, Requantise)
+        return call.attributes.shift
+
+    host = cpu(CpuTarget.host(1))
+    assert shift_for(host, *EXACT_ON) == shift_for(*EXACT_ON) < shift_for(host) == shift_for() == 23
 
 
 def test_a_value_in_a_second_scale_is_a_layer_of_its_own() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.build.network import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -20,6 +21,7 @@ from tests.support.quantised_reference import REFERENCE, reference
 from tests.support.random_networks import networks
 
 RUN = NativeRunner()
+EXACT_ON = CompileOptions().exact_on
 
 OPTIONS = st.builds(
     QuantiseOptions,
@@ -32,7 +34,7 @@ OPTIONS = st.builds(
 def check(function: Function, options: QuantiseOptions) -> None:
     """Compare with real numbers and with NumPy's integers."""
     samples = list(synthetic(function, 2))
-    found = quantise_network(function, samples, RUN, options).function
+    found = quantise_network(function, samples, RUN, options, EXACT_ON).function
     types = verify(found)
     assert {let.origin for let in found.body.lets} - {None} <= set(verify(function))
     result = found.body.result
@@ -41,7 +43,7 @@ def check(function: Function, options: QuantiseOptions) -> None:
     assert types[result.name] == verify(function)[function.body.result.name]
     real = transform(function, (EliminateDead(), Fuse()))
     wanted, native = (
-        evaluate(each, samples[0], RUN) for each in (real, transform(found, (Fuse(),)))
+        evaluate(graph, samples[0], RUN) for graph in (real, transform(found, (Fuse(),)))
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)

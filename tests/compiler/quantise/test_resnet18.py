@@ -18,6 +18,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
+from compiler.build.network import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
@@ -33,6 +34,7 @@ from tests.support.quantised_reference import reference
 
 pytestmark = pytest.mark.exhaustive
 
+EXACT_ON = CompileOptions().exact_on
 SHAPES = {"input": (1, 3, 224, 224)}
 
 
@@ -41,7 +43,9 @@ def test_every_layer(mode: Mode) -> None:
     """30 dB or more, each fed what real numbers are there; and bit for bit as NumPy's integers."""
     function = import_model(built_in("resnet18"), shapes=SHAPES).function
     run = NativeRunner(threads=2)
-    found = quantise_network(function, list(synthetic(function)), run, QuantiseOptions(mode))
+    found = quantise_network(
+        function, list(synthetic(function)), run, QuantiseOptions(mode), EXACT_ON
+    )
     (sample,) = synthetic(function, 1, seed=99)
     told = errors(found, sample, run)
     print(f"\n{mode.value}\n{show_errors(told)}")
@@ -84,7 +88,7 @@ def test_a_model_that_others_quantised(tmp_path: Path, unsigned: bool) -> None:
     theirs = tensors_of(model)
     imported = import_model(model, shapes=SHAPES)
     run = NativeRunner(threads=2)
-    found = quantise_network(imported.function, [], run)
+    found = quantise_network(imported.function, [], run, targets=EXACT_ON)
     assert set(called(found.function)) == {
         *("quantise", "pad", "conv2d", "requantise", "max_pool", "cast", "requantise_add"),
         *("reduce_sum", "reshape", "dense", "dequantise"),

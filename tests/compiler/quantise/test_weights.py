@@ -44,8 +44,8 @@ def test_a_finer_power_of_two_that_clips() -> None:
     """One weight of 2.05 among many small ones: half the scale is better for all the others."""
     weight = np.concatenate([np.linspace(-1, 1, 999), [2.05]]).astype(np.float32)[None]
     coarse, fine = (
-        quantised_weights(weight, np.zeros(1), 1.0, QuantiseOptions(Mode.POW2, each))
-        for each in (Method.MAX, Method.MSE)
+        quantised_weights(weight, np.zeros(1), 1.0, QuantiseOptions(Mode.POW2, method))
+        for method in (Method.MAX, Method.MSE)
     )
     assert coarse.scales == 1 / 32
     assert fine.scales == 1 / 64
@@ -69,7 +69,7 @@ def test_sums_and_turns() -> None:
     assert weights.sums.tolist() == [2, 3]
     assert weights.reach == 15
     assert weights.real.tolist() == [[0.5, -1, 1.5], [8, 10, -12]]
-    assert weights.turned(1) is None
-    turned = Weights(values, np.array([1.0, 2.0, 4.0]), 1).turned(1)
+    assert weights.moved_first(1) is None
+    turned = Weights(values, np.array([1.0, 2.0, 4.0]), 1).moved_first(1)
     assert turned is not None
     assert turned.real.tolist() == [[1, 4], [-4, 10], [12, -24]]

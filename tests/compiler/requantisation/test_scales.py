@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.requantisation import RequantSpec
-from compiler.requantisation.alu_lowering import Line
+from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.requantisation.scales import relative_error
-from tests.support.alu_emulator import emulate
+from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
+from tests.support.alu_emulator import emulate_requantisation
 
 SCALES = st.floats(2**-16, 64.0)
 ACC = st.lists(st.integers(-(1 << 23), (1 << 23) - 1), min_size=1, max_size=30)
@@ -25,10 +25,16 @@ def as_tuple(number: int | tuple[int, ...]) -> tuple[int, ...]:
     return number if isinstance(number, tuple) else (number,)
 
 
+def emulated(spec: RequantSpec, acc: list[int]) -> list[int]:
+    """The outputs of the accelerator."""
+    found: list[int] = emulate_requantisation(lower_requantisation(spec), np.array(acc)).tolist()
+    return found
+
+
 def relative_errors(spec: RequantSpec, scales: list[float]) -> list[Fraction]:
     """Of each channel's scale."""
     return [
-        relative_error(Fraction(scale), Line(m, 0, shift))
+        relative_error(Fraction(scale), m, shift)
         for scale, m, shift in zip(
             scales, as_tuple(spec.multiplier), as_tuple(spec.shift) * len(scales), strict=False
         )
@@ -64,7 +70,7 @@ def test_only_the_multiplier_is_inexact(
 
     expected = [min(max(each, -128), 127) for each in rounded]
     assert spec.reference(np.array(acc)).tolist() == expected
-    assert emulate(spec.steps(), np.array(acc)).tolist() == expected
+    assert emulated(spec, acc) == expected
 
 
 @given(
@@ -97,23 +103,45 @@ def test_by_hand() -> None:
     )
     # One scale, a bias for each channel. 16 bits of output leave 16 for the shift:
     # 0.4 * 2^16 = 26214.4.
-    wide = RequantSpec.from_scales(Fraction(2, 5), np.array([1, 2]), -32768, 32767)
+    wide = RequantSpec.from_scales(
+        Fraction(2, 5), np.array([1, 2]), -32768, 32767, is_exact=is_exact
+    )
     assert wide == RequantSpec(
         (26214, 26214), (26214 + (1 << 15), 52428 + (1 << 15)), 16, -32768, 32767
     )
     # A power of two is no multiplication, and fits with any shift.
-    assert [step.op.name for step in RequantSpec.from_scales(0.25, 3, bound=1 << 20).steps()] == [
-        "ADD", "SHR", "MAX", "MIN",
-    ]  # fmt: skip
+    lowered = lower_requantisation(RequantSpec.from_scales(0.25, 3, bound=1 << 20))
+    assert [operation.op.name for operation in lowered.accumulator] == ["ADD"]
+    assert [operation.op.name for operation in lowered.output] == ["SHR", "MAX", "MIN"]
 
 
 def test_logits_take_the_shift_that_fits() -> None:
     """2^20 * 0.01 are 14 bits, so that 17 are left."""
     logits: dict[str, Any] = {"low": -(1 << 31), "high": (1 << 31) - 1}
-    spec = RequantSpec.from_scales(0.01, bound=1 << 20, **logits)
+    spec = RequantSpec.from_scales(0.01, bound=1 << 20, is_exact=is_exact, **logits)
 
     assert (spec.multiplier, spec.shift) == (1311, 17)
-    assert [step.op.name for step in spec.steps()] == ["MUL", "ADD", "SHR"]
+    lowered = lower_requantisation(spec)
+    assert [operation.op.name for operation in lowered.accumulator] == ["MUL", "ADD"]
+    assert [operation.op.name for operation in lowered.output] == ["SHR"]
+    # No machine's limits: the largest shift.
+    assert RequantSpec.from_scales(0.01, bound=1 << 20, **logits).shift == 23
+
+
+def test_scales_as_large_as_32_bits_allow() -> None:
+    # 127 * 2^s for the range, and 255 * 2^s twice for what is added: with s = 22 it is 2.7e9.
+    residuals = [ScaledResidual(1.0)]
+    spec = RequantSpec.from_scales(1 / 301, 0, 0, residuals=residuals, is_exact=is_exact)
+    assert (spec.shift, spec.residuals[0].multiplier, spec.multiplier) == (22, 1 << 22, 13935)
+    assert RequantSpec.from_scales(1 / 301, 0, 0, residuals=residuals).shift == 23
+
+
+def test_zero_points() -> None:
+    residuals = [ScaledResidual(0.25, 7)]
+    spec = RequantSpec.from_scales(0.5, 10, zero_point=-3, bound=1000, residuals=residuals)
+    acc, skip = np.array([[0, 4, -30]]), np.array([[7, 11, 8]])
+    # 5 - 3; 7 + 1 - 3; -10 + 0.25 - 3, rounded.
+    assert spec.reference(acc, residuals=[skip]).tolist() == [[2, 5, -13]]
 
 
 def test_tiny_scales() -> None:
@@ -135,13 +163,13 @@ def test_huge_scales_take_a_smaller_shift() -> None:
     """300 * 2^23 is no int32; and with this bias and zero point, the addend is over 2^62."""
     spec = RequantSpec.from_scales(300.0, bound=3)
     assert (spec.multiplier, spec.shift) == (300 << 22, 22)
-    assert emulate(spec.steps(), np.array([-1, 0, 1])).tolist() == [-128, 0, 127]
+    assert emulated(spec, [-1, 0, 1]) == [-128, 0, 127]
 
     far = RequantSpec.from_scales(
         256 - 2**-23, (1 << 31) - 1, 0, 127, zero_point=(1 << 31) - 1, bound=5
     )
     assert far.shift == 22
-    assert emulate(far.steps(), np.array([-5, 5])).tolist() == [127, 127]
+    assert emulated(far, [-5, 5]) == [127, 127]
 
 
 @pytest.mark.parametrize(
@@ -167,8 +195,24 @@ def test_huge_scales_take_a_smaller_shift() -> None:
             {"low": -(1 << 31), "high": (1 << 31) - 1},
             r"^scales up to 3, biases 0\.\.0: with no shift is -2147483648\.\.2147483647 exact",
         ),
+        (
+            1.0,
+            {"residuals": [ScaledResidual(2.0**30)]},
+            r"^scales up to 1, 1\.07374e\+09 of a residual, biases 0\.\.0: with no shift is -128",
+        ),
+        (
+            1e-7,
+            {"residuals": [ScaledResidual(1.0)]},
+            r"^scale 1e-07 of channel 0, as 0 / 2\^22, with 1 of a residual, as 4194304 / 2\^22, "
+            "moves outputs by up to ",
+        ),
+        (1.0, {"residuals": [ScaledResidual(-1.0)]}, "^scale is -1.0 of a residual"),
+        (1.0, {"residuals": [ScaledResidual(1.0, 1 << 15)]}, "^residual zero_point is 32768"),
+        (0.5, {"residuals": [ScaledResidual(0.5)], "tolerance": -0.1}, r"it has to lie in 0\.\.1$"),
+        (0.5, {"residuals": [ScaledResidual(0.5)], "tolerance": 1.5}, r"it has to lie in 0\.\.1$"),
+        (0.5, {"residuals": [ScaledResidual(0.5)], "tolerance": math.nan}, "^tolerance is nan"),
     ],
 )
 def test_refusals(scales: Any, how: dict[str, Any], message: str) -> None:
     with pytest.raises(QuantisationError, match=message):
-        RequantSpec.from_scales(scales, **how)
+        RequantSpec.from_scales(scales, **{"is_exact": is_exact, **how})

@@ -1,4 +1,4 @@
-"""Requantisation: passes worked out by hand, rounding, and what is refused."""
+"""Requantisation: rounding, residuals, and numbers that are refused."""
 
 from __future__ import annotations
 
@@ -12,101 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.requantisation import AluStep, RequantSpec
-from hw.encoding import AluOp
-from tests.support.alu_emulator import emulate
+from compiler.requantisation import RequantSpec, Residual
 
-MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1
-LOGITS = {"low": LEAST, "high": GREATEST}
-
-Passes = list[tuple[AluOp, int | tuple[int, ...]]]
-
-
-class TestPasses:
-    """Each list was worked out on paper."""
-
-    @pytest.mark.parametrize(
-        ("spec", "passes"),
-        [
-            # Half of 2^8 and the bias in one addend.
-            (
-                RequantSpec.pow2(8, 5, bound=1 << 24),
-                [(ADD, 133), (SHR, 8), (MAX, -128), (MIN, 127)],
-            ),
-            (
-                RequantSpec.pow2(8, [5, -200], bound=1 << 24),
-                [(ADD, (133, -72)), (SHR, 8), (MAX, -128), (MIN, 127)],
-            ),
-            # A sum of 40000 is no immediate, but the same for all.
-            (
-                RequantSpec.pow2(1, [39999, 39999], bound=1 << 24),
-                [(ADD, (40000,)), (SHR, 1), (MAX, -128), (MIN, 127)],
-            ),
-            # ReLU, with accumulators that reach 127 at most: (32600 + 8) / 256 is under 128.
-            (RequantSpec.pow2(8, -120, 0, 127, bound=32600), [(ADD, 8), (SHR, 8), (MAX, 0)]),
-            # 16256 / 256 and the bias's half unit: 64 either way, nothing to clip.
-            (RequantSpec.pow2(8, 0, bound=16384), [(ADD, 128), (SHR, 8)]),
-            (RequantSpec.pow2(8, -128, bound=16384), [(SHR, 8)]),
-            (RequantSpec.pow2(0, 0), [(MAX, -128), (MIN, 127)]),
-            (RequantSpec.pow2(0, 0, bound=100), []),
-            # The ends of 32 bits: with the addend first, 2^31 - 1 would wrap.
-            # x + 133 >= -128 * 256 from -32901 on; x + 133 < 128 * 256 up to 32634.
-            (RequantSpec.pow2(8, 5), [(MAX, (-32901,)), (MIN, 32634), (ADD, 133), (SHR, 8)]),
-            # Shifts that differ are an operand.
-            (
-                RequantSpec.pow2([4, 2], [0, 1], bound=1 << 20),
-                [(ADD, (8, 3)), (SHR, (4, 2)), (MAX, -128), (MIN, 127)],
-            ),
-            # 3 x + 8 >= -128 * 16 from x = -2056/3 = -685.3 on; < 128 * 16 up to 2039/3 = 679.7.
-            (
-                RequantSpec(3, 8, 4, -128, 127),
-                [(MAX, -685), (MIN, 679), (MUL, 3), (ADD, 8), (SHR, 4)],
-            ),
-            # In 3 x + 8, accumulators of 24 bits fit: clipped last, with constants that stay put.
-            (
-                RequantSpec((3, 5), 8, 4, -128, 127, 1 << 24),
-                [(MUL, (3, 5)), (ADD, 8), (SHR, 4), (MAX, -128), (MIN, 127)],
-            ),
-            # 12/16 is 3/4, and 13/16 so much is lost below: (12 x + 13) >> 4 = (3 x + 3) >> 2.
-            (
-                RequantSpec(12, 13, 4, -128, 127, 1000),
-                [(MUL, 3), (ADD, 3), (SHR, 2), (MAX, -128), (MIN, 127)],
-            ),
-            # 1/2 and 1/4 of the same shift need no multiplication, only shifts that differ.
-            (
-                RequantSpec((2, 1), 2, 2, -128, 127, 1000),
-                [(ADD, (1, 2)), (SHR, (1, 2)), (MAX, -128), (MIN, 127)],
-            ),
-            # x * 100 skips outputs: -1 and 2 come to -100 and 200, which are clipped after all.
-            (
-                RequantSpec(100, 0, 0, -7, 127),
-                [(MAX, -1), (MIN, 2), (MUL, 100), (MAX, -7), (MIN, 127)],
-            ),
-            # Clipped last it would be as many passes, but 100000 is no immediate and 1000 is.
-            (
-                RequantSpec(100, 0, 0, -100000, 100000, 1 << 20),
-                [(MAX, -1000), (MIN, 1000), (MUL, 100)],
-            ),
-            # 10^10 + x is over 127 for every x: a constant. So is a multiplier of 0.
-            (RequantSpec(1, 10**10, 0, 0, 127), [(MAX, 0), (MIN, 0), (ADD, 127)]),
-            (RequantSpec(0, 56, 3, -128, 127), [(MUL, 0), (ADD, 7)]),
-            # Logits: no more than what was asked for.
-            (RequantSpec.pow2(0, 0, **LOGITS), []),
-            (RequantSpec.pow2(0, 9, bound=1 << 30, **LOGITS), [(ADD, 9)]),
-        ],
-    )  # fmt: skip
-    def test_by_hand(self, spec: RequantSpec, passes: Passes) -> None:
-        assert spec.steps() == tuple(AluStep(op, operand) for op, operand in passes)
-
-    def test_channels_out_of_reach(self) -> None:
-        """One ends in 127 wherever it starts, one in -128, and one is ordinary."""
-        spec = RequantSpec((1, 3, 1), (1 << 40, -(1 << 40), 0), 0, -128, 127)
-        acc = np.array([[LEAST] * 3, [0] * 3, [GREATEST] * 3])
-
-        expected = [[127, -128, -128], [127, -128, 0], [127, -128, 127]]
-        assert spec.reference(acc, 1).tolist() == expected
-        assert emulate(spec.steps(), acc, 1).tolist() == expected
 
 
 class TestReference:
@@ -179,6 +87,27 @@ class TestReference:
         with pytest.raises(QuantisationError, match="accumulators are uint32, not"):
             spec.reference(np.array([0], np.uint32), 0)
 
+    def test_residuals_are_added_before_the_shift(self) -> None:
+        spec = RequantSpec((1, 2), 4, 3, -128, 127, 100, (Residual(4, 0, 9), Residual(8)))
+        acc, first, second = np.array([[5, -6]]), np.array([[9, 3]]), np.array([[-128, 127]])
+
+        # (5 + 4 + 36 - 1024) / 8 = -122.4; (-12 + 4 + 12 + 1016) / 8 = 127.5.
+        assert spec.reference(acc, 1, [first, second]).tolist() == [[-123, 127]]
+        with pytest.raises(QuantisationError, match=r"residual 10 is not in 0\.\.9$"):
+            spec.reference(acc, 1, [np.array([[10, 0]]), second])
+        with pytest.raises(ValueError, match="shorter"):
+            spec.reference(acc, 1, [first])
+
+    def test_residuals_leave_room_in_64_bits(self) -> None:
+        residual = Residual(GREATEST, -(1 << 15), (1 << 15) - 1)
+        most = (1 << 62) - GREATEST * (1 << 15)
+        spec = RequantSpec(GREATEST, -most, 31, LEAST, GREATEST, None, (residual,))
+        ends = np.array([LEAST]), [np.array([-(1 << 15)])]
+
+        assert spec.reference(ends[0], residuals=ends[1]).tolist() == [LEAST]
+        with pytest.raises(QuantisationError, match=r"^addend is -\d+: it has to lie in"):
+            RequantSpec(GREATEST, -most - 1, 31, LEAST, GREATEST, None, (residual,))
+
     def test_nothing_is_something(self) -> None:
         assert RequantSpec.pow2(3).reference(np.zeros((0, 4), np.int32)).shape == (0, 4)
 
@@ -212,22 +141,18 @@ class TestRefusals:
         with pytest.raises(QuantisationError, match=message):
             RequantSpec(**{**numbers, **change})
 
-    def test_sums_over_32_bits(self) -> None:
-        """8 bits and 24 are 32; with one more on either side, or for a skipped output, 33."""
-        assert RequantSpec(1 << 24 - 1, 0, 24, -128, 127).steps()
-        assert RequantSpec(5, 0, 24, -128, 127).steps()
-        with pytest.raises(
-            QuantisationError,
-            match=r"^acc \* M \+ C exceeds 32 bits: M up to 5, s up to 25, outputs -128\.\.127, "
-            r"accumulators -2147483648\.\.2147483647; take a smaller shift, range or bound$",
-        ):
-            RequantSpec(5, 0, 25, -128, 127)
-        assert RequantSpec(5, 0, 25, -128, 127, bound=1 << 28).steps()
-        with pytest.raises(QuantisationError, match="s up to 4, outputs -2147483648"):
-            RequantSpec.pow2(4, 0, **LOGITS)
-        assert RequantSpec.pow2(4, 0, bound=GREATEST - 8, **LOGITS).steps()
-        with pytest.raises(QuantisationError, match="exceeds 32 bits"):
-            RequantSpec.pow2(4, 0, bound=GREATEST - 7, **LOGITS)
+    @pytest.mark.parametrize(
+        ("numbers", "message"),
+        [
+            ((-1,), r"^residual multiplier is -1: it has to lie in 0\.\."),
+            ((1 << 31,), "^residual multiplier is 2147483648"),
+            ((1, -(1 << 15) - 1), "^least residual is -32769"),
+            ((1, 1, 0), r"^greatest residual is 0: it has to lie in 1\.\.32767$"),
+        ],
+    )
+    def test_residuals(self, numbers: tuple[int, ...], message: str) -> None:
+        with pytest.raises(QuantisationError, match=message):
+            Residual(*numbers)
 
     def test_pow2(self) -> None:
         with pytest.raises(QuantisationError, match=r"^shift is -1 of channel 1"):
@@ -238,3 +163,24 @@ class TestRefusals:
             RequantSpec.pow2(3, np.float64(0.5))  # type: ignore[arg-type]
         with pytest.raises(QuantisationError, match=r"^channels: shift 2, bias 3;"):
             RequantSpec.pow2([1, 2], np.zeros(3, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("spec", "reduced"),
+    [
+        (
+            RequantSpec((4, 12), (9, -9), 3, 0, 1, 5, (Residual(6, 0, 1),)),
+            RequantSpec((2, 6), (4, -5), 2, 0, 1, 5, (Residual(3, 0, 1),)),
+        ),
+        (RequantSpec(0, 20, (2, 3), 0, 9), RequantSpec(0, 5, (0, 1), 0, 9)),
+        (RequantSpec(3, 1, 3, 0, 9), RequantSpec(3, 1, 3, 0, 9)),
+    ],
+)
+def test_reduced(spec: RequantSpec, reduced: RequantSpec) -> None:
+    assert spec.reduced() == reduced
+    acc = np.arange(-5, 6)[:, None] + np.zeros(2, int)
+    residuals = [acc % 2 for _ in spec.residuals]
+    small = acc.clip(*spec.limits)
+    np.testing.assert_array_equal(
+        spec.reference(small, 1, residuals), reduced.reference(small, 1, residuals)
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from hw.encoding import AluOp
-from scripts.utilization.case import expected, make_case
+from scripts.utilization.case import Case, expected, make_case
 from scripts.utilization.layers import RESNET18, Layer
 
 LAYERS = [
@@ -19,14 +20,19 @@ LAYERS = [
 ]
 
 
+def _operations(case: Case) -> list[AluOperation]:
+    lowered = lower_requantisation(case.requantisation)
+    return [*lowered.accumulator, *lowered.output]
+
+
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
 def test_the_reference(layer: Layer) -> None:
     case = make_case(layer, seed=3)
     got = expected(case)
     rows, columns = layer.size
     assert got.shape == (1, layer.outputs, rows, columns)
-    (shift,) = [s.operand for s in case.requantisation.steps() if s.op is AluOp.SHR]
-    (addends,) = [s.operand for s in case.requantisation.steps() if s.op is AluOp.ADD]
+    operands = {operation.op: operation.operand for operation in _operations(case)}
+    shift, addends = operands[AluOp.SHR], operands[AluOp.ADD]
     assert isinstance(shift, int)
     assert isinstance(addends, tuple)
     for o, y, x in np.ndindex(layer.outputs, rows, columns):
@@ -45,9 +51,10 @@ def test_the_reference(layer: Layer) -> None:
     ids=lambda layer: layer.name,
 )
 def test_the_epilogue_is_always_the_same_four_passes(layer: Layer) -> None:
-    steps = make_case(layer, seed=0).requantisation.steps()
-    assert [step.op for step in steps] == [AluOp.ADD, AluOp.SHR, AluOp.MAX, AluOp.MIN]
-    assert [step.operand for step in steps[2:]] == [0, 127]
+    operations = _operations(make_case(layer, seed=0))
+    ops = [operation.op for operation in operations]
+    assert ops == [AluOp.ADD, AluOp.SHR, AluOp.MAX, AluOp.MIN]
+    assert [operation.operand for operation in operations[2:]] == [0, 127]
 
 
 @pytest.mark.parametrize("products", [8, 64, 512])

@@ -14,9 +14,10 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.quantised import Requantise
 from compiler.ir.dtypes import INT8, INT32
 from compiler.operators.blocks import DATA_AXES
-from compiler.requantisation import RequantSpec, ResidualSpec
+from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.te import Tensor, placeholder
 from compiler.te.build import stages
+from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.epilogue import (
     AluPass,
@@ -31,7 +32,6 @@ from compiler.templates.pattern import Match
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from tests.support.accelerator_operators import machine
-from tests.support.alu_emulator import residual_reference
 from tests.support.alu_passes import Passes, draw_passes, draw_values, low_bytes
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import RandomWorkload, check_of, convolve, pack_sums
@@ -118,7 +118,8 @@ def test_a_power_of_two_for_the_whole_tensor_needs_no_tensor() -> None:
 def test_numbers_of_channels_are_tensors_named_by_their_pass() -> None:
     spec = RequantSpec.from_scales([0.01 + 0.001 * c for c in range(20)], list(range(20)))
     passes, numbers = structure(spec, 20, PYNQ)
-    steps = spec.steps()
+    lowered = lower_requantisation(spec)
+    steps = [*lowered.accumulator, *lowered.output]
     assert [each.op for each in passes] == [each.op for each in steps]
     assert any(each.kind is Kind.CHANNEL for each in passes)
     for number, (step, alu_pass) in enumerate(zip(steps, passes, strict=True)):
@@ -143,20 +144,15 @@ def test_passes_do_what_the_specification_says(seed: int, config: str) -> None:
     rng, chosen = np.random.default_rng(seed), machine(config)
     channels = int(rng.integers(1, 10))
     sums = rng.integers(-(1 << 15), 1 << 15, (chosen.batch, channels, 2, 3))
-    skip = draw_values(rng, sums.shape, INT8)
+    skip = draw_values(rng, sums.shape, INT8).astype(np.int64)
     scales = rng.uniform(2**-11, 2**-8, channels).tolist()
     bias = rng.integers(-999, 999, channels).tolist()
-    if rng.random() < 0.5:
-        plain = RequantSpec.from_scales(scales, bias, -128, 127)
-        spec: RequantSpec | ResidualSpec = plain
-        expected = plain.reference(sums, axis=1).astype(np.int64)
-    else:
-        spec = added = ResidualSpec.from_scales(
-            scales, float(rng.uniform(0.1, 1)), bias, low=-128, high=127
-        )
-        expected = residual_reference(added, sums, skip.astype(np.int64), axis=1)
+    plain = rng.random() < 0.5
+    residuals = [] if plain else [ScaledResidual(float(rng.uniform(0.1, 1)))]
+    spec = RequantSpec.from_scales(scales, bias, residuals=residuals, is_exact=is_exact)
+    expected = spec.reference(sums, 1, [] if plain else [skip]).astype(np.int64)
     after = Passes.of(structure(spec, channels, chosen))
-    skips = pack_sums(skip.astype(np.int64), chosen).astype(np.int8)
+    skips = pack_sums(skip, chosen).astype(np.int8)
     found = Passes(after.passes, {**after.values, "skip": skips}, after.immediates)
     applied = found.applied(pack_sums(sums, chosen))
     np.testing.assert_array_equal(unpack_data(applied, sums.shape), expected)
@@ -177,7 +173,11 @@ def test_the_specification_of_a_match() -> None:
 
 def test_what_is_not_exact_is_refused() -> None:
     """So many sums are not clipped that their products exceed 32 bits."""
-    with pytest.raises(
-        Unsupported, match=r"^not exact in 32 bits: acc \* M \+ C exceeds 32 bits: "
-    ):
-        requantisation(_requantised(30843466, 26, 22533), 26843619)
+    spec = requantisation(_requantised(30843466, 26, 22533), 26843619)
+    with pytest.raises(Unsupported, match=r"^not exact in 32 bits: acc \* M \+ C, M up to "):
+        structure(spec, 1, PYNQ)
+
+
+def test_numbers_that_no_specification_has_are_refused() -> None:
+    with pytest.raises(Unsupported, match=r"^multiplier is -1: it has to lie in 0\.\."):
+        requantisation(_requantised(-1, 26, 22533), 26843619)

@@ -1,4 +1,4 @@
-"""ALU passes: which exist, and that `emulate` means what the machine does."""
+"""ALU operations: which exist, and that `emulate` computes as the machine does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
-from compiler.requantisation import AluStep, RequantSpec
-from compiler.requantisation.alu_steps import alu_step
+from compiler.requantisation import RequantSpec
+from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from hw.isa import Assembler, Loop, MemoryId, MicroOp, Module, pack_uops
@@ -30,17 +30,17 @@ PLANES, UOPS = 0x4000, 0x8000
 Numbers = npt.NDArray[np.int32]
 
 
-def on_machine(steps: tuple[AluStep, ...], acc: Numbers) -> Numbers:
-    """The accumulators of `CHANNELS` channels after the passes, stored as four planes of bytes."""
+def on_machine(operations: tuple[AluOperation, ...], acc: Numbers) -> Numbers:
+    """The accumulators of `CHANNELS` channels after the operations, stored as planes of bytes."""
     rows, asm = [acc], Assembler(MACHINE)
     asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=8)
     asm.load(MemoryId.ACC, sram=0, dram=0, columns=8 * BLOCKS)
-    for step in steps:
-        if isinstance(step.operand, int):
-            asm.alu(step.op, (0, 1), [Loop(BLOCKS, dst=1)], imm=step.operand)
+    for operation in operations:
+        if isinstance(operation.operand, int):
+            asm.alu(operation.op, (0, 1), [Loop(BLOCKS, dst=1)], imm=operation.operand)
         else:
-            asm.alu(step.op, (len(rows), len(rows) + 1), [Loop(BLOCKS, dst=1, src=1)])
-            rows.append(np.resize(np.array(step.operand, np.int32), CHANNELS))
+            asm.alu(operation.op, (len(rows), len(rows) + 1), [Loop(BLOCKS, dst=1, src=1)])
+            rows.append(np.resize(np.array(operation.operand, np.int32), CHANNELS))
     asm.nop(Module.COMPUTE, signals=Module.STORE)
     for plane in range(4):
         to = PLANES // MACHINE.acc_lanes + plane * BLOCKS
@@ -60,24 +60,26 @@ def on_machine(steps: tuple[AluStep, ...], acc: Numbers) -> Numbers:
 
 
 @st.composite
-def steps(draw: st.DrawFn) -> AluStep:
+def any_operation(draw: st.DrawFn) -> AluOperation:
     op = draw(st.sampled_from(AluOp))
     shift = op is AluOp.SHR
     if draw(st.booleans()):
-        return AluStep(op, draw(st.integers(-31, 31) if shift else st.integers(-(1 << 15), 32767)))
-    each = st.integers(-31, 31) if shift else INT32
+        return AluOperation(
+            op, draw(st.integers(-31, 31) if shift else st.integers(-(1 << 15), 32767))
+        )
+    number = st.integers(-31, 31) if shift else INT32
     count = draw(st.sampled_from([1, CHANNELS]))
-    return AluStep(op, tuple(draw(st.lists(each, min_size=count, max_size=count))))
+    return AluOperation(op, tuple(draw(st.lists(number, min_size=count, max_size=count))))
 
 
 @settings(max_examples=30)
-@given(passes=st.lists(steps(), max_size=7), seed=st.integers(0, 1 << 32))
-def test_emulate_is_the_machine(passes: list[AluStep], seed: int) -> None:
+@given(operations=st.lists(any_operation(), max_size=7), seed=st.integers(0, 1 << 32))
+def test_emulate_is_the_machine(operations: list[AluOperation], seed: int) -> None:
     acc = np.random.default_rng(seed).integers(LEAST, GREATEST, CHANNELS, np.int32, endpoint=True)
 
-    expected = on_machine(tuple(passes), acc)
+    expected = on_machine(tuple(operations), acc)
 
-    np.testing.assert_array_equal(emulate(passes, acc, axis=0), expected)
+    np.testing.assert_array_equal(emulate(operations, acc, axis=0), expected)
 
 
 @pytest.mark.parametrize("largest", [0.01, 5.0])
@@ -90,7 +92,8 @@ def test_a_requantisation_on_the_machine(largest: float, seed: int) -> None:
     spec = RequantSpec.from_scales(scales, bias)
     acc = rng.integers(-(1 << 23), 1 << 23, CHANNELS, np.int32)
 
-    stored = on_machine(spec.steps(), acc)
+    lowered = lower_requantisation(spec)
+    stored = on_machine((*lowered.accumulator, *lowered.output), acc)
 
     np.testing.assert_array_equal(stored, spec.reference(acc, axis=0))
 
@@ -100,31 +103,34 @@ def test_emulate_by_hand() -> None:
     after = [
         # The greatest number and 1 is the least; odd multiples of 2^31 are the least too; what a
         # shift to the left pushes out is gone.
-        (AluStep(AluOp.ADD, 1), [[LEAST, -6, 7], [LEAST + 1, 11, 101]]),
+        (AluOperation(AluOp.ADD, 1), [[LEAST, -6, 7], [LEAST + 1, 11, 101]]),
         (
-            AluStep(AluOp.MUL, (3, -2, 1 << 30)),
+            AluOperation(AluOp.MUL, (3, -2, 1 << 30)),
             [[LEAST, 12, -(1 << 30)], [LEAST + 3, -22, 1 << 30]],
         ),
-        (AluStep(AluOp.SHR, (1, 2, -1)), [[-1073741824, 3, LEAST], [-1073741823, -6, LEAST]]),
+        (AluOperation(AluOp.SHR, (1, 2, -1)), [[-1073741824, 3, LEAST], [-1073741823, -6, LEAST]]),
         (
-            AluStep(AluOp.MAX, (-2000000000,)),
+            AluOperation(AluOp.MAX, (-2000000000,)),
             [[-1073741824, 3, -2000000000], [-1073741823, -6, -2000000000]],
         ),
-        (AluStep(AluOp.MIN, 2), [[-1073741824, 2, -2000000000], [-1073741823, -6, -2000000000]]),
+        (
+            AluOperation(AluOp.MIN, 2),
+            [[-1073741824, 2, -2000000000], [-1073741823, -6, -2000000000]],
+        ),
     ]
 
     for count in range(1, len(after) + 1):
-        done = emulate([step for step, _ in after[:count]], acc, axis=1)
+        done = emulate([operation for operation, _ in after[:count]], acc, axis=1)
         assert done.dtype == np.int32
         assert done.tolist() == after[count - 1][1]
     assert emulate([], acc).tolist() == acc.tolist()
 
 
 def test_the_cheapest_form_of_an_operand() -> None:
-    assert alu_step(AluOp.ADD, [7, 7, 7]) == AluStep(AluOp.ADD, 7)
-    assert alu_step(AluOp.ADD, [-32768]) == AluStep(AluOp.ADD, -32768)
-    assert alu_step(AluOp.ADD, [32768, 32768]) == AluStep(AluOp.ADD, (32768,))
-    assert alu_step(AluOp.ADD, [1, 2]) == AluStep(AluOp.ADD, (1, 2))
+    assert AluOperation.of(AluOp.ADD, [7, 7, 7]) == AluOperation(AluOp.ADD, 7)
+    assert AluOperation.of(AluOp.ADD, [-32768]) == AluOperation(AluOp.ADD, -32768)
+    assert AluOperation.of(AluOp.ADD, [32768, 32768]) == AluOperation(AluOp.ADD, (32768,))
+    assert AluOperation.of(AluOp.ADD, [1, 2]) == AluOperation(AluOp.ADD, (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_operands_that_no_instruction_has(
     op: AluOp, operand: int | tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(QuantisationError, match=message):
-        AluStep(op, operand)
+        AluOperation(op, operand)
 
 
 @pytest.mark.parametrize(
@@ -160,4 +166,4 @@ def test_arrays_that_emulate_refuses(
     acc: npt.NDArray[np.int32], axis: int | None, message: str
 ) -> None:
     with pytest.raises(QuantisationError, match=message):
-        emulate([AluStep(AluOp.ADD, (1, 2, 3))], acc, axis)
+        emulate([AluOperation(AluOp.ADD, (1, 2, 3))], acc, axis)

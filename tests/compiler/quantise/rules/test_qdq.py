@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from compiler.build.network import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -17,6 +18,7 @@ from tests.support.networks import called, network
 from tests.support.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
+EXACT_ON = CompileOptions().exact_on
 
 HEAD = (
     "x: float32[2, 4, 6, 6], w: int8[8, 4, 3, 3], s: float32[], z: int8[], o: float32[], u: int8[]"
@@ -60,10 +62,10 @@ def same(function: Function, step: float) -> Function:
     """Integers give the numbers that the function says, but for halves, which it rounds otherwise:
     seldom, and by one step."""
     assert has_scales(function)
-    found = quantise_network(function, [], RUN).function
+    found = quantise_network(function, [], RUN, targets=EXACT_ON).function
     given = next(synthetic(function, 1, seed=3))
     wanted, native = (
-        evaluate(transform(each, (Fuse(),)), given, RUN) for each in (function, found)
+        evaluate(transform(graph, (Fuse(),)), given, RUN) for graph in (function, found)
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)
@@ -179,7 +181,7 @@ def test_integers_in_and_out() -> None:
     given = {key: each for key, each in values(7).items() if key in ("w", "s", "o")}
     given |= {"z": np.array(130), "zw": np.array(0)}
     function = network(program(lines, f"{params}, zw: int8[]"), **given)
-    found = quantise_network(function, [], RUN).function
+    found = quantise_network(function, [], RUN, targets=EXACT_ON).function
     x = np.random.default_rng(3).integers(0, 256, (2, 4, 6, 6)).astype("uint8")
     wanted, native = (evaluate(each, [x], RUN) for each in (function, found))
     assert isinstance(wanted, np.ndarray)

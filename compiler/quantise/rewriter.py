@@ -1,0 +1,267 @@
+"""From a network of real numbers to one of integers, value by value.
+
+Each value exists in one form or several (`forms.ValueForms`), and others are made on demand: as
+int8 of some scale, or in real numbers, under its old name. An accumulator stays pending until its
+users are seen, so that clipping and a residual sum become part of its requantisation. A value that
+has no form in integers is computed as before: every operator without a rule is right, and stays in
+real numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from compiler.errors import QuantisationError
+from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Body, Call, Function, Var
+from compiler.graph.operators.elementwise import Clip
+from compiler.graph.opspec import OpSpec
+from compiler.graph.types import TensorType, Type
+from compiler.graph.visit import atoms, bodies, names_in, use_counts
+from compiler.quantise.builder import Builder
+from compiler.quantise.forms import (
+    Concatenation,
+    Form,
+    Int8Value,
+    PendingAccumulator,
+    Scale,
+    StatedInt8,
+    ValueForms,
+)
+from compiler.quantise.options import QuantiseOptions
+from compiler.targets.target import Target
+
+__all__ = ["Rewriter", "Rule", "attributes_of"]
+
+A = TypeVar("A", bound=Attributes)
+
+
+def _all_operands(call: Call) -> tuple[Atom, ...]:
+    return call.args
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How an operator is quantised.
+
+    Attributes
+    ----------
+    rewrite
+        Of the rewriter, the name of the result and the call: emits integers, and says what form the
+        result has. False where it does nothing: then the call stays in real numbers.
+    int8_operands
+        The operands of a call that `rewrite` takes as int8; none where it does nothing.
+    on_demand
+        Operands are wanted as int8 only where the result is.
+    always_int8
+        Accumulators of the result become int8 also where real numbers come next.
+    extends
+        The result of a pending accumulator is one too.
+    """
+
+    rewrite: Callable[[Rewriter, str, Call], bool]
+    int8_operands: Callable[[Call], tuple[Atom, ...]] = _all_operands
+    on_demand: bool = False
+    always_int8: bool = False
+    extends: bool = False
+
+
+class Rewriter:
+    """Rewrites the body of a function.
+
+    Parameters
+    ----------
+    types
+        Of all its values.
+    chosen
+        Scales of float32 values that may become int8. Others do where a `quantise` states one.
+    rules
+        By the operator's name.
+    targets
+        Each has to compute the requantisations exactly.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        types: Mapping[str, Type],
+        chosen: Mapping[str, Scale],
+        options: QuantiseOptions,
+        rules: Mapping[str, Rule],
+        targets: Sequence[Target[Any]],
+    ) -> None:
+        self.types = types
+        self.chosen = chosen
+        self.options = options
+        self.uses = use_counts(function.body)
+        self.builder = Builder(types, targets)
+        self._rules = rules
+        self._forms = {param.name: ValueForms(None, emitted=True) for param in function.params}
+        self._unscalable: set[str] = set()
+        """Names of accumulators that no requantisation brings to their scale."""
+
+    def body(self, body: Body) -> Body:
+        """The body with integers in it, which gives the same, nearly."""
+        for let in body.lets:
+            forms = self._forms[let.name] = ValueForms(let)
+            value = let.value
+            if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+                rule = self._rules.get(value.callee.name)
+                if rule is not None and rule.rewrite(self, let.name, value):
+                    if rule.always_int8 and isinstance(forms.form, PendingAccumulator):
+                        forms.form = replace(forms.form, always_int8=True)
+                    continue
+            if bodies(value):
+                # Which of its bodies runs is not known, and these see all values around them.
+                self.emit_real(Var(let.name))
+        self.emit_real(body.result)
+        return Body(tuple(self.builder.lets), body.result)
+
+    # For rules -----------------------------------------------------------------------------------
+
+    def type(self, atom: Atom) -> TensorType:
+        """An operand's type."""
+        found = atom.type if isinstance(atom, Constant) else self.types[atom.name]
+        assert isinstance(found, TensorType), "verified: operators take tensors"
+        return found
+
+    def form(self, atom: Atom) -> Form | None:
+        """The integers that a value can be made from."""
+        return None if isinstance(atom, Constant) else self._forms[atom.name].form
+
+    def is_unshared(self, atom: Atom) -> bool:
+        """Whether the value has one user, and has not been emitted or made int8."""
+        if isinstance(atom, Constant):
+            return False
+        forms = self._forms[atom.name]
+        return self.uses[atom.name] == 1 and not forms.emitted and forms.int8 is None
+
+    def set_form(self, name: str, form: Form) -> bool:
+        """The value can be made from `form`. True."""
+        self._forms[name].form = form
+        return True
+
+    def set_int8(self, name: str, value: Int8Value) -> bool:
+        """The value is this int8 tensor. True."""
+        forms = self._forms[name]
+        forms.int8 = forms.int8_of_scale[value.scale] = value
+        return True
+
+    def int8(self, atom: Atom) -> Int8Value | None:
+        """The value as int8, of its own scale; None if it has none."""
+        if isinstance(atom, Constant):
+            return None
+        forms = self._forms[atom.name]
+        if forms.int8 is None and atom.name in self.chosen:
+            forms.int8 = self.int8_of_scale(atom, self.chosen[atom.name])
+        return forms.int8
+
+    def may_be_int8(self, atom: Atom) -> bool:
+        """Whether `int8` gives a tensor."""
+        return isinstance(atom, Var) and (atom.name in self.chosen or self.is_int8(atom))
+
+    def is_int8(self, atom: Atom) -> bool:
+        """Whether the value is int8 already."""
+        return isinstance(atom, Var) and self._forms[atom.name].int8 is not None
+
+    def int8_of_scale(self, atom: Var, scale: Scale) -> Int8Value:
+        """The value as int8 of that scale."""
+        forms = self._forms[atom.name]
+        if scale not in forms.int8_of_scale:
+            forms.int8_of_scale[scale] = self._make_int8(atom, forms, scale)
+        return forms.int8_of_scale[scale]
+
+    def accumulator_of(self, value: Int8Value) -> PendingAccumulator:
+        """An int8 tensor as an accumulator of one term."""
+        wide = self.builder.widen(value.var.name, value.var)
+        zero = np.array([-value.scale.zero], np.int64)
+        return PendingAccumulator(wide, np.array([value.scale.step]), zero, 128)
+
+    def emit_real(self, atom: Atom) -> None:
+        """Emits the value in real numbers, under its name, unless that was done before."""
+        if isinstance(atom, Constant) or self._forms[atom.name].emitted:
+            return
+        forms = self._forms[atom.name]
+        forms.emitted = True
+        self._emit(atom.name, forms)
+
+    # How values are made -------------------------------------------------------------------------
+
+    def _make_int8(self, atom: Var, forms: ValueForms, scale: Scale) -> Int8Value:
+        name, form = atom.name, forms.form
+        if isinstance(form, PendingAccumulator):
+            try:
+                return self.builder.requantise(name, form, scale)
+            except QuantisationError:
+                # Then real numbers are between the accumulator and its int8.
+                self._unscalable.add(name)
+        elif isinstance(form, Concatenation):
+            parts = [self.int8_of_scale(Var(part), scale).var for part in form.names]
+            joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
+            return self.builder.int8_value(name, joined, scale)
+        elif forms.int8 is not None:
+            return self.builder.requantise(name, self.accumulator_of(forms.int8), scale)
+        self.emit_real(atom)
+        return self.builder.quantise(name, scale)
+
+    def _emit(self, name: str, forms: ValueForms) -> None:
+        """Emits the value under its name, from integers where it has them."""
+        self.builder.release(name)
+        form = forms.form
+        pending = isinstance(form, PendingAccumulator | Concatenation)
+        if (
+            isinstance(form, PendingAccumulator)
+            and form.residual is None
+            and forms.int8 is None
+            and not (form.always_int8 and name in self.chosen)
+        ):
+            self._emit_accumulator(name, form)
+        elif isinstance(form, StatedInt8):
+            value = self.int8_of_scale(form.of, form.scale)
+            self.builder.emit_integer(name, value, self.type(Var(name)))
+        elif name in self._unscalable or (
+            forms.int8 is None and not (pending and name in self.chosen)
+        ):
+            self._emit_unchanged(forms)
+        else:
+            forms.emitted = False
+            value_int8 = self.int8(Var(name))
+            assert value_int8 is not None, "it is int8, or has a scale"
+            # For want of a multiplier, `int8` may have emitted the real value first.
+            if not forms.emitted:
+                forms.emitted = True
+                self.builder.dequantise(name, value_int8)
+
+    def _emit_accumulator(self, name: str, pending: PendingAccumulator) -> None:
+        """Emits the real value exactly, without a rounding to int8."""
+        if pending.low is None and pending.high is None:
+            self.builder.dequantise_accumulator(name, "", pending)
+            return
+        free = self.builder.dequantise_accumulator(name, "_sums", pending)
+        if pending.low == 0 and pending.high is None:
+            self.builder.emit(name, "relu", [free], NOTHING)
+        else:
+            self.builder.emit(name, "clip", [free], Clip(pending.low, pending.high))
+
+    def _emit_unchanged(self, forms: ValueForms) -> None:
+        """Emits the value as it was computed in real numbers, after all that it reads."""
+        assert forms.let is not None, "parameters exist"
+        value = forms.let.value
+        for atom in atoms(value):
+            self.emit_real(atom)
+        for inner in bodies(value):
+            for name in dict.fromkeys(names_in(inner)):
+                if name in self._forms:
+                    self.emit_real(Var(name))
+        self.builder.lets.append(forms.let)
+
+
+def attributes_of(call: Call, kind: type[A]) -> A:
+    """The attributes of an operator's call, whose class the verifier has checked."""
+    assert isinstance(call.attributes, kind), "verified"
+    return call.attributes

@@ -1,0 +1,129 @@
+"""Operators on accumulators before these are int8 again: a bias, a residual, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Call
+from compiler.graph.operators.elementwise import Clip
+from compiler.ir.dtypes import INT8, INT32
+from compiler.quantise.fold_affine import affine_of, by_channel
+from compiler.quantise.forms import PendingAccumulator
+from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.weights import LARGEST_BIAS
+
+__all__ = ["ACCUMULATORS"]
+
+
+def _add(rewriter: Rewriter, name: str, call: Call) -> bool:
+    left, right = call.args
+    for operand, other in ((left, right), (right, left)):
+        form = rewriter.form(operand)
+        if isinstance(form, PendingAccumulator) and isinstance(other, Constant):
+            return _bias(rewriter, name, operand, form, other)
+    if isinstance(left, Constant) or isinstance(right, Constant):
+        return False
+    if rewriter.type(left) != rewriter.type(right):
+        return False
+    for operand, other in ((left, right), (right, left)):
+        form = rewriter.form(operand)
+        if (
+            isinstance(form, PendingAccumulator)
+            and form.is_plain
+            and rewriter.is_unshared(operand)
+            and (residual := rewriter.int8(other)) is not None
+        ):
+            return rewriter.set_form(name, replace(form, residual=residual))
+    if not rewriter.may_be_int8(right):
+        return False
+    first = rewriter.int8(left)
+    if first is None:
+        return False
+    residual = rewriter.int8(right)
+    return rewriter.set_form(name, replace(rewriter.accumulator_of(first), residual=residual))
+
+
+def _bias(
+    rewriter: Rewriter, name: str, atom: Atom, pending: PendingAccumulator, added: Constant
+) -> bool:
+    """A number for each channel, added to an accumulator."""
+    numbers = by_channel(added, rewriter.type(atom).shape)
+    if numbers is None or not pending.is_plain or not rewriter.is_unshared(atom):
+        return False
+    units = np.rint(numbers / pending.scales)
+    if not (np.abs(units) + np.abs(pending.bias) <= INT32.high).all():
+        return False
+    bias = pending.bias + units.astype(np.int64)
+    return rewriter.set_form(name, replace(pending, bias=bias))
+
+
+def _total(rewriter: Rewriter, name: str, call: Call) -> bool:
+    return len(call.args) == 2 and _add(rewriter, name, call)
+
+
+def _batch_norm(rewriter: Rewriter, name: str, call: Call) -> bool:
+    """A normalisation that no layer before it has taken into its weights."""
+    found = affine_of(call, rewriter.types)
+    if found is None or not found.factor.all():
+        return False
+    data = rewriter.int8(found.data)
+    if data is None:
+        return False
+    pending = rewriter.accumulator_of(data)
+    scales = data.scale.step * np.abs(found.factor)
+    signs = np.sign(found.factor).astype(np.int64)
+    bias = np.rint(found.addend / scales) + signs * pending.bias
+    if not (np.abs(bias) <= LARGEST_BIAS).all():
+        return False
+    acc = pending.acc
+    if (signs < 0).any():
+        # Multipliers of accumulators are never negative.
+        shape = (-1, *(1,) * (len(rewriter.type(found.data).shape) - 2))
+        flips = Constant(signs.astype(np.int32).reshape(shape))
+        acc = rewriter.builder.call(name, "_acc", "multiply", [acc, flips])
+    pending = replace(pending, acc=acc, scales=scales, bias=bias.astype(np.int64))
+    return rewriter.set_form(name, pending)
+
+
+def _relu(rewriter: Rewriter, name: str, call: Call) -> bool:
+    return _clipped(rewriter, name, call.args[0], 0.0, None)
+
+
+def _clip(rewriter: Rewriter, name: str, call: Call) -> bool:
+    limits = attributes_of(call, Clip)
+    low = None if limits.min is None else float(limits.min)
+    high = None if limits.max is None else float(limits.max)
+    return _clipped(rewriter, name, call.args[0], low, high)
+
+
+def _clipped(
+    rewriter: Rewriter, name: str, data: Atom, low: float | None, high: float | None
+) -> bool:
+    form = rewriter.form(data)
+    if isinstance(form, PendingAccumulator):
+        return rewriter.set_form(name, form.within(low, high))
+    value = rewriter.int8(data) if form is not None or rewriter.is_int8(data) else None
+    if value is None:
+        return False
+    limits = [
+        None if limit is None else min(max(value.scale.nearest(limit), INT8.low), INT8.high)
+        for limit in (low, high)
+    ]
+    clipped = rewriter.builder.call(name, "_int8", "clip", [value.var], Clip(*limits))
+    return rewriter.set_int8(name, rewriter.builder.int8_value(name, clipped, value.scale))
+
+
+ACCUMULATORS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "add": Rule(_add, on_demand=True, extends=True),
+        "batch_norm": Rule(_batch_norm, lambda call: call.args[:1], on_demand=True),
+        "clip": Rule(_clip, on_demand=True, extends=True),
+        "relu": Rule(_relu, on_demand=True, extends=True),
+        "total": Rule(_total, on_demand=True, extends=True),
+    }
+)

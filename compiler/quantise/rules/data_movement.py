@@ -1,0 +1,114 @@
+"""Pools, and operators that move elements without computing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from types import MappingProxyType
+
+import numpy as np
+
+from compiler.graph.nodes import Atom, Call, Var
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.operators.reductions import AveragePool, Reduction
+from compiler.quantise.forms import Concatenation, PendingAccumulator
+from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rules.products import convolved
+from compiler.quantise.weights import Weights
+
+__all__ = ["DATA_MOVEMENT", "POOLS"]
+
+
+def _move(rewriter: Rewriter, name: str, call: Call) -> bool:
+    wanted = name in rewriter.chosen or rewriter.is_int8(call.args[0])
+    return _on_int8(rewriter, name, call) if wanted else False
+
+
+def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
+    """The same operator on int8."""
+    data = rewriter.int8(call.args[0])
+    if data is None:
+        return False
+    moved = rewriter.builder.call(name, "_int8", call.callee.name, [data.var], call.attributes)
+    return rewriter.set_int8(name, rewriter.builder.int8_value(name, moved, data.scale))
+
+
+def _global_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
+    rank = len(rewriter.type(call.args[0]).shape)
+    return _mean(rewriter, name, call.args[0], Reduction(tuple(range(2, rank)), True))
+
+
+def _reduce_mean(rewriter: Rewriter, name: str, call: Call) -> bool:
+    return _mean(rewriter, name, call.args[0], attributes_of(call, Reduction))
+
+
+def _mean(rewriter: Rewriter, name: str, data: Atom, over: Reduction) -> bool:
+    shape = rewriter.type(data).shape
+    axes = range(len(shape)) if over.axes is None else over.axes
+    extents = [shape[axis] for axis in axes]
+    numbers = [extent for extent in extents if isinstance(extent, int)]
+    count = prod(numbers)
+    left = len(shape) if over.keepdims else len(shape) - len(extents)
+    if len(numbers) != len(extents) or not 0 < count < 1 << 23 or left < 2:
+        return False
+    value = rewriter.int8(data)
+    if value is None:
+        return False
+    wide = rewriter.builder.widen(name, value.var)
+    acc = rewriter.builder.call(name, "_acc", "reduce_sum", [wide], over)
+    scales = np.array([value.scale.step / count])
+    bias = np.array([-value.scale.zero * count], np.int64)
+    return rewriter.set_form(name, PendingAccumulator(acc, scales, bias, 128 * count))
+
+
+def _average_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
+    """A convolution with ones, where all windows have the same number of elements."""
+    pool = attributes_of(call, AveragePool)
+    type_ = rewriter.type(call.args[0])
+    padding = pool.padding or (0, 0, 0, 0)
+    if len(type_.shape) != 4 or pool.ceil_mode or not isinstance(type_.shape[1], int):
+        return False
+    if any(padding) and not pool.count_include_pad:
+        return False
+    data = rewriter.int8(call.args[0])
+    if data is None:
+        return False
+    channels = type_.shape[1]
+    count = prod(pool.kernel)
+    ones = Weights(np.ones((channels, 1, *pool.kernel), np.int8), np.array([1 / count]))
+    window = Conv2d(pool.strides or (1, 1), padding, pool.dilation or (1, 1), groups=channels)
+    bias = np.array([-data.scale.zero * count], np.int64)
+    return convolved(rewriter, name, window, data, ones, bias)
+
+
+def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
+    names = [each.name for each in call.args if isinstance(each, Var)]
+    if len(names) != len(call.args):
+        return False
+    if not all(rewriter.may_be_int8(each) or rewriter.form(each) is not None for each in call.args):
+        return False
+    return rewriter.set_form(name, Concatenation(tuple(names), call.attributes))
+
+
+DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
+    {
+        "concat": Rule(_concat, on_demand=True),
+        **dict.fromkeys(
+            (
+                *("depth_to_space", "expand", "flatten", "reshape", "slice", "space_to_depth"),
+                *("squeeze", "tile", "transpose", "unsqueeze"),
+            ),
+            Rule(_move, on_demand=True),
+        ),
+    }
+)
+"""Operators that only move elements."""
+
+POOLS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "average_pool": Rule(_average_pool, always_int8=True),
+        "global_average_pool": Rule(_global_pool),
+        "max_pool": Rule(_on_int8),
+        "reduce_mean": Rule(_reduce_mean),
+    }
+)

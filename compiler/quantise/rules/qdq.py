@@ -1,0 +1,85 @@
+"""`quantise` and `dequantise` of a QDQ network: the scales that it states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Call
+from compiler.graph.operators.quantised import Along
+from compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, smallest_int
+from compiler.quantise.forms import Scale, StatedInt8
+from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.weights import Weights
+
+__all__ = ["QDQ"]
+
+
+def _quantise(rewriter: Rewriter, name: str, call: Call) -> bool:
+    data, step, zero = call.args
+    scale = _scale(step, zero)
+    if scale is None or isinstance(data, Constant) or rewriter.type(data).dtype != FLOAT32:
+        return False
+    return rewriter.set_form(name, StatedInt8(data, scale))
+
+
+def _dequantise(rewriter: Rewriter, name: str, call: Call) -> bool:
+    data, step, zero = call.args
+    if isinstance(data, Constant):
+        return _weights(rewriter, name, data, step, zero, attributes_of(call, Along).axis)
+    scale = _scale(step, zero)
+    if scale is None or rewriter.type(step).dtype != FLOAT32:
+        return False
+    form = rewriter.form(data)
+    if isinstance(form, StatedInt8):
+        if form.scale == scale:
+            return rewriter.set_int8(name, rewriter.int8_of_scale(form.of, form.scale))
+        var = rewriter.int8_of_scale(form.of, form.scale).var
+    else:
+        rewriter.emit_real(data)
+        var = rewriter.builder.as_int8(data, rewriter.type(data).dtype)
+    return rewriter.set_int8(name, rewriter.builder.int8_value(name, var, scale))
+
+
+def _weights(
+    rewriter: Rewriter, name: str, data: Constant, step: Atom, zero: Atom, axis: int
+) -> bool:
+    if not isinstance(step, Constant) or not isinstance(zero, Constant):
+        return False
+    rank = data.array.ndim
+    along = axis % rank if rank and step.array.size > 1 else 0
+
+    zeros = zero.array.reshape(-1).astype(np.int64)
+    if zeros.size > 1:
+        zeros = zeros.reshape((-1, *(1,) * (rank - 1 - along)))
+    values = data.array.astype(np.int64) - zeros
+    scales = step.array.reshape(-1).astype(np.float64)
+    if not (scales > 0).all():
+        return False
+    least, greatest = values.min(initial=0), values.max(initial=0)
+    if least < INT32.low or greatest > INT32.high:
+        return False
+    values = values.astype(smallest_int(least, greatest).numpy)
+    return rewriter.set_form(name, Weights(values, scales, along))
+
+
+def _scale(step: Atom, zero: Atom) -> Scale | None:
+    """The scale of the whole tensor, of int8 or uint8; None where there is no such."""
+    if not isinstance(step, Constant) or not isinstance(zero, Constant):
+        return None
+    if step.array.size != 1 or zero.array.size != 1 or zero.type.dtype not in (INT8, UINT8):
+        return None
+    size = float(step.array.item())
+    moved = 128 if zero.type.dtype == UINT8 else 0
+    return Scale(size, int(zero.array.item()) - moved) if 0 < size < np.inf else None
+
+
+QDQ: Mapping[str, Rule] = MappingProxyType(
+    {
+        "dequantise": Rule(_dequantise, lambda _: ()),
+        "quantise": Rule(_quantise, lambda _: ()),
+    }
+)

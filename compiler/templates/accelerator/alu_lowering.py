@@ -1,0 +1,278 @@
+"""Requantisation by ALU operations of the base instruction set: exact in 32 bits, or refused.
+
+A channel is the function f(x, k) = (x * M + C + k * N) >> s with M, N >= 0, and clip(f, low, high)
+is wanted for every accumulator x of [first, last] and every residual k of [least, greatest]. (Of
+several residuals the sum of k * N counts; plain requantisation has none.) All ways to get it are
+one scheme,
+
+    x: MAX p, MIN q, MUL M, ADD C mod 2^32     k: MUL N     x + k: SHR s, MAX low, MIN high
+
+with a window [p, q] for each channel and without the operations that do nothing. Why it is exact:
+
+- After MIN, x lies in [p, q]. f does not fall as x or k grows, so the sum lies between those of
+  (p, least) and (q, greatest). Where these two fit 32 bits the sum does, and then it does not
+  matter that MUL or ADD wrapped: both are right mod 2^32, and only one number of 32 bits is.
+- An x in the window is not changed. One under p gets p's result; as clip(f) does not fall either,
+  this is right where p's result equals that of `first` for every k. The same holds above q.
+
+The windows that are tried: the whole interval, where the sum has to fit without help and the output
+is clipped last; then, without residuals,
+
+- the exact preimage of [low, high]: f(p) = low and f(q) = high if M <= 2^s, because f then skips no
+  integer, so that nothing is left to clip; accumulators of 24 bits and more are welcome, as the sum
+  lies in [low * 2^s, (high + 1) * 2^s);
+- the preimage and one more on either side, for M > 2^s: f may skip `low` itself, the neighbour is
+  on the right side of it, and the output is clipped again;
+
+and with residuals, on which the preimage depends, the narrowest window: from the last x with the
+result `low` for every k to the first with `high` for every k.
+
+A channel with one result throughout (M = 0; a preimage that is empty or out of reach) becomes x = 0
+and a constant as C. Of the windows that are exact, the one with the fewest operations is taken,
+then with the fewest operands in ACC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from compiler.errors import QuantisationError, Unsupported
+from compiler.ir.dtypes import INT32
+from compiler.requantisation import RequantSpec
+from compiler.requantisation.channels import INT16, broadcast, check_range
+from compiler.requantisation.spec import Channel
+from hw.encoding import AluOp
+
+__all__ = ["AluOperation", "AluRequantisation", "is_exact", "lower_requantisation"]
+
+_SHIFTS = (-31, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class AluOperation:
+    """ACC = op(ACC, operand), for every accumulator.
+
+    Attributes
+    ----------
+    op
+        The operation.
+    operand
+        A number: an immediate, signed, 16 bits. A tuple: int32 values that have to lie in ACC, one
+        for each channel, or a single one that serves all channels and is no immediate.
+
+    Raises
+    ------
+    QuantisationError
+        Where the instruction could not hold the operand.
+    """
+
+    op: AluOp
+    operand: int | tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        low, high = (INT32.low, INT32.high) if isinstance(self.operand, tuple) else INT16
+        if self.op is AluOp.SHR:
+            low, high = _SHIFTS
+        check_range(f"{self.op.name}: operand", self.operand, low, high)
+        if self.operand == ():
+            raise QuantisationError(f"{self.op.name}: an operand for no channel")
+
+    @staticmethod
+    def of(op: AluOp, values: Sequence[int]) -> AluOperation:
+        """The operation with an int32 operand for each channel, in its cheapest form."""
+        if any(value != values[0] for value in values):
+            return AluOperation(op, tuple(values))
+        low, high = INT16
+        return AluOperation(op, values[0] if low <= values[0] <= high else (values[0],))
+
+
+@dataclass(frozen=True, slots=True)
+class AluRequantisation:
+    """The ALU operations of a requantisation, first to last.
+
+    Attributes
+    ----------
+    accumulator
+        Over the accumulators.
+    residuals
+        Over each residual; then it is added to the accumulators.
+    output
+        Over the sum.
+    """
+
+    accumulator: tuple[AluOperation, ...]
+    residuals: tuple[tuple[AluOperation, ...], ...]
+    output: tuple[AluOperation, ...]
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """The number of operations, and of operands in ACC, without the residuals themselves."""
+        operations = [*self.accumulator, *chain(*self.residuals), *self.output]
+        return len(operations), sum(isinstance(each.operand, tuple) for each in operations)
+
+
+def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
+    """The fewest operations that compute `spec` exactly, though the machine wraps at 32 bits.
+
+    Raises
+    ------
+    Unsupported
+        The sums exceed 32 bits, and no clipping of accumulators prevents it.
+    """
+    found = (_operations(reduced, windows) for reduced, windows in _exact_windows(spec))
+    best = min(found, key=lambda lowered: lowered.cost, default=None)
+    if best is None:
+        first, last = spec.limits
+        residuals = "".join(f", N {each.multiplier}" for each in spec.residuals)
+        raise Unsupported(
+            f"not exact in 32 bits: acc * M + C{' + residual * N' * len(spec.residuals)}, M up to "
+            f"{max(broadcast(spec.multiplier, None))}{residuals}, s up to "
+            f"{max(broadcast(spec.shift, None))}, outputs {spec.low}..{spec.high}, accumulators "
+            f"{first}..{last}; take a smaller shift, range or bound"
+        )
+    return best
+
+
+def is_exact(spec: RequantSpec) -> bool:
+    """Whether `lower_requantisation` accepts `spec`: that takes less, as the first windows will
+    do."""
+    return next(_exact_windows(spec), None) is not None
+
+
+_Added = tuple[int, int]
+"""The least and the greatest sum of k * N."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The accumulators [p, q] that reach a channel unclipped."""
+
+    channel: Channel
+    p: int
+    q: int
+
+    def sums(self, added: _Added) -> tuple[int, int]:
+        """The sums of (p, least) and (q, greatest)."""
+        least, greatest = added
+        return self.channel.sum(self.p) + least, self.channel.sum(self.q) + greatest
+
+
+def _exact_windows(spec: RequantSpec) -> Iterator[tuple[RequantSpec, list[_Window]]]:
+    """Windows, one for each channel, with which the scheme is exact; with the reduced specification
+    whose residuals are in their units."""
+    reduced = spec.reduced()
+    channels, added = reduced.per_channel, reduced.residual_sums
+    kinds: tuple[Callable[[Channel, RequantSpec, _Added], _Window], ...]
+    if spec.residuals:
+        # A residual has one multiplier for all channels.
+        alternatives = [channels]
+        kinds = _whole, _narrowest
+    else:
+        # Each channel's own factors of two cost shifts that differ, but where multipliers are
+        # powers of two this saves MUL.
+        own = tuple(channel.reduced() for channel in channels)
+        alternatives = [channels] if own == channels else [channels, own]
+        kinds = _whole, _preimage, _wide_preimage
+    for alternative in alternatives:
+        for window_of in kinds:
+            windows = [window_of(channel, reduced, added) for channel in alternative]
+            pairs = zip(windows, alternative, strict=True)
+            if all(_fits(window, channel, reduced, added) for window, channel in pairs):
+                yield reduced, windows
+
+
+def _whole(channel: Channel, spec: RequantSpec, _: _Added) -> _Window:
+    return _Window(channel, *spec.limits)
+
+
+def _preimage(channel: Channel, spec: RequantSpec, _: _Added, margin: int = 0) -> _Window:
+    """The accumulators whose results lie in [low, high], without residuals, and `margin` more on
+    either side."""
+    first, last = spec.limits
+    result = spec.clip(channel.unclipped(first))
+    if result == spec.clip(channel.unclipped(last)):
+        return _constant(channel, result << channel.shift)
+    under = spec.low << channel.shift
+    over = spec.high + 1 << channel.shift
+    p = -((channel.addend - under) // channel.multiplier) - margin
+    q = (over - 1 - channel.addend) // channel.multiplier + margin
+    return _Window(channel, max(first, p), min(last, q))
+
+
+def _wide_preimage(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
+    return _preimage(channel, spec, added, margin=1)
+
+
+def _narrowest(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
+    """From the last x that gives `low` with every residual, to the first that gives `high`."""
+    first, last = spec.limits
+    least, greatest = added
+    under = ((spec.low + 1) << channel.shift) - 1 - greatest
+    over = (spec.high << channel.shift) - least
+    if channel.sum(last) <= under:
+        return _constant(channel, under)
+    if channel.sum(first) >= over:
+        return _constant(channel, over)
+    if channel.multiplier == 0:
+        return _whole(channel, spec, added)
+    p = (under - channel.addend) // channel.multiplier
+    q = -((channel.addend - over) // channel.multiplier)
+    return _Window(channel, max(first, p), min(last, q))
+
+
+def _constant(channel: Channel, addend: int) -> _Window:
+    return _Window(replace(channel, addend=addend), 0, 0)
+
+
+def _fits(window: _Window, channel: Channel, spec: RequantSpec, added: _Added) -> bool:
+    """Whether the sums of a window fit 32 bits, and its ends stand for what lies beyond them."""
+    least, greatest = window.sums(added)
+    if window.p > window.q or least < INT32.low or greatest > INT32.high:
+        return False
+    first, last = spec.limits
+    for own, x in ((window.p, first), (window.q, last)):
+        if own == x and window.channel == channel:
+            continue
+        results = {
+            spec.clip((function.sum(at) + residual) >> function.shift)
+            for function, at in ((window.channel, own), (channel, x))
+            for residual in set(added)
+        }
+        if len(results) > 1:
+            return False
+    return True
+
+
+def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisation:
+    """The operations for windows that fit."""
+    first, last = spec.limits
+    sums = [window.sums(spec.residual_sums) for window in windows]
+    shifts = [window.channel.shift for window in windows]
+    least = min(bottom >> shift for (bottom, _), shift in zip(sums, shifts, strict=True))
+    greatest = max(top >> shift for (_, top), shift in zip(sums, shifts, strict=True))
+    return AluRequantisation(
+        _needed(
+            (AluOp.MAX, [window.p for window in windows], first),
+            (AluOp.MIN, [window.q for window in windows], last),
+            (AluOp.MUL, [window.channel.multiplier for window in windows], 1),
+            (AluOp.ADD, [INT32.wrap(window.channel.addend) for window in windows], 0),
+        ),
+        tuple(_needed((AluOp.MUL, [each.multiplier], 1)) for each in spec.residuals),
+        _needed(
+            (AluOp.SHR, shifts, 0),
+            (AluOp.MAX, [spec.low], min(spec.low, least)),
+            (AluOp.MIN, [spec.high], max(spec.high, greatest)),
+        ),
+    )
+
+
+def _needed(*operations: tuple[AluOp, Sequence[int], int]) -> tuple[AluOperation, ...]:
+    """Each operation with its operands, without those whose operands all equal the last number,
+    with which the operation does nothing."""
+    return tuple(
+        AluOperation.of(op, values)
+        for op, values, idle in operations
+        if any(value != idle for value in values)
+    )
