@@ -33,7 +33,7 @@ app = typer.Typer(
     no_args_is_help=True,
     # Completion scripts would be two more options on every page of help.
     add_completion=False,
-    # Errors that we did not foresee are reported by `scripts.report`, in one line.
+    # Errors that we did not foresee are reported by `scripts.console`, in one line.
     pretty_exceptions_enable=False,
 )
 

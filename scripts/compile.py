@@ -12,6 +12,7 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import Pixels
+from scripts.console import errors_in_one_line, print_json
 from scripts.explain import print_reasons
 from scripts.model_options import (
     CalibrateOption,
@@ -33,7 +34,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.report import errors_in_one_line, print_json
 from scripts.sources import Accelerator, ModelOptions, compile_source
 from sim.timing import parse_memory
 

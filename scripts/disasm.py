@@ -11,6 +11,7 @@ import typer
 from hw.config_files import load_config
 from hw.hazards import HazardReport, check_hazards
 from hw.isa import Program, disassemble
+from scripts.console import errors_in_one_line, print_json
 from scripts.options import (
     DEFAULT_CONFIG,
     ConfigOption,
@@ -19,7 +20,6 @@ from scripts.options import (
     ProgramArgument,
     parse_number,
 )
-from scripts.report import errors_in_one_line, print_json
 from sim.memory import place
 
 __all__ = ["command"]

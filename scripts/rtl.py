@@ -20,8 +20,8 @@ from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis.families import Family
 from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
+from scripts.console import errors_in_one_line, print_json
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
-from scripts.report import errors_in_one_line, print_json
 from scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,

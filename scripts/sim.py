@@ -14,7 +14,9 @@ from rich.console import Console
 from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
 from hw.isa import Program
+from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
+from scripts.image_bounds import check_image_bounds
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -30,8 +32,6 @@ from scripts.options import (
     parse_number,
 )
 from scripts.progress import show_progress
-from scripts.reach import check_reach
-from scripts.report import errors_in_one_line, print_json
 from scripts.traces import Traces, choose_traces
 from sim.engine import Bytes, Engine, Launch, Stalls
 from sim.engines import make_engine
@@ -130,7 +130,7 @@ def command(
         code = Program.from_bytes(machine, program.read_bytes())
         before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
         physical, address = place(before, code, program_address)
-        check_reach(code, len(before))
+        check_image_bounds(code, len(before))
         how = Launch(
             address=address,
             max_cycles=max_cycles,

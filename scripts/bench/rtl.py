@@ -10,7 +10,7 @@ from time import perf_counter
 
 from hw.config import HardwareConfig
 from scripts.bench.figures import Figure, print_figures
-from scripts.demo import SIZE, run_product
+from scripts.matmul_demo import SIZE, run_product
 from sim.rtl.engine import RtlEngine
 
 __all__ = ["main", "measure"]

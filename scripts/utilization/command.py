@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hw.config_files import load_config
+from scripts.console import errors_in_one_line, print_json
 from scripts.errors import LayerError
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -21,7 +22,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.report import errors_in_one_line, print_json
 from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
 from scripts.utilization.models import layers_of

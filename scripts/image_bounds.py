@@ -7,10 +7,10 @@ import numpy as np
 from hw.isa import Program, dram_ranges, validate
 from sim.errors import MemoryImageError
 
-__all__ = ["check_reach"]
+__all__ = ["check_image_bounds"]
 
 
-def check_reach(program: Program, image_bytes: int) -> None:
+def check_image_bounds(program: Program, image_bytes: int) -> None:
     """Refuse a program that reads or writes beyond the image, all base registers being 0.
 
     There is memory there, pages are filled up and the program may lie above, but what a program

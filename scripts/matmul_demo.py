@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from hw.config_files import load_config
+from scripts.console import FAILED, errors_in_one_line
 from scripts.counters import module_table
 from scripts.matmul import matmul_program
 from scripts.options import (
@@ -24,7 +25,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_progress
-from scripts.report import FAILED, errors_in_one_line
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
