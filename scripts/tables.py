@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.table import Column, Table
 __all__ = ["percentage", "plain_console", "plain_table", "print_table", "whole_number"]
 
 _NARROWEST = 12
-"""Characters that a line of folded text has room for, however narrow the terminal is."""
+"""Characters that a line of a folded column holds at least, however narrow the terminal is."""
 
 
 def plain_console() -> Console:
@@ -42,24 +42,33 @@ def print_table(console: Console, table: Table) -> None:
 
     Columns are two characters apart, or one where that would fold a text.
     """
-    widths = [_width(column) for column in table.columns]
-    least = [
-        width if column.no_wrap else min(width, _NARROWEST)
-        for width, column in zip(widths, table.columns, strict=True)
-    ]
+    widths = [_longest(column, str.splitlines) for column in table.columns]
     gaps = len(widths) - 1
     gap = 2 if sum(widths) + 2 * gaps <= console.width else 1
+    excess = sum(widths) + gap * gaps - console.width
+    # Texts first fold between words, and only then within.
+    for least in (
+        [_longest(column, str.split) for column in table.columns],
+        [_NARROWEST] * (gaps + 1),
+    ):
+        for number, column in enumerate(table.columns):
+            if not column.no_wrap:
+                cut = max(0, min(excess, widths[number] - least[number]))
+                widths[number] -= cut
+                excess -= cut
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
     table.padding = (0, gap, 0, 0)
     before = console.width
-    console.width = max(before, sum(least) + gap * gaps)
+    console.width = before + max(0, excess)
     console.print(table)
     console.width = before
 
 
-def _width(column: Column) -> int:
-    """Characters of the longest line in a column."""
+def _longest(column: Column, split: Callable[[str], list[str]]) -> int:
+    """Characters of the longest of the parts that the texts of a column are split into."""
     texts = (column.header, *column.cells)
-    return max(cell_len(line) for text in texts for line in str(text).splitlines() or [""])
+    return max((cell_len(part) for text in texts for part in split(str(text))), default=0)
 
 
 def whole_number(value: int | None, missing: str = "") -> str:

@@ -74,7 +74,7 @@ def _table(report: RunReport) -> Table:
     paired = any(row.cycles_without_hiding is not None for row in rows)
     texts = ["layer", "operators"] + ([] if timed else ["device"])
     numbers = ["MACs"] + (["without\nhiding"] if paired else [])
-    numbers += ["cycles", "utili-\nsation"] if timed else []
+    numbers += ["cycles", "util."] if timed else []
     table = plain_table(texts, [*numbers, "CPU\nms"])
 
     def add(

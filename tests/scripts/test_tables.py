@@ -66,6 +66,11 @@ def test_texts_fold_and_numbers_do_not() -> None:
     ]
 
 
+def test_texts_fold_between_words_before_within() -> None:
+    found = printed(35, 2, ("a" * 19, "b" * 8 + " +3", "1"))
+    assert found[1:] == [f"{'a' * 19} bbbbbbbb      1", f"{'':19} +3"]
+
+
 def test_words_stay_whole_where_they_fit() -> None:
     found = printed(20, 2, ("reshape", "no template for it"))
     assert [line.split("  ")[-1].strip() for line in found[1:]] == ["reshape no template", "for it"]
@@ -121,10 +126,10 @@ def test_counters_of_sim(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_utilization(capsys: pytest.CaptureFixture[str]) -> None:
     name = "/layer1/layer1.0/conv1/Conv_output_0_quantized"
-    layer = Layer(name, 224, 224, 1024, 1024, 3, 2, 1, count=123)
-    times = Times(name, 123, HUGE, 256, HUGE, HUGE - 1)
+    layer = Layer(name, 224, 224, 1024, 1024, 3, 2, 1, count=12)
+    times = Times(name, 12, HUGE, 256, HUGE, HUGE - 1)
     print_rows([Row(layer, times)], "rtl", "pynq", "fast")
-    check_width(capsys.readouterr().out, f"{123 * HUGE:,}", f"{HUGE - 1:,}")
+    check_width(capsys.readouterr().out, f"{12 * HUGE:,}", f"{HUGE - 1:,}")
 
 
 def test_resources(capsys: pytest.CaptureFixture[str]) -> None:
