@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, Step
-from runtime.devices import CpuDevice, Ready
+from runtime.devices import CpuDevice, StepFunction
 from runtime.errors import InputError, RunError
 from runtime.executor import Executor
 from tests.support.artifacts import compiled, image
@@ -123,7 +123,7 @@ class Doubling:
     def accepts(self, step: Step) -> bool:
         return step.operators == ("max_pool", "add")
 
-    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[Ready]:
+    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         assert [each.name for each in steps] == ["d"]
 
         def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from compiler.codegen import NativeFunction, ThreadPool, compile_function
 from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
-from runtime.native.pool import Launch
+from runtime.native.pool import LoopLauncher
 from tests.support.native import EXACT, run_text, same
 
 SUMS = """
@@ -136,7 +136,7 @@ def interrupt_fourth_chunk(monkeypatch: pytest.MonkeyPatch, stopped: bool) -> li
     numbers: list[int] = []
     heard = threading.Event()
 
-    def stop(launch: Launch) -> None:
+    def stop(launch: LoopLauncher) -> None:
         launch.stopped = True
         heard.set()
 
@@ -157,7 +157,7 @@ def interrupt_fourth_chunk(monkeypatch: pytest.MonkeyPatch, stopped: bool) -> li
             return next(chunks)
 
     monkeypatch.setattr("runtime.native.pool.count", lambda: iter(next_chunk, -1))
-    monkeypatch.setattr("runtime.native.pool.Launch.stop", stop)
+    monkeypatch.setattr("runtime.native.pool.LoopLauncher.stop", stop)
     return numbers
 
 
@@ -224,7 +224,7 @@ def test_a_pool_after_a_fork() -> None:
     code = f"""
 import os, numpy as np
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from runtime.native.pool import Launch
+from runtime.native.pool import LoopLauncher
 from compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)
