@@ -154,24 +154,24 @@ class Executor:
         }
 
 
-def _assigned(
+def _load_steps(
     artifact: Artifact, devices: Sequence[Device]
 ) -> list[tuple[Step, str, StepFunction]]:
-    """Each step with the name of its device, and ready."""
+    """Each step with the name of its device and its function there."""
     chosen: list[Device] = []
     for step in artifact.manifest.steps:
-        able = [each for each in devices if each.accepts(step)]
+        able = [device for device in devices if device.accepts(step)]
         if not able:
-            names = ", ".join(each.name for each in devices) or "none"
+            names = ", ".join(device.name for device in devices) or "none"
             raise RunError(f"no device can run {step.name}; there are: {names}")
         chosen.append(able[0])
-    ready: dict[int, StepFunction] = {}
+    functions: dict[int, StepFunction] = {}
     for device in dict.fromkeys(chosen):
-        numbers = [number for number, each in enumerate(chosen) if each is device]
+        numbers = [number for number, owner in enumerate(chosen) if owner is device]
         steps = [artifact.manifest.steps[number] for number in numbers]
-        ready |= zip(numbers, device.prepare(artifact, steps), strict=True)
+        functions |= zip(numbers, device.prepare(artifact, steps), strict=True)
     return [
-        (step, chosen[number].name, ready[number])
+        (step, chosen[number].name, functions[number])
         for number, step in enumerate(artifact.manifest.steps)
     ]
 

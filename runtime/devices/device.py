@@ -12,14 +12,13 @@ from runtime.layers import StreamRun
 
 __all__ = ["Device", "StepFunction"]
 
-StepFunction: TypeAlias = Callable[
-    [Sequence[NDArray[Any]], Sequence[NDArray[Any]]], StreamRun | None
-]
-"""A step that only lacks its arrays: (inputs, outputs) -> what the accelerator tells of the run, or
-None of a device that tells nothing.
+_Arrays: TypeAlias = Sequence[NDArray[Any]]
+StepFunction: TypeAlias = Callable[[_Arrays, _Arrays], StreamRun | None]
+"""A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the
+accelerator's measurements, or None on a device that has none.
 
-Arrays are dense, row-major, aligned and of their tensors' shapes and types, and outputs overlap
-nothing. A device with memory of its own copies them there and back.
+Arrays are dense, row-major, aligned and of their tensors' shapes and types, and outputs overlap no
+other array. A device with memory of its own copies them there and back.
 """
 
 
