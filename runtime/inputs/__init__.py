@@ -1,4 +1,4 @@
-"""What a network is given: from files, pictures or a seed."""
+"""Inputs of networks: read from files and pictures, or drawn at random."""
 
 from runtime.inputs.files import read_inputs, read_samples
 from runtime.inputs.pictures import Pixels
