@@ -14,7 +14,7 @@ from runtime.layers import profile_layers
 from sim.engines import make_engine
 from sim.timing import parse_memory
 from sim.trace import Labels
-from sim.trace.layers import Span, layer_records, layer_spans
+from sim.trace.layer_spans import Span, layer_records, layer_spans
 from tests.support.launching import launch
 from tests.support.programs import random_program
 from tests.support.timelines import story
