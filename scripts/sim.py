@@ -91,7 +91,7 @@ def command(
         ),
     ] = None,
     max_cycles: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Give up after so many cycles.")
+        int | None, typer.Option(metavar="N", min=1, help="Stop after so many cycles.")
     ] = None,
     stalls: Annotated[
         float,
@@ -100,7 +100,7 @@ def command(
             metavar="PERCENT",
             min=0,
             max=99,
-            help="Hold each bus channel back at random, this share of the time (rtl, pysim).",
+            help="Stall each bus channel at random, this share of the time (rtl, pysim).",
         ),
     ] = 0.0,
     fill: Annotated[
@@ -121,7 +121,7 @@ def command(
 ) -> None:
     """Run a raw program on a raw memory image.
 
-    All base registers are 0, so that DRAM addresses are places in the image.
+    All base registers are 0, so that DRAM addresses are offsets in the image.
     """
     with errors_in_one_line(debug):
         traces = choose_traces(trace, waveform)

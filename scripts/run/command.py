@@ -91,7 +91,7 @@ def command(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Run the same network on the CPU, and compare every bit: fail if not."
+            "--check", help="Run the same network on the CPU too, and fail if any bit differs."
         ),
     ] = False,
     report: Annotated[
@@ -100,8 +100,8 @@ def command(
             "--report",
             metavar="FILE",
             readable=False,
-            help="Write a page (.html) that shows where cycles went, of a model with latency "
-            "hiding and without.",
+            help="Write a page (.html) with the cycles of each layer by cause; for a model, with "
+            "latency hiding and without.",
         ),
     ] = None,
     trace: Annotated[
@@ -125,8 +125,8 @@ def command(
 ) -> None:
     """Run a network end to end.
 
-    A model is compiled first, with the options of `tandem compile`; an artifact was compiled with
-    its own. The functional engine has no time: --engine rtl tells cycles.
+    A model is compiled first, with the options of `tandem compile`; an artifact is compiled
+    already. The functional engine has no time: --engine rtl counts cycles.
     """
     with errors_in_one_line(debug):
         # Wrong usage is refused before the network is compiled and run, which takes minutes.
