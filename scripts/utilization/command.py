@@ -80,7 +80,7 @@ def command(
 
     Each runs alone, from launch to done, and its result is compared with NumPy's. The total counts
     ResNet-18's layers as often as the network has them. The functional engine checks results, but
-    has no time: --engine rtl tells cycles and utilisation.
+    has no time: --engine rtl counts cycles.
     """
     with errors_in_one_line(debug):
         layers, left = distinct(layer or RESNET18), tuple[str, ...]()
