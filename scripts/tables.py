@@ -40,22 +40,21 @@ def _lowered(heading: str, height: int) -> str:
 def print_table(console: Console, table: Table) -> None:
     """Print a `plain_table` within the console's width, or as wide as its numbers are.
 
-    Columns are two characters apart, or one where that would fold a text.
+    Columns are two characters apart, or one where that would fold a text. Texts fold between words
+    if that is enough.
     """
     widths = [_longest(column, str.splitlines) for column in table.columns]
     gaps = len(widths) - 1
     gap = 2 if sum(widths) + 2 * gaps <= console.width else 1
     excess = sum(widths) + gap * gaps - console.width
-    # Texts first fold between words, and only then within.
-    for least in (
-        [_longest(column, str.split) for column in table.columns],
-        [_NARROWEST] * (gaps + 1),
-    ):
-        for number, column in enumerate(table.columns):
-            if not column.no_wrap:
-                cut = max(0, min(excess, widths[number] - least[number]))
-                widths[number] -= cut
-                excess -= cut
+    folding = [number for number, column in enumerate(table.columns) if not column.no_wrap]
+    words = {number: _longest(table.columns[number], str.split) for number in folding}
+    between_words = excess <= sum(widths[number] - words[number] for number in folding)
+    for number in folding:
+        least = words[number] if between_words else _NARROWEST
+        cut = max(0, min(excess, widths[number] - least))
+        widths[number] -= cut
+        excess -= cut
     for column, width in zip(table.columns, widths, strict=True):
         column.width = width
     table.padding = (0, gap, 0, 0)

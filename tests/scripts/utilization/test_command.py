@@ -36,20 +36,20 @@ def test_json() -> None:
     assert result.exit_code == 0, result.stderr
     written = json.loads(result.stdout)
     assert list(written) == ["layers", "total"]
-    assert [list(each) for each in (*written["layers"], written["total"])] == [KEYS] * 3
+    assert [list(entry) for entry in (*written["layers"], written["total"])] == [KEYS] * 3
     first, second = written["layers"]
     assert (first["name"], first["count"], first["macs"]) == ("a", 1, 4096)
     assert (second["name"], second["count"], second["macs"]) == ("b", 1, 4 * 4 * 9 * 5 * 4)
-    for each in (first, second, written["total"]):
-        assert each["utilization_with"] == each["macs"] / each["cycles_with"] / 16
-        assert each["cycles_with"] < each["cycles_without"]
+    for entry in (first, second, written["total"]):
+        assert entry["utilization_with"] == entry["macs"] / entry["cycles_with"] / 16
+        assert entry["cycles_with"] < entry["cycles_without"]
     assert written["total"]["cycles_with"] == first["cycles_with"] + second["cycles_with"]
 
 
 def test_json_without_time() -> None:
     written = json.loads(run(*TINY, "--json").stdout)
-    for each in (*written["layers"], written["total"]):
-        assert [each[key] for key in KEYS[3:]] == [None] * 4
+    for entry in (*written["layers"], written["total"]):
+        assert [entry[key] for key in KEYS[3:]] == [None] * 4
 
 
 def test_the_table() -> None:
