@@ -26,7 +26,7 @@ demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hi
 		--report build/demo/resnet18.html --trace build/demo/resnet18.json
 
 matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
-	@$(BIN)/python -m scripts.demo
+	@$(BIN)/python -m scripts.matmul_demo
 
 test: $(STAMP)  ## run the tests (a few minutes on two cores)
 	@.ci/packages

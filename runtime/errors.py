@@ -1,4 +1,4 @@
-"""Errors of the runtime's floor, all rooted in `RunError`."""
+"""Errors of the runtime, all rooted in `RunError`."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class ArtifactError(RunError):
 
 
 class InputError(RunError):
-    """What a network is given does not fit it: names, shapes, types, values."""
+    """Inputs that do not fit the network: names, shapes, types, values."""

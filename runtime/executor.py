@@ -1,4 +1,4 @@
-"""Runs of an artifact."""
+"""The executor: runs the steps of an artifact on devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from runtime.artifact import (
     Step,
     Tensor,
 )
-from runtime.devices.device import Device, Ready
+from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
@@ -32,13 +32,22 @@ __all__ = ["Executor", "Progress", "Run"]
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Steps that are done, all steps, and the name of the one that begins."""
+"""Called with the number of finished steps, the number of all steps, and the name of the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run gave: arrays by name, in the order of the artifact's results, a profile, and the
-    tensors within that were asked for."""
+    """The result of a run.
+
+    Attributes
+    ----------
+    outputs
+        Arrays by name, in the order of the artifact's results.
+    profile
+        What the steps took.
+    watched
+        The intermediate tensors that were to be watched, by name.
+    """
 
     outputs: Mapping[str, _Array]
     profile: Profile
@@ -46,27 +55,27 @@ class Run:
 
 
 class Executor:
-    """An artifact on devices, loaded once and run any number of times.
+    """An artifact loaded on devices, to be run any number of times.
 
-    Between runs it keeps nothing but memory that the next run writes before it reads, so that an
-    interruption leaves it usable. Runs on several threads wait for each other.
+    No state lasts from one run to the next: all memory is written before it is read, so that an
+    interrupted executor stays usable. Runs on several threads wait for each other.
 
     Parameters
     ----------
     devices
-        Each step goes to the first that accepts it.
+        Each step is assigned to the first device that accepts it.
 
     Raises
     ------
     RunError
-        If no device accepts a step, if the artifact was made for another machine, or if there is no
-        memory for its tensors.
+        If no device accepts a step, if the artifact was compiled for another machine, or if there
+        is no memory for its tensors.
     """
 
     def __init__(self, artifact: Artifact, devices: Sequence[Device]) -> None:
         self.artifact = artifact
         self._running = Lock()
-        self._steps = _assigned(artifact, devices)
+        self._steps = _load_steps(artifact, devices)
         self._fixed = dict(artifact.constants)
         self._rounded = rounded_inputs(artifact.manifest)
         manifest = artifact.manifest
@@ -76,14 +85,14 @@ class Executor:
             raise RunError(
                 f"{manifest.name} needs {manifest.arena_bytes} bytes, more than there is"
             ) from None
-        for each in manifest.tensors:
-            if isinstance(each.place, Arena):
-                part = arena[each.place.offset :][: each.bytes]
-                self._fixed[each.name] = part.view(each.dtype).reshape(each.shape)
+        for tensor in manifest.tensors:
+            if isinstance(tensor.place, Arena):
+                part = arena[tensor.place.offset :][: tensor.bytes]
+                self._fixed[tensor.name] = part.view(tensor.dtype).reshape(tensor.shape)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What a run is given: tensors by the model's names, in its order."""
+        """The inputs of a run: tensors by the model's names, in the model's order."""
         return inputs_of(self.artifact)
 
     def run(
@@ -92,12 +101,12 @@ class Executor:
         progress: Progress | None = None,
         watch: Collection[str] = (),
     ) -> Run:
-        """The network's outputs, in new arrays.
+        """Run the network; the outputs are new arrays.
 
         Parameters
         ----------
         watch
-            Names of tensors that steps write, to be kept as well.
+            Names of intermediate tensors to keep in the result.
 
         Raises
         ------
@@ -106,15 +115,15 @@ class Executor:
             that the network rounds to integers.
         """
         begun = perf_counter()
-        given = self._given(inputs)
+        given = self._input_tensors(inputs)
         with self._running:
             arrays = self._fixed | given | _new_outputs(self.artifact)
             steps, watched = [], dict[str, _Array]()
-            for number, (step, device, ready) in enumerate(self._steps):
+            for number, (step, device, execute) in enumerate(self._steps):
                 if progress is not None:
                     progress(number, len(self._steps), step.name)
                 start = perf_counter()
-                told = ready(
+                stream_run = execute(
                     [arrays[name] for name in step.inputs], [arrays[name] for name in step.outputs]
                 )
                 seconds = perf_counter() - start
@@ -126,61 +135,63 @@ class Executor:
                         device,
                         step.macs,
                         seconds,
-                        told,
+                        stream_run,
                         (step.reason or None) if isinstance(step, KernelCall) else None,
                     )
                 )
             outputs = _results(self.artifact, arrays)
         return Run(outputs, Profile(tuple(steps), perf_counter() - begun), watched)
 
-    def _given(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
-        """The inputs by their tensors' names, dense and aligned."""
+    def _input_tensors(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
+        """The inputs by the names of their tensors, checked, dense and aligned."""
         manifest = self.artifact.manifest
-        arrays = {name: np.asarray(each) for name, each in inputs.items()}
+        arrays = {name: np.asarray(array) for name, array in inputs.items()}
         check_inputs(manifest.name, self.inputs, arrays)
         check_finite(manifest.name, self._rounded, arrays)
         return {
-            each.tensor: np.require(arrays[each.name], requirements=["C", "A"])
-            for each in manifest.inputs
+            port.tensor: np.require(arrays[port.name], requirements=["C", "A"])
+            for port in manifest.inputs
         }
 
 
-def _assigned(artifact: Artifact, devices: Sequence[Device]) -> list[tuple[Step, str, Ready]]:
-    """Each step with the name of its device, and ready."""
+def _load_steps(
+    artifact: Artifact, devices: Sequence[Device]
+) -> list[tuple[Step, str, StepFunction]]:
+    """Each step with the name of its device and its function there."""
     chosen: list[Device] = []
     for step in artifact.manifest.steps:
-        able = [each for each in devices if each.accepts(step)]
+        able = [device for device in devices if device.accepts(step)]
         if not able:
-            names = ", ".join(each.name for each in devices) or "none"
+            names = ", ".join(device.name for device in devices) or "none"
             raise RunError(f"no device can run {step.name}; there are: {names}")
         chosen.append(able[0])
-    ready: dict[int, Ready] = {}
+    functions: dict[int, StepFunction] = {}
     for device in dict.fromkeys(chosen):
-        numbers = [number for number, each in enumerate(chosen) if each is device]
+        numbers = [number for number, owner in enumerate(chosen) if owner is device]
         steps = [artifact.manifest.steps[number] for number in numbers]
-        ready |= zip(numbers, device.prepare(artifact, steps), strict=True)
+        functions |= zip(numbers, device.prepare(artifact, steps), strict=True)
     return [
-        (step, chosen[number].name, ready[number])
+        (step, chosen[number].name, functions[number])
         for number, step in enumerate(artifact.manifest.steps)
     ]
 
 
 def _new_outputs(artifact: Artifact) -> dict[str, _Array]:
     return {
-        each.name: aligned_empty(each.shape, each.dtype)
-        for each in artifact.manifest.tensors
-        if isinstance(each.place, Output)
+        tensor.name: aligned_empty(tensor.shape, tensor.dtype)
+        for tensor in artifact.manifest.tensors
+        if isinstance(tensor.place, Output)
     }
 
 
 def _results(artifact: Artifact, arrays: Mapping[str, _Array]) -> dict[str, _Array]:
-    """Arrays that are the caller's alone: an input, a constant or a second name is a copy."""
+    """The results by name; copies of inputs, constants and tensors that are several results."""
     tensors = {each.name: each for each in artifact.manifest.tensors}
-    found: dict[str, _Array] = {}
+    results: dict[str, _Array] = {}
     taken: set[str] = set()
-    for each in artifact.manifest.results:
-        array = arrays[each.tensor]
-        shared = isinstance(tensors[each.tensor].place, Input | Constant) or each.tensor in taken
-        found[each.name] = array.copy() if shared else array
-        taken.add(each.tensor)
-    return found
+    for port in artifact.manifest.results:
+        array = arrays[port.tensor]
+        shared = isinstance(tensors[port.tensor].place, Input | Constant) or port.tensor in taken
+        results[port.name] = array.copy() if shared else array
+        taken.add(port.tensor)
+    return results

@@ -1,4 +1,4 @@
-"""Runs on several batches, told as one."""
+"""Runs on several batches, combined into one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace as changed
+from msgspec.structs import replace as replace_fields
 from numpy.typing import NDArray
 
 from runtime.executor import Run
@@ -18,61 +18,59 @@ __all__ = ["join_runs"]
 
 
 def join_runs(runs: Sequence[Run]) -> Run:
-    """Runs of one artifact: outputs one after the other, everything that counts summed up.
+    """Combine runs of one artifact: outputs are concatenated, times and counts summed.
 
-    Of a stream's run the events are those of the first.
+    The events of a stream are those of the first run.
     """
     first, *others = runs
     if not others:
         return first
-    steps = zip(*(each.profile.steps for each in runs), strict=True)
-    profile = Profile(
-        tuple(_step(each) for each in steps), sum(each.profile.seconds for each in runs)
-    )
-    outputs = {name: _one([each.outputs[name] for each in runs]) for name in first.outputs}
-    watched = {name: np.stack([each.watched[name] for each in runs]) for name in first.watched}
+    steps = zip(*(run.profile.steps for run in runs), strict=True)
+    profile = Profile(tuple(map(_step, steps)), sum(run.profile.seconds for run in runs))
+    outputs = {name: _concatenated([run.outputs[name] for run in runs]) for name in first.outputs}
+    watched = {name: np.stack([run.watched[name] for run in runs]) for name in first.watched}
     return Run(outputs, profile, watched)
 
 
-def _one(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def _concatenated(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays[0].ndim else np.stack(arrays)
 
 
 def _step(steps: tuple[StepProfile, ...]) -> StepProfile:
-    runs = [each.run for each in steps if each.run is not None]
+    runs = [step.run for step in steps if step.run is not None]
     return replace(
         steps[0],
-        macs=sum(each.macs for each in steps),
-        seconds=sum(each.seconds for each in steps),
+        macs=sum(step.macs for step in steps),
+        seconds=sum(step.seconds for step in steps),
         run=_stream(runs) if runs else None,
     )
 
 
 def _stream(runs: list[StreamRun]) -> StreamRun:
-    results = [each.result for each in runs]
+    results = [run.result for run in runs]
     whole = replace(
         results[0],
-        cycles=_sum(each.cycles for each in results),
-        seconds=sum(each.seconds for each in results),
+        cycles=_sum(result.cycles for result in results),
+        seconds=sum(result.seconds for result in results),
     )
-    layers = zip(*(each.layers for each in runs), strict=True)
-    return replace(runs[0], result=whole, layers=tuple(_layer(each) for each in layers))
+    layers = zip(*(run.layers for run in runs), strict=True)
+    return replace(runs[0], result=whole, layers=tuple(map(_layer, layers)))
 
 
 def _layer(layers: tuple[LayerProfile, ...]) -> LayerProfile:
     first, count = layers[0], len(layers)
-    of = first.layer
+    one = first.layer
     return replace(
         first,
-        layer=changed(of, macs=count * of.macs, least_bytes=count * of.least_bytes),
-        cycles=_sum(each.cycles for each in layers),
-        causes={cause: sum(each.causes[cause] for each in layers) for cause in first.causes},
-        loaded=sum(each.loaded for each in layers),
-        stored=sum(each.stored for each in layers),
-        instructions=sum(each.instructions for each in layers),
+        layer=replace_fields(one, macs=count * one.macs, least_bytes=count * one.least_bytes),
+        cycles=_sum(profile.cycles for profile in layers),
+        causes={cause: sum(profile.causes[cause] for profile in layers) for cause in first.causes},
+        loaded=sum(profile.loaded for profile in layers),
+        stored=sum(profile.stored for profile in layers),
+        instructions=sum(profile.instructions for profile in layers),
     )
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
     known = list(numbers)
-    return None if None in known else sum(each or 0 for each in known)
+    return None if None in known else sum(number or 0 for number in known)

@@ -1,4 +1,4 @@
-"""One program on one simulated machine, from a call."""
+"""A program run on a simulated machine, with engine and memory model by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa import Program
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place
+from sim.engines import run
 from sim.result import Result
 from sim.timing import parse_memory
 
@@ -22,29 +20,25 @@ def run_program(
     engine: str = "functional",
     memory: str = "fast",
 ) -> tuple[npt.NDArray[np.uint8], Result]:
-    """Run a program on a machine that is switched on for it.
+    """Run a program once on a new machine, on a copy of `image`.
 
     Parameters
     ----------
     image
-        Memory, index == physical address. It is copied; the program goes above it.
+        Memory, index == physical address; the program is placed above it.
     engine, memory
-        As the command line calls them.
+        Names of the engine and of the memory model, as on the command line.
 
     Returns
     -------
     tuple
-        Memory afterwards, the image first; and what the engine tells.
+        The image as the run left it, and the engine's result.
 
     Raises
     ------
     sim.errors.SimulationError, hw.errors.HardwareError
         As `Engine.launch` and `place`.
     """
-    dram, address = place(image, program)
-    machine = make_engine(engine, program.config, parse_memory(memory))
-    try:
-        result = machine.launch(program, dram, Launch(address=address))
-    finally:
-        machine.close()
-    return dram, result
+    model = parse_memory(memory)
+    result, after = run(program.config, program, image, engine=engine, memory_model=model)
+    return after, result

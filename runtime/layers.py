@@ -1,8 +1,8 @@
-"""What each layer of a stream took, from the events of its run.
+"""The profile of each layer of a stream, from the events of its run.
 
-Compute is what everything waits for in the end: a layer's cycles run from the previous layer's last
-completion in compute to its own, so that they sum to the total. Between two instructions of compute
-it waits for what the later one's tokens were waiting for.
+Cycles are attributed to layers as seen from compute: a layer's cycles run from the previous layer's
+last completion in compute to its own, so that they sum to the total. Idle cycles of compute before
+an instruction are waits for the tokens of that instruction.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Cause", "LayerProfile", "StreamRun", "profile_layers"]
 
 
 class Cause(Enum):
-    """What a layer's cycles went to, as seen from compute; the values are for people."""
+    """What compute spent a layer's cycles on; the values are labels for people."""
 
     GEMM = "products"
     RESET = "resets"
     ALU = "ALU"
     LOAD = "loads by compute"
-    """Micro-ops, and accumulators that are loaded: compute does that itself."""
+    """Loads of micro-ops and accumulators, which compute executes itself."""
     WAIT_LOAD = "waits for loads"
     WAIT_STORE = "waits for stores"
     OTHER = "start and end"
@@ -37,20 +37,20 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LayerProfile:
-    """What a layer took.
+    """The profile of a layer.
 
     Attributes
     ----------
     cycles
-        None where the engine has no time.
+        None from an engine without time.
     causes
-        They sum to `cycles`; empty without time.
+        Cycles by cause, which sum to `cycles`; empty without time.
     loaded, stored
         Bytes.
     instructions
-        How many it has.
+        Number of instructions.
     multipliers
-        Of the array.
+        Number of multipliers of the array.
     """
 
     layer: Layer
@@ -63,7 +63,7 @@ class LayerProfile:
 
     @property
     def utilization(self) -> float | None:
-        """Useful multiply-accumulates by those that there was time for; None without any."""
+        """Useful multiply-accumulates / (cycles x multipliers); None without either."""
         if not self.cycles or not self.layer.macs:
             return None
         return self.layer.macs / (self.cycles * self.multipliers)
@@ -71,12 +71,12 @@ class LayerProfile:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """What a run of a stream took: as a whole, and layer by layer.
+    """A run of a stream, as a whole and layer by layer.
 
     Attributes
     ----------
     address
-        Of the program in memory.
+        Address of the program in memory.
     """
 
     stream: StreamCode
@@ -89,12 +89,12 @@ class StreamRun:
 def profile_layers(
     stream: StreamCode, program: Program, result: Result
 ) -> tuple[LayerProfile, ...]:
-    """The layers in order.
+    """The profiles of the layers, in order.
 
     Parameters
     ----------
     result
-        Of a run of the stream; with events, if its engine has time.
+        The result of a run of the stream; with events, if its engine has time.
     """
     count = len(stream.layers)
     columns = program.columns()
@@ -103,10 +103,12 @@ def profile_layers(
     loads, stores = columns.opcode == Opcode.LOAD, columns.opcode == Opcode.STORE
     layer_of = stream.layer_of
 
-    def total(of: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
-        chosen = of & (layer_of >= 0)
+    def bytes_of(kind: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
+        chosen = kind & (layer_of >= 0)
         sums = np.bincount(layer_of[chosen], weights=moved[chosen], minlength=count)
-        return [int(each) for each in sums]
+        return [int(size) for size in sums]
+
+    loaded, stored = bytes_of(loads), bytes_of(stores)
 
     instructions = np.bincount(layer_of[layer_of >= 0], minlength=count).tolist()
     causes = _causes(stream, program, result) if result.cycles is not None else None
@@ -115,8 +117,8 @@ def profile_layers(
             layer,
             None if causes is None else sum(causes[number].values()),
             {} if causes is None else causes[number],
-            total(loads)[number],
-            total(stores)[number],
+            loaded[number],
+            stored[number],
             instructions[number],
             program.config.macs,
         )
@@ -125,6 +127,7 @@ def profile_layers(
 
 
 def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[Cause, int]]:
+    """For each layer, its cycles by cause."""
     kinds = _kinds(program)
     found = [dict.fromkeys(Cause, 0) for _ in stream.layers]
     starts: dict[int, int] = {}
@@ -151,14 +154,14 @@ def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[C
                 now = end
             case EventKind.PUSH | EventKind.FETCH | EventKind.DEAL:
                 pass
-    assert result.cycles is not None, "asked before"
+    assert result.cycles is not None, "checked by the caller"
     if found:
         found[layer][Cause.OTHER] += result.cycles - now
     return found
 
 
 def _kinds(program: Program) -> list[Cause]:
-    """What each instruction of compute is busy with."""
+    """For each instruction, the cause of its busy cycles in compute."""
     columns = program.columns()
     kinds = []
     for opcode, reset in zip(columns.opcode.tolist(), columns.reset_reg.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Arrays where vectors like them."""
+"""Arrays at addresses that are aligned for vector instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["aligned_copy", "aligned_empty", "aligned_size"]
 
 
 def aligned_size(size: int) -> int:
-    """`size` bytes up to a multiple of `ALIGNMENT`."""
+    """`size` bytes rounded up to a multiple of `ALIGNMENT`."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -35,7 +35,7 @@ def aligned_empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
 
 
 def aligned_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """The same values in such an array, dense and read-only."""
+    """A copy of `array` in an aligned array, dense and read-only."""
     copy = aligned_empty(array.shape, array.dtype.name)
     copy[...] = array
     copy.flags.writeable = False

@@ -1,4 +1,4 @@
-"""What a run took, step by step."""
+"""The profile of a run: time, device and work of each step."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["Profile", "StepProfile"]
 
 @dataclass(frozen=True, slots=True)
 class StepProfile:
-    """A step of a run.
+    """The profile of a step.
 
     Attributes
     ----------
     name
-        What the graph calls the step's result.
+        The graph's name of the step's result.
     operators
-        Of the graph, that it computed.
+        Operators of the graph that the step computes.
     device
-        Where.
+        Name of the device.
     macs
         Useful multiply-accumulates.
     seconds
-        Of this computer's time.
+        Wall-clock time.
     run
-        What the accelerator tells of it; None on a device that tells nothing.
+        The accelerator's measurements; None on another device.
     reason
-        Why no accelerator does the step; None where one does, or none was asked.
+        Why the step is not on an accelerator; None if it is, or if there was no accelerator.
     """
 
     name: str
@@ -41,18 +41,18 @@ class StepProfile:
 
     @property
     def cycles(self) -> int | None:
-        """Of the accelerator; None where there are none."""
+        """Cycles of the accelerator; None on another device, and from an engine without time."""
         return None if self.run is None else self.run.result.cycles
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A run.
+    """The profile of a run.
 
     Attributes
     ----------
     seconds
-        All of it, what lies between the steps included.
+        Wall-clock time of the whole run, the time between steps included.
     """
 
     steps: tuple[StepProfile, ...]
@@ -60,6 +60,6 @@ class Profile:
 
     @property
     def cycles(self) -> int | None:
-        """Of all steps that have some; None if none has."""
-        known = [each.cycles for each in self.steps if each.cycles is not None]
+        """Sum over all steps that have cycles; None if none has."""
+        known = [step.cycles for step in self.steps if step.cycles is not None]
         return sum(known) if known else None

@@ -1,1 +1,1 @@
-"""The command line: one file a command, each thin; the logic lives in the floors below."""
+"""The command line: one module a command, each thin; the logic is in the packages below."""

@@ -1,4 +1,4 @@
-"""The `tandem` command: its verbs and nothing else."""
+"""The `tandem` command: the table of its verbs, and the entry point."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERBS = {
 }
 
 _COLLECTIONS = (50_000, 20, 100)
-"""New values, and collections of each generation, after which Python looks for cycles."""
+"""Thresholds of Python's garbage collector: new objects, and collections of each generation."""
 
 app = typer.Typer(
     name="tandem",
@@ -33,14 +33,14 @@ app = typer.Typer(
     no_args_is_help=True,
     # Completion scripts would be two more options on every page of help.
     add_completion=False,
-    # Errors that we did not foresee are reported by `scripts.report`, in one line.
+    # Unforeseen errors are reported by `scripts.console`, in one line.
     pretty_exceptions_enable=False,
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
-        # Here, because it takes longer to import than all of `tandem --help` but Typer.
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        # Here, because this import takes longer than all of `tandem --help` but Typer.
         from importlib.metadata import version
 
         typer.echo(f"tandem {version('tandem-workbench')}")
@@ -60,21 +60,22 @@ def tandem(
 
 
 def main() -> None:
-    """Entry point. Exit 0: done, 1: it failed, 2: wrong usage, 130: interrupted."""
-    # Trees of frozen values are freed by their reference counts; that Python looks for cycles
-    # among them every 700 values is a tenth of a compilation.
+    """Entry point. Exit code 0: done, 1: failed, 2: wrong usage, 130: interrupted."""
+    # Trees of frozen values are freed by their reference counts; searching them for cycles every
+    # 700 new objects, Python's default, is a tenth of the time of a compilation.
     gc.set_threshold(*_COLLECTIONS)
     try:
         app()
     except OSError as error:
-        # Verbs report their own; `--help` and `--version` print too.
+        # Of `--help` and `--version`; verbs report their errors themselves.
         sys.exit(f"error: standard output: {error.strerror}")
     finally:
-        _drop_what_cannot_be_printed()
+        _flush_or_drop_output()
 
 
-def _drop_what_cannot_be_printed() -> None:
-    """Leave nothing for Python to print at its end, where an error would be a second report."""
+def _flush_or_drop_output() -> None:
+    """Flush standard output, or drop it: an error in Python's own flush at exit would be a second
+    report."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`tandem compile`: from a model to an artifact."""
+"""`tandem compile`: compiles a model to an artifact."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import Pixels
+from scripts.console import errors_in_one_line, print_json
 from scripts.explain import print_reasons
 from scripts.model_options import (
     CalibrateOption,
@@ -33,7 +34,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.report import errors_in_one_line, print_json
 from scripts.sources import Accelerator, ModelOptions, compile_source
 from sim.timing import parse_memory
 
@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Compile a model to an artifact.
 
-    It holds instruction streams for the accelerator, native code for this machine's processor, and
-    weights, and runs where no compiler is installed.
+    The artifact holds instruction streams for the accelerator, native code for this machine's
+    processor, and weights. It runs where no compiler is installed.
     """
     with errors_in_one_line(debug):
         begun = perf_counter()
@@ -86,16 +86,17 @@ def command(
             write_artifact(artifact, output)
         seconds = perf_counter() - begun
         if as_json:
-            told = {"artifact": str(output), "operators": _operators(artifact), "seconds": seconds}
-            print_json(told)
+            operators = _operators(artifact)
+            print_json({"artifact": str(output), "operators": operators, "seconds": seconds})
         else:
             typer.echo(_summary(artifact, output, seconds))
             if explain:
-                steps = (each for each in artifact.manifest.steps if isinstance(each, KernelCall))
-                print_reasons([(each.operators, each.reason or None) for each in steps])
+                steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
+                print_reasons([(step.operators, step.reason or None) for step in steps])
 
 
 def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
+    """The entry `operators` of the command's JSON: a CPU step or a layer each."""
     found: list[tuple[str, tuple[str, ...], str, str | None]] = []
     for step in artifact.manifest.steps:
         match step:
@@ -103,7 +104,7 @@ def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
                 found.append((step.name, step.operators, "cpu", step.reason or None))
             case StreamCall():
                 layers = artifact.streams[step.stream].layers
-                found += [(each.name, each.operators, "accelerator", None) for each in layers]
+                found += [(layer.name, layer.operators, "accelerator", None) for layer in layers]
     return [
         {"name": name, "op": "+".join(operators), "device": device, "reason": reason}
         for name, operators, device, reason in found
@@ -112,7 +113,7 @@ def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
 
 def _summary(artifact: Artifact, output: Path, seconds: float) -> str:
     steps = artifact.manifest.steps
-    operators = sum(len(each.operators) for each in steps)
+    operators = sum(len(step.operators) for step in steps)
     size = output.stat().st_size
     return (
         f"{output}: {_count(operators, 'operator')} in {_count(len(steps), 'step')}, "
@@ -120,5 +121,5 @@ def _summary(artifact: Artifact, output: Path, seconds: float) -> str:
     )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""What a run counted: as JSON, and as text."""
+"""The counters of a run, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["counters", "module_table", "print_counters"]
 
 
 def counters(result: Result) -> dict[str, object]:
-    """Work, and with time each module's cycles by what it did."""
+    """The JSON of the counters: bytes and micro-ops, and with time each module's cycles by
+    activity."""
     found = _work(result.work)
     if result.modules is not None:
         found["modules"] = _modules(result)
@@ -21,7 +22,10 @@ def counters(result: Result) -> dict[str, object]:
 
 
 def module_table(result: Result) -> Table:
-    """Each module's cycles, by what it did; a row a module. For results with time."""
+    """Each module's cycles by activity, a row a module, for a result with time.
+
+    A cell that is too wide folds: its percentage is on a line of its own.
+    """
     table = Table("cycles", box=None, pad_edge=False, header_style="bold")
     for column in ("busy", "waits for token", "waits for memory", "idle"):
         table.add_column(column, justify="right")
@@ -34,7 +38,7 @@ def module_table(result: Result) -> Table:
 def print_counters(
     console: Console, config: HardwareConfig, result: Result, image_sha256: str
 ) -> None:
-    """The result of a run, for people."""
+    """Print the result of a run, for people."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -70,7 +74,7 @@ def _work(work: Work) -> dict[str, object]:
 
 
 def _modules(result: Result) -> dict[str, dict[str, int]]:
-    """Cycles of each module by what it did; each module's sum to the run's."""
+    """Cycles of each module by activity; those of a module sum to the run's."""
     if result.cycles is None or result.modules is None:
         return {}
     return {

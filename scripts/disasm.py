@@ -11,6 +11,7 @@ import typer
 from hw.config_files import load_config
 from hw.hazards import HazardReport, check_hazards
 from hw.isa import Program, disassemble
+from scripts.console import errors_in_one_line, print_json
 from scripts.options import (
     DEFAULT_CONFIG,
     ConfigOption,
@@ -19,7 +20,6 @@ from scripts.options import (
     ProgramArgument,
     parse_number,
 )
-from scripts.report import errors_in_one_line, print_json
 from sim.memory import place
 
 __all__ = ["command"]
@@ -30,7 +30,7 @@ def command(
     verify: Annotated[
         bool,
         typer.Option(
-            "--verify", help="Prove that the tokens order all that must be ordered, or fail."
+            "--verify", help="Prove that the tokens order all conflicting accesses, or fail."
         ),
     ] = False,
     image: Annotated[
@@ -57,8 +57,8 @@ def command(
     """Print a raw program as text, one line an instruction.
 
     Illegal instructions are printed too, with what is wrong about them. --verify fails where two
-    instructions touch one place in no order, or tokens do not balance. What GEMM and ALU touch is
-    in their micro-ops: without --image it is not looked at, and the last line says so.
+    unordered instructions access one location, or tokens do not balance. The accesses of GEMM and
+    ALU depend on micro-ops: without --image they are not checked, and the last line says so.
     """
     with errors_in_one_line(debug):
         if not verify and (image is not None or program_address is not None):
@@ -76,7 +76,7 @@ def command(
             typer.echo(text.rstrip("\n"))
             report = _verify(code, image, program_address) if verify else None
         if report is not None:
-            report.raise_if_any(allow_gaps=image is None)
+            report.raise_if_any(allow_unchecked=image is None)
             if not as_json:
                 typer.echo(_verdict(report))
 
@@ -95,8 +95,8 @@ def _verify(program: Program, image: Path | None, address: int | None) -> Hazard
 def _verdict(report: HazardReport) -> str:
     if report.proved:
         return "verified: tokens balance, and order all that must be ordered"
-    gaps = "; ".join(str(gap) for gap in report.gaps)
-    return f"verified in part: tokens balance, and no race was found, but {gaps}"
+    unchecked = "; ".join(map(str, report.unchecked))
+    return f"verified in part: tokens balance, and no race was found, but {unchecked}"
 
 
 def _as_json(report: HazardReport) -> dict[str, object]:
@@ -106,6 +106,6 @@ def _as_json(report: HazardReport) -> dict[str, object]:
         "tokens": None if fault is None else str(fault),
         "races": [str(race) for race in report.races],
         "race_count": report.race_count,
-        "overwrites": [str(one) for one in report.overwrites],
-        "unchecked": [str(gap) for gap in report.gaps],
+        "overwrites": [str(overwrite) for overwrite in report.overwrites],
+        "unchecked": [str(unchecked) for unchecked in report.unchecked],
     }

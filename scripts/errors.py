@@ -10,8 +10,8 @@ class CommandError(Exception):
 
 
 class LayerError(CommandError):
-    """A convolution that cannot be, or a text that describes none."""
+    """An impossible convolution, or a text that describes none."""
 
 
 class WrongResultError(CommandError):
-    """A machine that computed something else than the reference."""
+    """A result of a machine that differs from the reference."""

@@ -1,29 +1,29 @@
-"""Why operators are on the CPU, as a table."""
+"""`--explain`: why operators are on the CPU, as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
-from scripts.wide import wide_console
+from scripts.tables import plain_console, plain_table, print_table
 
 __all__ = ["print_reasons"]
 
 
 def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
-    """A row for each step of the CPU that differs from those before.
+    """Print a row for each pair of operators and reason that occurs.
 
     Parameters
     ----------
     steps
-        The operators of each, and the reason; None where no accelerator was asked.
+        The operators of each step of the CPU, and the reason; None where the network was compiled
+        for the CPU alone.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("on the CPU", no_wrap=True)
-    table.add_column("why", no_wrap=True)
+    console = plain_console()
+    console.print()
+    if not steps:
+        console.print("nothing is on the CPU")
+        return
+    table = plain_table(("on the CPU", "why"), ())
     for operators, reason in dict.fromkeys((tuple(names), reason) for names, reason in steps):
         table.add_row(" + ".join(operators), reason or "it was compiled for the CPU alone")
-    console = wide_console(table)
-    console.print()
-    console.print(table if steps else "nothing is on the CPU")
+    print_table(console, table)

@@ -1,7 +1,7 @@
-"""A command group that imports a verb's module only when that verb is asked for.
+"""A command group that imports a verb's module only when that verb is invoked.
 
-NumPy, Numba and Amaranth take seconds to import together; `tandem --help` needs none of them. A
-verb's module can so import what it needs at its top, like any other.
+NumPy, Numba and Amaranth take seconds to import together, and `tandem --help` needs none of them.
+Thus a verb's module can have all its imports at the top, like any other.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["LazyGroup", "Verb", "make_group"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb of the command line: `module` has the function `command` that carries it out."""
+    """A verb of the command line, implemented by the function `command` of `module`."""
 
     module: str
     help: str
 
 
 class LazyGroup(TyperGroup):
-    """Lists its verbs from a table, and loads one when it is resolved.
+    """A group that lists its verbs from a table, and loads a verb when it is resolved.
 
-    Class attribute `verbs` is the table; `make_group` gives a group its own.
+    Class attribute `verbs` is the table; `make_group` makes a subclass with another table.
     """
 
     verbs: Mapping[str, Verb] = {}
@@ -39,7 +39,7 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name, help=verb.help))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the real command in the place of its entry in the table, then go on."""
+        """Replace the verb's entry by its command, then resolve as usual."""
         if args and args[0] in self.verbs:
             self.add_command(_load(args[0], self.verbs[args[0]]))
         return super().resolve_command(ctx, args)

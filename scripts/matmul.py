@@ -2,11 +2,11 @@
 
 A is m x k, B is n x k and C is m x n, all int8; C keeps the low 8 bits of each sum, as STORE does.
 
-C is made tile by tile, each tile in one half of ACC while the other half's tile is stored. The sum
-over k runs in chunks: the load module fills one half of INP and WGT with the next chunk while the
-compute module works on the other half. Tokens keep the modules in step:
+C is computed tile by tile, each tile in one half of ACC while the other half's tile is stored. The
+sum over k runs in chunks: the load module fills one half of INP and WGT with the next chunk while
+the compute module works on the other half. Tokens synchronise the modules:
 
-    load -> compute     a chunk is there
+    load -> compute     a chunk is loaded
     compute -> load     a half of INP and WGT is free again
     compute -> store    a tile is complete
     store -> compute    a half of ACC is free again
@@ -27,7 +27,7 @@ BUFFERS = 2
 
 
 def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Program, MatmulLayout]:
-    """The program for one size, and where its matrices lie in memory.
+    """The program for one size, and the layout of its matrices in memory.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Prog
 
 
 def _micro_ops(config: HardwareConfig, tile: Tiles) -> list[MicroOp]:
-    """For each half of ACC and each half of INP and WGT, one micro-op a step of the sum."""
+    """For each half of ACC and each half of INP and WGT, one micro-op for each step of the sum."""
     return [
         MicroOp(
             dst=_half(config, MemoryId.ACC, acc),
@@ -63,12 +63,12 @@ def _micro_ops(config: HardwareConfig, tile: Tiles) -> list[MicroOp]:
 
 
 def _half(config: HardwareConfig, memory: MemoryId, number: int) -> int:
-    """Where a half of an on-chip memory begins."""
+    """The first element of a half of an on-chip memory."""
     return number * config.depth(memory) // BUFFERS
 
 
 class _Writer:
-    """Writes the program, one method a step. Tiles and chunks are called by their number."""
+    """Writes the program, with a method for each step. Tiles and chunks are named by number."""
 
     def __init__(self, config: HardwareConfig, tile: Tiles, at: MatmulLayout) -> None:
         self.asm = Assembler(config)
@@ -85,7 +85,7 @@ class _Writer:
         self.asm.load(MemoryId.UOP, sram=0, dram=start, columns=len(self._at.uops))
 
     def clear(self, index: int) -> None:
-        """Zero a tile's accumulators, once the tile that had them is stored."""
+        """Zero a tile's accumulators, after the tile that used them before is stored."""
         rows, columns = self._size(index)
         self.asm.gemm(
             self._kernel(index % BUFFERS, 0, 1),
@@ -95,7 +95,7 @@ class _Writer:
         )
 
     def load(self, index: int, chunk: int) -> None:
-        """Load a chunk of A and of B, once the chunk that lay there is used up."""
+        """Load a chunk of A and of B, after the chunk in the same half has been multiplied."""
         row, column = self.corners[index]
         rows, columns = self._size(index)
         step = self._step(index, chunk)
@@ -119,7 +119,7 @@ class _Writer:
         )
 
     def multiply(self, index: int, chunk: int) -> None:
-        """Add a chunk's products to a tile, once the chunk is there."""
+        """Add a chunk's products to a tile, after the chunk is loaded."""
         rows, columns = self._size(index)
         depth, step = self._depth(chunk), self._step(index, chunk)
         used_again = step + BUFFERS < len(self.corners) * len(self.chunks)
@@ -132,7 +132,7 @@ class _Writer:
         )
 
     def store(self, index: int) -> None:
-        """Store a tile, once it is complete."""
+        """Store a tile, after its last product."""
         rows, columns = self._size(index)
         self.asm.store(
             sram=_half(self._config, MemoryId.ACC, index % BUFFERS),
@@ -145,7 +145,7 @@ class _Writer:
         )
 
     def _size(self, index: int) -> tuple[int, int]:
-        """Rows and columns of a tile: less at the edges of C."""
+        """Rows and columns of a tile, which is smaller at the edges of C."""
         row, column = self.corners[index]
         rows = min(self._tile.rows, self._at.rows - row)
         return rows, min(self._tile.columns, self._at.columns - column)
@@ -154,7 +154,7 @@ class _Writer:
         return min(self._tile.depth, self._at.depth - self.chunks[chunk])
 
     def _step(self, index: int, chunk: int) -> int:
-        """How many chunks have been worked on before this one: they alternate between halves."""
+        """How many chunks precede this one: chunks alternate between halves."""
         return index * len(self.chunks) + chunk
 
     def _kernel(self, acc: int, buffer: int, length: int) -> tuple[int, int]:

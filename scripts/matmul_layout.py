@@ -1,4 +1,4 @@
-"""Where a matrix product's operands lie, on the chip and in memory."""
+"""The layout of a matrix product: tiles on the chip, and matrices in memory."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How much is worked on at a time, in elements: a tile of C is `rows` x `columns`, and the sum
-    runs in chunks of `depth`. Twice each fits its memory."""
+    """Tile sizes in elements: a tile of C is `rows` x `columns`, and the sum runs in chunks of
+    `depth`. Two tiles and two chunks fit the memories."""
 
     rows: int
     columns: int
@@ -124,20 +124,20 @@ class MatmulLayout:
         size = self.rows * self.columns * self.config.element_bytes(MemoryId.OUT)
         return self.c_address + self._pages(size)
 
-    # Places, in elements, as `dram_base` counts them ------------------------------------
+    # Addresses, in elements, as `dram_base` counts them ----------------------------------
 
     def a_element(self, row: int, depth: int) -> int:
-        """Place of one INP element of A."""
+        """Element address of one INP element of A."""
         start = self.a_address // self.config.element_bytes(MemoryId.INP)
         return start + row * self.depth + depth
 
     def b_element(self, column: int, depth: int) -> int:
-        """Place of one WGT element of B."""
+        """Element address of one WGT element of B."""
         start = self.b_address // self.config.element_bytes(MemoryId.WGT)
         return start + column * self.depth + depth
 
     def c_element(self, row: int, column: int) -> int:
-        """Place of one OUT element of C."""
+        """Element address of one OUT element of C."""
         start = self.c_address // self.config.element_bytes(MemoryId.OUT)
         return start + row * self.columns + column
 

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Quantise(Enum):
-    """`--quantize`, as it is written."""
+    """The values of `--quantize`."""
 
     NONE = "none"
     POW2 = "pow2"
@@ -36,7 +36,7 @@ class Quantise(Enum):
 
     @property
     def mode(self) -> Mode | None:
-        """As the compiler calls it."""
+        """The compiler's mode of quantisation; None for none."""
         return None if self is Quantise.NONE else Mode(self.value)
 
 
@@ -44,8 +44,8 @@ QuantiseOption = Annotated[
     Quantise | None,
     typer.Option(
         "--quantize",
-        help="int8 with scales that are any numbers, or powers of two; none: float32 "
-        "(default: multiplier).",
+        help="multiplier: int8 with any scales; pow2: int8 with scales that are powers of two; "
+        "none: float32 (default: multiplier).",
     ),
 ]
 CalibrateOption = Annotated[
@@ -54,18 +54,20 @@ CalibrateOption = Annotated[
         "--calibrate",
         metavar="PATH",
         readable=False,
-        help="Inputs to measure ranges with: .npy, .npz, or a folder of these and of pictures "
-        "(default: seeded noise).",
+        help="Sample inputs to measure ranges with: .npy, .npz, or a folder of these and of "
+        "pictures (default: seeded noise).",
     ),
 ]
 PixelsOption = Annotated[
     Pixels,
-    typer.Option("--pixels", help="Pictures as ImageNet's statistics make them, or as 0 to 1."),
+    typer.Option(
+        "--pixels", help="Pixels of pictures: normalised as for ImageNet, or from 0 to 1."
+    ),
 ]
 
 
 class DeviceName(Enum):
-    """`--device`, as it is written."""
+    """The values of `--device`."""
 
     ACCELERATOR = "accelerator"
     CPU = "cpu"
@@ -73,13 +75,13 @@ class DeviceName(Enum):
 
 DeviceOption = Annotated[
     DeviceName,
-    typer.Option("--device", help="The simulated accelerator, with the CPU's help; or the CPU."),
+    typer.Option("--device", help="The simulated accelerator with the CPU, or the CPU alone."),
 ]
 HidingOption = Annotated[
     bool,
     typer.Option(
         " /--no-latency-hiding",
-        help="The same tiles with one virtual thread instead of two.",
+        help="Compile the same tiles with one virtual thread instead of two.",
         show_default=False,
     ),
 ]
@@ -89,7 +91,7 @@ ThreadsOption = Annotated[
 ]
 
 
-_OF_ACCELERATOR: Mapping[str, str] = MappingProxyType(
+_ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "config": "--config",
         "engine": "--engine",
@@ -97,15 +99,15 @@ _OF_ACCELERATOR: Mapping[str, str] = MappingProxyType(
         "hiding": "--no-latency-hiding",
     }
 )
-"""Options that say nothing of a CPU, by their parameters."""
+"""Options that concern only the accelerator, by the names of their parameters."""
 
 
-def check_for_cpu(context: typer.Context, others: Sequence[str] = ()) -> None:
-    """Refuse options of the accelerator where the CPU does everything: `others`, and those that
-    stand on the command line, even with their default's value."""
-    for name, option in _OF_ACCELERATOR.items():
+def check_for_cpu(context: typer.Context, options: Sequence[str] = ()) -> None:
+    """Refuse options of the accelerator with `--device cpu`: `options`, and all that are on the
+    command line, even with the value of their default."""
+    for name, option in _ACCELERATOR_OPTIONS.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            others = (*others, option)
-    if others:
-        raise CommandError(f"{others[0]} is for --device accelerator")
+            options = (*options, option)
+    if options:
+        raise CommandError(f"{options[0]} is for --device accelerator")

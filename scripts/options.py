@@ -28,7 +28,7 @@ DEFAULT_MEMORY = "fast"
 
 ProgramArgument = Annotated[
     Path,
-    # Whether it can be read is found when it is: an error of ours, not wrong usage.
+    # A file that cannot be read is an error of ours, found later, not wrong usage.
     typer.Argument(metavar="PROGRAM", readable=False, help="Raw program: 16 bytes an instruction."),
 ]
 ConfigOption = Annotated[
@@ -58,7 +58,7 @@ SeedOption = Annotated[
 ]
 ExplainOption = Annotated[
     bool,
-    typer.Option("--explain", help="Say of each operator on the CPU why it is there."),
+    typer.Option("--explain", help="Print why each operator on the CPU is not on the accelerator."),
 ]
 JsonOption = Annotated[
     bool,

@@ -1,4 +1,4 @@
-"""How far a run is, shown where a person is looking."""
+"""Progress of a command, shown on a terminal."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["show_activity", "show_progress"]
 
 @contextmanager
 def show_progress(quiet: bool = False) -> Iterator[Progress | None]:
-    """Give a callback that shows what is done so far, on standard error.
+    """Yield a callback that shows the number of finished steps on standard error.
 
-    It gives None, and shows nothing, where `quiet` or where standard error is no terminal.
+    Yield None, and show nothing, if `quiet` or if standard error is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -38,9 +38,9 @@ def show_progress(quiet: bool = False) -> Iterator[Progress | None]:
 
 @contextmanager
 def show_activity(what: str, quiet: bool = False) -> Iterator[Callable[[str], None] | None]:
-    """Give a callback that shows, after `what`, what is being done now, and for how long.
+    """Yield a callback that shows, after `what`, the current step and the elapsed time.
 
-    It gives None, and shows nothing, where `show_progress` would.
+    Yield None, and show nothing, if `quiet` or if standard error is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None

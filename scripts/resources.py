@@ -1,4 +1,4 @@
-"""What a configuration takes of FPGAs: found, and shown as a table."""
+"""The FPGA resources of a design: synthesised for, as JSON, and as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_FAMILIES = (Family.XC7, Family.ECP5)
 def find_resources(
     design: VerilogDesign, families: Iterable[Family], quiet: bool
 ) -> tuple[Resources, ...]:
-    """One report for each family, in their order; what is being done is shown unless `quiet`."""
+    """Synthesise the design for each family, in their order; shows progress unless `quiet`."""
     found = []
     for family in dict.fromkeys(families):
         with show_activity(f"synthesis for {family.value}", quiet) as report:
@@ -31,13 +31,13 @@ def find_resources(
 
 
 def resources_json(found: Iterable[Resources]) -> dict[str, object]:
-    """What the command adds to its JSON object."""
+    """The entries `yosys` and `resources` of the command's JSON."""
     families = {resources.family.value: resources.as_json() for resources in found}
     return {"yosys": yosys_version(), "resources": families}
 
 
 def print_resources(found: Sequence[Resources]) -> None:
-    """A column for each family: its totals, then the block RAM of each memory."""
+    """Print a column for each family: its totals, then the block RAM of each memory."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for resources in found:
@@ -61,10 +61,10 @@ def print_resources(found: Sequence[Resources]) -> None:
 
 
 def _use(use: MemoryUse) -> str:
-    """Its blocks, and what of it is in none."""
+    """The block RAM of a memory, and how many of its arrays are in LUTs or registers instead."""
     elsewhere = [
-        f"{number} in {what}"
-        for number, what in ((use.lut_ram, "LUTs"), (use.registers, "registers"))
+        f"{number} in {cells}"
+        for number, cells in ((use.lut_ram, "LUTs"), (use.registers, "registers"))
         if number
     ]
     blocks = f"{use.bram:,}"

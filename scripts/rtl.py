@@ -20,8 +20,8 @@ from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis.families import Family
 from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
+from scripts.console import errors_in_one_line, print_json
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
-from scripts.report import errors_in_one_line, print_json
 from scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
@@ -54,8 +54,8 @@ def command(
         bool,
         typer.Option(
             "--resources",
-            help="Report what the design takes of FPGAs: synthesis by Yosys, which takes minutes; "
-            "what it finds is kept.",
+            help="Report the FPGA resources of the design: synthesis by Yosys, which takes "
+            "minutes; results are cached.",
         ),
     ] = False,
     family: Annotated[
@@ -79,7 +79,7 @@ def command(
     with errors_in_one_line(debug):
         machine = load_config(config)
         if resources:
-            # Before any work, if it is not installed.
+            # Raises an error if Yosys is not installed, before any work.
             yosys_version()
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
@@ -89,7 +89,7 @@ def command(
         extras = {
             CONFIG_FILE: dump_config(machine),
             HEADER_FILE: c_header(machine),
-            # Last: a list that is there names files that are there.
+            # Last, so that the files of an existing list exist.
             FILE_LIST: "".join(f"{name}\n" for name in design.files),
         }
         contents = {**design.files, **extras}
@@ -109,7 +109,7 @@ def command(
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Name and number of lines of each module in a Verilog file, in its order."""
+    """Name and number of lines of each module in a Verilog file, in the file's order."""
     name, start = None, 0
     for number, line in enumerate(text.splitlines()):
         if name is None:

@@ -14,7 +14,9 @@ from rich.console import Console
 from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
 from hw.isa import Program
+from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
+from scripts.image_bounds import check_image_bounds
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -30,8 +32,6 @@ from scripts.options import (
     parse_number,
 )
 from scripts.progress import show_progress
-from scripts.reach import check_reach
-from scripts.report import errors_in_one_line, print_json
 from scripts.traces import Traces, choose_traces
 from sim.engine import Bytes, Engine, Launch, Stalls
 from sim.engines import make_engine
@@ -91,7 +91,7 @@ def command(
         ),
     ] = None,
     max_cycles: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Give up after so many cycles.")
+        int | None, typer.Option(metavar="N", min=1, help="Stop after so many cycles.")
     ] = None,
     stalls: Annotated[
         float,
@@ -100,7 +100,7 @@ def command(
             metavar="PERCENT",
             min=0,
             max=99,
-            help="Hold each bus channel back at random, this share of the time (rtl, pysim).",
+            help="Stall each bus channel at random, this share of the time (rtl, pysim).",
         ),
     ] = 0.0,
     fill: Annotated[
@@ -121,7 +121,7 @@ def command(
 ) -> None:
     """Run a raw program on a raw memory image.
 
-    All base registers are 0, so that DRAM addresses are places in the image.
+    All base registers are 0, so that DRAM addresses are offsets in the image.
     """
     with errors_in_one_line(debug):
         traces = choose_traces(trace, waveform)
@@ -130,7 +130,7 @@ def command(
         code = Program.from_bytes(machine, program.read_bytes())
         before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
         physical, address = place(before, code, program_address)
-        check_reach(code, len(before))
+        check_image_bounds(code, len(before))
         how = Launch(
             address=address,
             max_cycles=max_cycles,

@@ -1,4 +1,4 @@
-"""Models and artifacts as the command line names them."""
+"""Models by the names that the command line takes, read and compiled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How a model is compiled."""
+    """The options of compiling a model, as given on the command line."""
 
     quantise: Quantise | None
     calibrate: Path | None
@@ -54,18 +54,18 @@ class ModelOptions:
 
     @property
     def mode(self) -> Quantise:
-        """What was asked for, or the default."""
+        """The value of `--quantize`, or its default."""
         return self.quantise or Quantise.MULTIPLIER
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """The machine that a model is compiled for.
+    """The accelerator that a model is compiled for.
 
     Attributes
     ----------
     hiding
-        Latency is hidden: two virtual threads, and not one.
+        Whether latency is hidden, with two virtual threads instead of one.
     """
 
     config: HardwareConfig
@@ -73,13 +73,13 @@ class Accelerator:
     hiding: bool
 
     def target(self) -> Target[Any]:
-        """The machine, as the compiler sees it."""
+        """The compiler's target for this accelerator."""
         timing = MemoryTiming(self.memory.latency, self.memory.interval)
         return accelerator(self.config, timing, hiding=self.hiding)
 
 
 def targets(machine: Accelerator | None) -> tuple[Target[Any], ...]:
-    """This processor, and the accelerator in front of it if there is one."""
+    """The compiler's targets: the accelerator, if there is one, and then this processor."""
     host = cpu(CpuTarget.host())
     return (host,) if machine is None else (machine.target(), host)
 
@@ -90,7 +90,7 @@ def compile_source(
     machine: Accelerator | None,
     report: Callable[[str], None] | None,
 ) -> Artifact:
-    """The artifact of a model, for this processor, and an accelerator beside it.
+    """Compile a model for this processor and, if there is one, the accelerator.
 
     Raises as `open_source` and `Source.prepared`.
     """
@@ -98,31 +98,31 @@ def compile_source(
     artifact = prepared.build(targets(machine), report)
     if not artifact.streams:
         return artifact
-    # For --device cpu and --check, when there is no model any more.
+    # For --device cpu and --check of the artifact, which cannot compile the model again.
     fallback = prepared.build(targets(machine), report, fallback=True)
     return replace(artifact, fallback=fallback)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model, imported: what it takes is known, and nothing that lasts has begun."""
+    """An imported model, with options for compiling it: its inputs are known."""
 
     imported: Imported
     provenance: Provenance
-    how: CompileOptions
+    options: CompileOptions
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """By the model's names, in its order."""
+        """The input tensors, by the model's names and in the model's order."""
         return input_tensors(self.imported)
 
     def prepared(self, report: Callable[[str], None] | None) -> Prepared:
-        """Quantised, if that was asked for. Raises as `prepare_network`."""
-        return prepare_network(self.imported, self.provenance, self.how, report)
+        """The model, quantised if the options say so. Raises as `prepare_network`."""
+        return prepare_network(self.imported, self.provenance, self.options, report)
 
 
 def open_source(model: str, options: ModelOptions, report: Callable[[str], None] | None) -> Source:
-    """A built-in model, or that of an ONNX file.
+    """Import a built-in model or an ONNX file.
 
     Raises
     ------
@@ -134,14 +134,14 @@ def open_source(model: str, options: ModelOptions, report: Callable[[str], None]
     quantise = options.mode
     if quantise is Quantise.NONE and options.calibrate is not None:
         raise CommandError("--calibrate is for --quantize pow2 and multiplier: none needs no range")
-    given: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
+    recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
-        given["calibrate"] = str(options.calibrate)
+        recorded["calibrate"] = str(options.calibrate)
     if report is not None:
         report("importing")
-    proto, provenance = _read(model, options.seed, given)
-    how = CompileOptions(quantise.mode, _samples(options), options.seed)
-    return Source(import_network(proto), provenance, how)
+    proto, provenance = _read(model, options.seed, recorded)
+    compiling = CompileOptions(quantise.mode, _samples(options), options.seed)
+    return Source(import_network(proto), provenance, compiling)
 
 
 def model_file(model: str) -> Path:
@@ -150,7 +150,7 @@ def model_file(model: str) -> Path:
     Raises
     ------
     CommandError
-        There is none, and what was written looks like a name.
+        There is no such file, and the text looks like the name of a built-in model.
     """
     path = Path(model)
     if not path.suffix and not path.exists():
@@ -160,14 +160,14 @@ def model_file(model: str) -> Path:
 
 
 def _read(
-    model: str, seed: int, given: dict[str, str | int | float | bool | None]
+    model: str, seed: int, recorded: dict[str, str | int | float | bool | None]
 ) -> tuple[ModelProto, Provenance]:
     if model in BUILT_IN:
-        return built_in(model, seed), Provenance(model, options=given, seed=seed)
+        return built_in(model, seed), Provenance(model, options=recorded, seed=seed)
     path = model_file(model)
     proto = read_model(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return proto, Provenance(path.name, digest, options=given, seed=seed)
+    return proto, Provenance(path.name, digest, options=recorded, seed=seed)
 
 
 def _samples(

@@ -1,4 +1,4 @@
-"""The records of a run that people look at: a timeline and a waveform."""
+"""`--trace` and `--waveform`: the timeline and the waveform of a run, as files."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WAVEFORMS = (".fst", ".vcd")
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Where they are written, if they are wanted."""
+    """Paths of the timeline and of the waveform; None for one that is not written."""
 
     timeline: Path | None
     waveform: Path | None
 
     def check(self, engine: Engine) -> None:
-        """Refuse before the run what cannot be written after it."""
+        """Raise an error before the run for a file that cannot be written after it."""
         check_destination(self.timeline)
         check_destination(self.waveform)
         if self.timeline is not None and not engine.has_time:
@@ -39,9 +39,9 @@ class Traces:
 
     @contextmanager
     def waveform_draft(self) -> Iterator[Path | None]:
-        """The file that the engine writes the waveform to, which becomes `waveform` at the end.
+        """Yield the file that the engine writes the waveform to, renamed to `waveform` at the end.
 
-        A run that fails keeps its waveform, for that is when it is needed. Ctrl-C does not.
+        The waveform of a failed run is kept, for debugging; after Ctrl-C it is removed.
         """
         if self.waveform is None:
             yield None
@@ -50,13 +50,13 @@ class Traces:
                 yield draft
 
     def write_timeline(self, result: Result, program: Program) -> None:
-        """Write the timeline, if it is wanted."""
+        """Write the timeline, if there is a path for it."""
         if self.timeline is not None:
             write_timeline(self.timeline, result, program)
 
 
 def choose_traces(trace: Path | None, waveform: Path | None) -> Traces:
-    """What `--trace` and `--waveform` ask for: the end of a `--trace` name says which it is."""
+    """The files of `--trace` and `--waveform`; the suffix of `--trace` says which of them it is."""
     if trace is None or trace.suffix == TIMELINE:
         chosen = Traces(trace, waveform)
     elif trace.suffix not in WAVEFORMS:

@@ -35,7 +35,7 @@ BATCH = 64
 
 
 class Block(nn.Module):
-    """Two convolutions, and a way around them."""
+    """A residual block: two convolutions and a skip connection."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -45,12 +45,12 @@ class Block(nn.Module):
         self.skip = nn.Identity() if same else convolution(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The sum of both ways."""
+        """The sum of both branches."""
         return relu(self.second(relu(self.first(x))) + self.skip(x))
 
 
 class Digits(nn.Module):
-    """Images [N, 1, 8, 8] from 0 to 1; a logit for each digit."""
+    """The network: from images [N, 1, 8, 8] of 0 to 1 to a logit for each digit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,13 +64,13 @@ class Digits(nn.Module):
 
 
 def convolution(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Module:
-    """With batch normalisation, which the exporter folds into it."""
+    """A convolution with batch normalisation, which the exporter folds into it."""
     layer = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
     return nn.Sequential(layer, nn.BatchNorm2d(outputs))
 
 
 def shifted(images: Tensor) -> Tensor:
-    """Each moved by up to a pixel either way: the images are few."""
+    """The images, each shifted by up to a pixel at random: an augmentation, for they are few."""
     padded = pad(images, (1, 1, 1, 1))
     y, x = torch.randint(0, 3, (2, len(images)))
     rows = (y[:, None] + torch.arange(8))[:, :, None]
@@ -79,7 +79,7 @@ def shifted(images: Tensor) -> Tensor:
 
 
 def train(images: Tensor, labels: Tensor) -> Digits:
-    """A model that has seen the images."""
+    """A model trained on the images."""
     model = Digits()
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
     steps = EPOCHS * -(-len(images) // BATCH)
@@ -94,7 +94,7 @@ def train(images: Tensor, labels: Tensor) -> Digits:
 
 
 def exported(model: Digits) -> onnx.ModelProto:
-    """The model as ONNX, without what the exporter tells of this machine."""
+    """The model as ONNX, without the exporter's metadata about this machine."""
     buffer = io.BytesIO()
     torch.onnx.export(
         model,
@@ -107,15 +107,15 @@ def exported(model: Digits) -> onnx.ModelProto:
         dynamo=False,
     )
     found = onnx.load_from_string(buffer.getvalue())
-    for each in (found, found.graph, *found.graph.node):
-        each.ClearField("doc_string")
-        each.ClearField("metadata_props")
+    for part in (found, found.graph, *found.graph.node):
+        part.ClearField("doc_string")
+        part.ClearField("metadata_props")
     onnx.checker.check_model(found, full_check=True)
     return found
 
 
 def main() -> None:
-    """Train, and write what was trained."""
+    """Train the model, and write it with its images."""
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
     digits = load_digits()

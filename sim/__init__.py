@@ -1,1 +1,1 @@
-"""Simulators: one interface, several engines."""
+"""Simulators of the accelerator: several engines with one interface."""

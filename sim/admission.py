@@ -1,4 +1,4 @@
-"""What every engine does before a run: refuse what cannot be run, and put the program in memory."""
+"""Preflight of a launch, the same for every engine: checks, and the program copied into memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["admit"]
 
 
 def admit(config: HardwareConfig, program: Program, memory: Bytes, how: Launch) -> None:
-    """Copy `program` into `memory`, where a machine of configuration `config` will find it.
+    """Check that a machine of configuration `config` can run `program`, and copy it into `memory`.
 
     Raises
     ------
     EngineError
-        The program is for another configuration, or a base register is impossible.
+        The program is for another configuration, or the machine cannot hold a base register.
     ProgramError
-        The program is illegal, and `how.validate` asks.
+        The program is illegal; only with `how.validate`.
     MemoryImageError
         `memory` cannot hold the program.
     """

@@ -1,6 +1,6 @@
-"""The one interface of the simulators.
+"""The interface of the simulators.
 
-An engine is a machine that has been switched on: its on-chip memories keep their contents from one
+An engine is a machine that is switched on: its on-chip memories keep their contents from one
 `launch` to the next. Programs, memory, results, events and errors are the same for every engine.
 """
 
@@ -22,17 +22,17 @@ from sim.timing import MEMORY_PRESETS, MemoryModel
 __all__ = ["Bytes", "Engine", "Launch", "Progress", "Stalls"]
 
 Bytes = npt.NDArray[np.uint8]
-"""Physical memory: index == address. Engines read and write it in place."""
+"""Physical memory, index == address, which engines read and write in place."""
 
 Progress = Callable[[int], None]
-"""Called now and then with the cycles (functional: micro-ops) done so far."""
+"""Called from time to time with the cycles (functional: micro-ops) done so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """Random hesitation on every bus channel: a test of results, never of time.
+    """Random stalls on every bus channel: a test of results, never of time.
 
-    In each cycle each channel is held back with `probability`, from the generator seeded `seed`.
+    In each cycle each channel stalls with `probability`, from a generator with this seed.
     """
 
     probability: float
@@ -41,7 +41,7 @@ class Stalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to run one program.
+    """Options for the run of a program.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Launch:
     bases
         The base registers, by `MemoryId`: bytes, each a multiple of its memory's element.
     max_cycles
-        Give up after this many cycles with `CycleLimitError`. The functional engine, which has no
-        time, gives up where it is certain that the machine would: one micro-op takes a cycle.
+        Stop after this many cycles with `CycleLimitError`. The functional engine, which has no
+        time, stops when the machine would certainly have: one micro-op takes a cycle.
     events
         Keep the event records in the result.
     waveform
@@ -59,9 +59,10 @@ class Launch:
     stalls
         Random bus stalls (`rtl` and `pysim`).
     bus_errors
-        Address ranges [start, end) that answer with an error.
+        Address ranges [start, end) in which accesses are answered with an error.
     validate
-        Refuse an illegal program before it starts. Switched off to see the machine's own refusal.
+        Refuse an illegal program before it starts; without it, the machine itself reports the
+        fault.
     """
 
     address: int
@@ -81,26 +82,26 @@ class Engine(Protocol):
     config: HardwareConfig
     memory_model: MemoryModel
     has_time: bool
-    """Whether its results tell cycles."""
+    """Whether its results have cycles."""
 
     @property
     def name(self) -> str:
-        """How the command line calls this engine."""
+        """The engine's name on the command line."""
         ...
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
-        """Run `program` on `memory` to its end, and return what came of it.
+        """Run `program` on `memory` to its end.
 
         Raises
         ------
         ProgramError
             The program breaks the instruction set's rules.
         DeadlockError, BusError, CycleLimitError
-            The run cannot end, or memory refused, or it took too long.
+            The run cannot end, an access failed, or the run exceeded `how.max_cycles`.
         MemoryImageError
             `memory` cannot hold the program at `how.address`.
         EngineError
-            `how` asks for what this engine does not have.
+            `how` has an option that this engine lacks.
         """
         ...
 

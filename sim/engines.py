@@ -1,7 +1,7 @@
-"""Engines by name, and the shortest way to run a program on one.
+"""Engines by name, and a run of a program on a new engine in one call.
 
-Engines stand on heavy packages (Numba, Verilator, Amaranth's simulator), so each is imported when
-the first of its kind is made.
+Engines import large packages (Numba, Verilator, Amaranth's simulator), so each is imported when the
+first engine of its kind is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES = ("functional", "rtl", "pysim")
 
 
 def check_engine(name: str) -> None:
-    """Raise `EngineError` if no engine is called so."""
+    """Raise `EngineError` if no engine has this name."""
     if name not in ENGINES:
         raise _unknown(name)
 
@@ -74,7 +74,7 @@ def run(
     fill: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Result, Bytes]:
-    """Run `program` once on a new machine, on a copy of `image` that lies from address 0.
+    """Run `program` once on a new machine, on a copy of `image` at address 0.
 
     With `fill`, every byte of the on-chip memories has this value at the start.
 
@@ -84,8 +84,8 @@ def run(
         The result, and the image as the run left it. For the errors see `Engine.launch` and
         `sim.memory.place`.
     """
-    memory, place_of_program = place(image, program, address)
-    how = Launch(address=place_of_program, max_cycles=max_cycles, events=events, progress=progress)
+    memory, at = place(image, program, address)
+    how = Launch(address=at, max_cycles=max_cycles, events=events, progress=progress)
     machine = make_engine(engine, config, memory_model)
     try:
         if fill is not None:

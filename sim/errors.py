@@ -1,7 +1,7 @@
 """Errors of the simulators, all rooted in `SimulationError`.
 
-A program at fault is a `hw.errors.ProgramError` in every engine (a deadlock included); what is here
-concerns the run.
+A faulty program is a `hw.errors.ProgramError` in every engine (a deadlock included); the errors of
+this module concern the run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BuildError(SimulationError):
 
 
 class CycleLimitError(SimulationError):
-    """The run was still going after `max_cycles`."""
+    """The run had not ended after `max_cycles`."""
 
     def __init__(self, max_cycles: int, message: str) -> None:
         super().__init__(message)
@@ -43,8 +43,8 @@ class CycleLimitError(SimulationError):
 class BusError(SimulationError):
     """Memory answered an access with an error.
 
-    Attributes: `instruction` is the index of the LOAD or STORE, or None for a fetch; `write` says
-    which way.
+    Attributes: `instruction` is the index of the LOAD or STORE, or None for a fetch; `write` is
+    True for a write.
     """
 
     def __init__(self, instruction: int | None, *, write: bool, message: str) -> None:

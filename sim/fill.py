@@ -1,7 +1,7 @@
-"""On-chip memories filled with a pattern, to find programs that rely on what they start with.
+"""On-chip memories filled with a pattern, to find programs that rely on their initial contents.
 
-Hardware starts with anything in its memories, simulators with zeros. A program whose result changes
-with the pattern reads what it never wrote.
+Hardware starts with any values in its memories, simulators with zeros. A program whose result
+depends on the pattern reads elements that it never wrote.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sim.memory import place
 __all__ = ["fill_on_chip"]
 
 FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC)
-"""OUT mirrors ACC."""
+"""All but OUT, which mirrors ACC."""
 SOURCE_BYTES = 1024
-"""The least that the pattern takes in DRAM: short bursts would make the loads slow."""
+"""Minimum size of the pattern in DRAM: short bursts would make the loads slow."""
 
 
 def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) -> None:
     """Fill every byte of the on-chip memories with `pattern` (0..255), by a program of LOADs.
 
-    Any engine can do it, since it is a launch like others. `waveform` is for engines that must be
-    asked for one in their first launch: the launch that follows overwrites the file.
+    It is a launch like any other, and so works on every engine. `waveform` is for engines that have
+    to trace from their first launch on: the next launch overwrites the file.
 
     Raises
     ------

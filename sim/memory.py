@@ -1,4 +1,4 @@
-"""Physical memory: room for an image and a program, and the program in its place."""
+"""Physical memory: an image and a program placed in it."""
 
 from __future__ import annotations
 
@@ -22,27 +22,23 @@ PAGE_BYTES = 4096
 def place(
     image: npt.NDArray[np.uint8] | bytes, program: Program, address: int | None = None
 ) -> tuple[Bytes, int]:
-    """Memory that holds a copy of `image` from address 0 and has room for `program`.
+    """Memory that holds a copy of `image` from address 0, and `program`.
 
-    Without an `address` the program goes to the first page above the image. An address inside the
-    image is refused unless the image has the program's very bytes there.
+    Without an `address` the program is placed at the first page above the image. An address inside
+    the image is refused unless the image has the program's bytes there already.
 
     Returns
     -------
     tuple
-        The memory, whole pages of it, the program included; and the program's address.
+        The memory, a whole number of pages, and the program's address.
 
     Raises
     ------
     MemoryImageError
-        The image is empty, or the program cannot be where it should.
+        The image is empty, or the program cannot be placed at the address.
     """
     source = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
-    if source.ndim != 1 or source.dtype != np.uint8:
-        raise MemoryImageError(
-            f"the image is an array of {source.dtype} with {source.ndim} dimensions: "
-            f"it must be a flat array of uint8"
-        )
+    _check_flat("the image", source)
     if not len(source):
         raise MemoryImageError("the memory image is empty: it must hold at least one byte")
     if address is None:
@@ -70,18 +66,14 @@ def place(
 
 
 def load_program(program: Program, memory: Bytes, how: Launch) -> None:
-    """Copy `program` into `memory` at `how.address`; what every engine does first.
+    """Copy `program` into `memory` at `how.address`.
 
     Raises
     ------
     MemoryImageError
         `memory` is not a flat, contiguous, writable array of bytes, or cannot hold the program.
     """
-    if memory.ndim != 1 or memory.dtype != np.uint8:
-        raise MemoryImageError(
-            f"memory is an array of {memory.dtype} with {memory.ndim} dimensions: "
-            f"it must be a flat array of uint8"
-        )
+    _check_flat("memory", memory)
     if not memory.flags.c_contiguous or not memory.flags.writeable:
         raise MemoryImageError("memory must be contiguous and writable: engines work in place")
     _check_address(how.address)
@@ -95,12 +87,12 @@ def load_program(program: Program, memory: Bytes, how: Launch) -> None:
 
 
 def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
-    """Refuse base registers (by memory id) that the machine cannot hold.
+    """Check that the machine can hold these base registers, by `MemoryId` and in bytes.
 
     Raises
     ------
     EngineError
-        Names the memory and what is allowed.
+        Names the memory, and the allowed values.
     """
     if len(bases) != len(MemoryId):
         raise EngineError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
@@ -111,6 +103,14 @@ def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
                 f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
                 f"(an element's bytes) in 0..2^64-1"
             )
+
+
+def _check_flat(name: str, array: Bytes) -> None:
+    if array.ndim != 1 or array.dtype != np.uint8:
+        raise MemoryImageError(
+            f"{name} is an array of {array.dtype} with {array.ndim} dimensions: "
+            f"it must be a flat array of uint8"
+        )
 
 
 def _check_address(address: int) -> None:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: the same records from every engine."""
+"""The result of a run: the same records from every engine."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ __all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
 
 
 class EventKind(Enum):
-    """What happened. START and END bracket an instruction's stay in its module.
+    """The kinds of events. START and END bracket an instruction's stay in its module.
 
-    Only an engine with time has a fetch module to tell of.
+    Only engines with time have FETCH and DEAL.
     """
 
     FETCH = "fetch"
-    """It came to be dealt to its module's queue: it has been read, and those before it are gone."""
+    """Fetch has read the instruction and dispatched the ones before."""
     DEAL = "deal"
-    """It went to the queue, at once or when that had room."""
-
+    """Fetch has dispatched the instruction to its module's queue, which had space."""
     START = "start"
-    """The instruction's tokens were popped and it began."""
+    """The instruction's tokens were popped, and it began."""
     END = "end"
-    """Its last effect was done; its tokens were pushed in this cycle."""
+    """The instruction's last effect was done; its tokens were pushed in this cycle."""
     POP = "pop"
+    """A token was popped from a queue."""
     PUSH = "push"
+    """A token was pushed to a queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened to one instruction. `cycle` is None without time."""
+    """An event of an instruction. `cycle` is None from an engine without time."""
 
     cycle: int | None
     module: Module
@@ -43,7 +44,15 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ModuleCycles:
-    """How one module spent its cycles from launch to done: these and idle sum to the total."""
+    """A module's cycles from launch to done, by activity: with the idle ones they sum to the total.
+
+    Attributes
+    ----------
+    busy
+        Executing an instruction.
+    token, memory
+        Waiting for a token, and for memory.
+    """
 
     busy: int
     token: int
@@ -52,18 +61,18 @@ class ModuleCycles:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A finished run.
+    """The result of a finished run.
 
     Attributes
     ----------
     cycles
-        Cycles from launch to done, or None from an engine without time.
+        Cycles from launch to done; None from an engine without time.
     modules
-        Each module's cycles, or None likewise.
+        Each module's cycles; None from an engine without time.
     work
         Bytes and micro-ops, a function of the program alone.
     events
-        In order of time, if they were asked for; else empty.
+        In order of time; empty unless the launch had `events`.
     seconds
         Wall-clock time of the run itself.
     """

@@ -1,4 +1,4 @@
-"""Runs cut into slices, so that Python can take Ctrl-C and show progress between two of them."""
+"""Runs cut into time slices, so that Python can handle Ctrl-C and show progress in between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LONGEST = 1 << 40
 
 
 def next_slice(length: int, seconds: float, aim: float) -> int:
-    """The next slice's length, in whatever it is counted, after one of `length` took `seconds`.
+    """The length of the next slice after one of `length` steps took `seconds`.
 
     Lengths double and halve until a slice takes about `aim` seconds.
     """

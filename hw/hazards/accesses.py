@@ -1,161 +1,174 @@
-"""Who touched each place last, and who touches it now without an order between the two.
-
-Why the last access is enough. Instructions are taken in an order of execution that tokens allow
-(`Order.sequence`). Of two that conflict, the later one is therefore never ordered before the
-earlier, and it is enough to ask whether the earlier is complete when the later starts. Those of one
-module that are complete are a prefix of its instructions (`order`): if the last of them to touch a
-place is complete, so are all before it; and if any is not, the last is not. So a table of last
-accesses, one for each module and kind of access, misses no place with a race, and finds none that
-is not there. Which order of execution was taken does not matter: two instructions that nothing
-orders are both in it, one after the other.
-
-Only accesses of different modules are compared. Within a module, results are those of program order
-by construction of the machine: LOADs run one by one, GEMM and ALU forward, everything else of
-compute runs alone, and STOREs' writes have one AXI ID, which keeps them in order.
-
-What can conflict is little. Each on-chip memory has one module that writes it: INP and WGT load,
-ACC, its mirror OUT and UOP compute, and nobody else touches UOP. DRAM is written by store only.
-"""
+"""The accesses of each instruction to on-chip memories and to DRAM."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.hazards.explain import Conflict
-from hw.hazards.order import Order
-from hw.hazards.touches import ACCESSES, Access, Touches
-from hw.isa.columns import Ints
-from hw.jit import cached
+from hw.encoding import Opcode
+from hw.hazards.dram_pieces import DramPieces
+from hw.hazards.interval_sets import IntervalSets
+from hw.hazards.micro_ops import MicroOpSource, kernels_of
+from hw.hazards.operands import operand_elements_of
+from hw.hazards.report import Unknown
+from hw.isa.columns import Columns, Ints
+from hw.isa.rules import sram_elements
+from hw.memories import MemoryId, Module
 
-__all__ = ["find_conflicts"]
-
-
-def _opponents(access: Access) -> list[int]:
-    """The kinds of access that conflict with `access`, by their index in `ACCESSES`."""
-    return [
-        kind
-        for kind, other in enumerate(ACCESSES)
-        if other.memory == access.memory and other.writes is not access.writes
-    ]
+__all__ = ["ACCESSES", "Access", "Accesses", "accesses_of"]
 
 
-def find_conflicts(
-    config: HardwareConfig, order: Order, touches: Touches, cuts: Ints, keep: int
-) -> tuple[list[Conflict], int]:
-    """Go through the order of execution and compare every access with those before it.
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A kind of access: a module that writes or reads a memory (None: DRAM)."""
 
-    There is a conflict for each instruction that was the last of its module to touch some of an
-    access's places, at the least such place.
+    memory: MemoryId | None
+    module: Module
+    writes: bool
 
-    Parameters
-    ----------
-    cuts
-        The first byte of each piece of DRAM.
-    keep
-        Of how many conflicts more is wanted than their number.
 
-    Returns
-    -------
-    The first `keep` conflicts, and how many there are.
-    """
-    widest = max(len(_opponents(access)) for access in ACCESSES)
-    opponents = np.full((len(ACCESSES), widest), -1, dtype=np.int64)
-    for kind, access in enumerate(ACCESSES):
-        found = _opponents(access)
-        opponents[kind, : len(found)] = found
-    modules = np.array([access.module for access in ACCESSES], dtype=np.int64)
-    memories = [access.memory for access in ACCESSES]
-    sizes = [len(cuts) if memory is None else config.depth(memory) for memory in memories]
-    rows, count = compare_accesses(
-        order.sequence,
-        order.clocks,
-        touches.kinds,
-        touches.which,
-        touches.sets.start,
-        touches.sets.begin,
-        touches.sets.end,
-        opponents,
-        modules,
-        np.concatenate([[0], np.cumsum(sizes)]),
-        keep,
+_PAIRS = (
+    (MemoryId.INP, Module.LOAD, Module.COMPUTE),
+    (MemoryId.WGT, Module.LOAD, Module.COMPUTE),
+    (MemoryId.ACC, Module.COMPUTE, Module.STORE),
+    (None, Module.STORE, Module.LOAD),
+    (None, Module.STORE, Module.COMPUTE),
+)
+"""The accesses of a memory that can conflict: its one writer with one of its readers."""
+
+ACCESSES = tuple(
+    dict.fromkeys(
+        access
+        for memory, writer, reader in _PAIRS
+        for access in (Access(memory, writer, True), Access(memory, reader, False))
     )
-    # Those of one comparison by their earlier instruction; its places were met in ascending order.
-    rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))][:keep]
-    earlier = order.positions[order.begins[modules[rows[:, 2]]] + rows[:, 3] - 1]
-    conflicts = [
-        Conflict(
-            first,
-            later,
-            memories[kind],
-            place if memories[kind] is not None else int(cuts[place]),
-            ACCESSES[kind].writes,
-        )
-        for first, (_, kind, _, _, later, place) in zip(
-            earlier.tolist(), rows.tolist(), strict=True
-        )
+)
+"""Every kind of access that can conflict; each kind has a table of last accesses."""
+
+
+_SLOTS = 3
+"""An instruction has three accesses at most."""
+
+
+def _kind(memory: MemoryId | None, module: Module, writes: bool) -> int:
+    return ACCESSES.index(Access(memory, module, writes))
+
+
+_NONE = -1
+_INP, _WGT, _ACC = (
+    _kind(MemoryId.INP, Module.LOAD, True),
+    _kind(MemoryId.WGT, Module.LOAD, True),
+    _kind(MemoryId.ACC, Module.COMPUTE, True),
+)
+_READ_BY_LOAD, _READ_BY_COMPUTE = (
+    _kind(None, module, False) for module in (Module.LOAD, Module.COMPUTE)
+)
+_MOVES = np.array(
+    [
+        [_READ_BY_COMPUTE, _NONE],
+        [_READ_BY_LOAD, _WGT],
+        [_READ_BY_LOAD, _INP],
+        [_READ_BY_COMPUTE, _ACC],
+        [_kind(None, Module.STORE, True), _kind(MemoryId.ACC, Module.STORE, False)],
+        [_READ_BY_COMPUTE, _ACC],
     ]
-    return conflicts, count
+)
+"""By `MemoryId`, the kinds of access of a LOAD or (OUT) STORE to DRAM and to that memory. UOP has
+none: only compute accesses it."""
+_COMPUTES = np.array(
+    [
+        _ACC,
+        _kind(MemoryId.INP, Module.COMPUTE, False),
+        _kind(MemoryId.WGT, Module.COMPUTE, False),
+    ]
+)
+"""The kinds of access of GEMM and ALU to the first three of `OPERANDS`. Reads of ACC, the last one,
+conflict with nothing, for only compute writes ACC."""
 
 
-@cached
-def compare_accesses(
-    sequence: Ints,
-    clocks: Ints,
-    kinds: Ints,
-    which: Ints,
-    start: Ints,
-    begin: Ints,
-    end: Ints,
-    opponents: Ints,
-    modules: Ints,
-    tables: Ints,
-    keep: int,
-) -> tuple[Ints, int]:
-    """The loop of `find_conflicts`; the table of a kind begins at `tables[kind]`.
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """The accesses of all instructions: a row an instruction, in the order of comparison.
 
-    A row of what it returns is: the number of the comparison, kind of the later access, kind of the
-    earlier, 1 + how many instructions of its module are before the earlier one, the later
-    instruction, the place. The rows are those of all comparisons up to the one that has the
-    `keep`-th.
+    Attributes
+    ----------
+    kinds
+        Indices of `ACCESSES`.
+    which
+        Numbers of sets of locations in `sets`; -1 for no access.
+    unknown
+        Instructions whose on-chip accesses are not known, by the reason.
     """
-    # 1 more than the place, in its module, of the instruction that touched last.
-    last = np.zeros(tables[-1], dtype=np.int32)
-    seen = np.zeros((len(tables) - 1, len(clocks) + 1), dtype=np.int32)
-    rows = np.empty((keep + len(clocks), 6), dtype=np.int64)
-    comparisons = count = kept = 0
-    for position in sequence:
-        for slot in range(which.shape[1]):
-            chosen, kind = which[position, slot], kinds[position, slot]
-            if chosen < 0:
-                continue
-            for opponent in opponents[kind]:
-                if opponent < 0:
-                    continue
-                table = last[tables[opponent] : tables[opponent + 1]]
-                clock = clocks[position, modules[opponent]]
-                latest = np.int32(0)
-                for run in range(start[chosen], start[chosen + 1]):
-                    for value in table[begin[run] : end[run]]:
-                        latest = max(latest, value)
-                if latest <= clock:
-                    continue
-                comparisons += 1
-                wanted = kept < keep
-                for run in range(start[chosen], start[chosen + 1]):
-                    for place in range(begin[run], end[run]):
-                        value = table[place]
-                        if value > clock and seen[opponent, value] != comparisons:
-                            seen[opponent, value] = comparisons
-                            count += 1
-                            if wanted:
-                                rows[kept, 0], rows[kept, 1] = comparisons, kind
-                                rows[kept, 2], rows[kept, 3] = opponent, value
-                                rows[kept, 4], rows[kept, 5] = position, place
-                                kept += 1
-            own = last[tables[kind] : tables[kind + 1]]
-            mine = clocks[position, modules[kind]] + 1
-            for run in range(start[chosen], start[chosen + 1]):
-                for place in range(begin[run], end[run]):
-                    own[place] = mine
-    return rows[:kept], count
+
+    kinds: Ints
+    which: Ints
+    sets: IntervalSets
+    unknown: dict[Unknown, Ints]
+
+
+def accesses_of(
+    config: HardwareConfig,
+    columns: Columns,
+    sequence: Ints,
+    pieces: DramPieces,
+    uop_base: int,
+    image: npt.NDArray[np.uint8] | None,
+) -> Accesses:
+    """The accesses of the instructions `sequence` of a legal program, which start in this order.
+
+    `uop_base` is the base register of micro-ops, in bytes, and `image` memory at launch.
+    """
+    count = len(columns.opcode)
+    kinds, which = (np.full((count, _SLOTS), -1, dtype=np.int64) for _ in range(2))
+    started = np.zeros(count, dtype=np.bool_)
+    started[sequence] = True
+    moves = np.flatnonzero(started & (columns.x_size > 0))
+    memory = columns.memory_type[moves]
+    kinds[moves, :2] = _MOVES[memory]
+    which[moves, 0] = pieces.which[moves]
+    which[moves, 1] = len(pieces.sets) + np.arange(len(moves))
+    first = columns.sram_base[moves]
+    ones = np.ones(len(moves), dtype=np.int64)
+    chip = IntervalSets.of(ones, first, first + sram_elements(columns)[moves])
+
+    loads = moves[memory == MemoryId.UOP]
+    stored = _loads_of_stored(columns, sequence, pieces, loads)
+    source = MicroOpSource(columns, uop_base, image, stored)
+    computes = (columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)
+    users = np.flatnonzero(started & computes)
+    kernels, kernel = kernels_of(config, source, loads, users)
+    unknown = {reason: users[kernel == -reason] for reason in Unknown}
+    users, kernel = users[kernel >= 0], kernel[kernel >= 0]
+    reached = operand_elements_of(config, columns, users, kernels, kernel)
+    empty = np.append(np.diff(reached.sets.start) == 0, False)  # the last for unused operands
+    beyond = empty[reached.which].any(axis=1)
+    unknown[Unknown.BEYOND_MEMORY] = users[beyond]
+    inside = reached.which[~beyond, :_SLOTS]
+    kinds[users[~beyond]] = _COMPUTES
+    which[users[~beyond]] = np.where(inside < 0, -1, len(pieces.sets) + len(chip) + inside)
+    which[kinds < 0] = -1
+    return Accesses(kinds, which, IntervalSets.joined([pieces.sets, chip, reached.sets]), unknown)
+
+
+def _loads_of_stored(
+    columns: Columns, sequence: Ints, pieces: DramPieces, loads: Ints
+) -> frozenset[int]:
+    """The LOADs among `loads` that read a byte which an earlier STORE in `sequence` writes."""
+    meeting = loads[pieces.which[loads] >= 0]
+    if not len(meeting):
+        return frozenset()
+    loading = np.zeros(len(columns.opcode), dtype=np.bool_)
+    loading[meeting] = True
+    storing = (columns.opcode == Opcode.STORE) & (pieces.which >= 0)
+    written = np.zeros(len(pieces.cuts), dtype=np.bool_)
+    found = set()
+    for position in sequence[(loading | storing)[sequence]].tolist():
+        for begin, end in pieces.sets.runs(int(pieces.which[position])):
+            if storing[position]:
+                written[begin:end] = True
+            elif written[begin:end].any():
+                found.add(position)
+    return frozenset(found)

@@ -1,4 +1,4 @@
-"""The checker: a program and what is known about memory in, a report out."""
+"""The hazard checker: from a program and its memory image to a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
 from hw.hazards.dram import Rectangles, rectangles_of
 from hw.hazards.explain import race_of
-from hw.hazards.report import Doubt, Gap, HazardReport, Overwrite
+from hw.hazards.report import HazardReport, Overwrite, Unchecked, Unknown
 from hw.isa.columns import Columns, Ints, route
 from hw.isa.program import Program
 from hw.isa.validate import validate_columns
@@ -33,17 +33,17 @@ def check_hazards(
     bases: Sequence[int] = (0,) * len(MemoryId),
     program_bytes: range | None = None,
 ) -> HazardReport:
-    """Check that the tokens of `program` order all that must be ordered, in every timing.
+    """Check that the tokens of `program` order all conflicting accesses, whatever the timing.
 
-    Instructions of different modules that touch an element of an on-chip memory, or a byte of DRAM,
-    one of them writing, must be ordered by tokens (`order`, `accesses`). On-chip memory counts as
-    not loaded when the program starts. What the program does is assumed to stay inside memory.
+    Instructions of different modules that access an element of an on-chip memory, or a byte of
+    DRAM, one of them writing, must be ordered by tokens (`order`, `conflicts`). On-chip memory
+    counts as not loaded when the program starts. DRAM accesses are assumed to stay inside memory.
 
     Parameters
     ----------
     image
-        Memory at launch, index == physical address: it tells the micro-ops. Without it, or where
-        micro-ops are not known for another reason, GEMM and ALU become gaps of the report.
+        Memory at launch, index == physical address: it holds the micro-ops. Without it, or where
+        micro-ops are not known for another reason, GEMM and ALU are unchecked in the report.
     bases
         The base registers, by `MemoryId`, in bytes.
     program_bytes
@@ -52,9 +52,9 @@ def check_hazards(
     Raises
     ------
     ProgramError
-        An instruction is illegal, or there is no FINISH; tokens that are wrong are in the report.
+        An instruction is illegal, or there is no FINISH; faulty tokens are in the report instead.
     EncodingError
-        A base register that cannot be, or an image that is no flat array of bytes.
+        A base register that the machine cannot hold, or an image that is no flat array of bytes.
     """
     columns = program.columns()
     token_fault = _token_fault(program.config, columns)
@@ -67,23 +67,23 @@ def check_hazards(
             f"it must be a flat array of uint8"
         )
     # Here: Numba, which compiles the search, takes half a second to import.
-    from hw.hazards.search import search
+    from hw.hazards.conflicts import search
 
     found = search(program.config, columns, modules, rectangles, bases, data, RACES_KEPT)
     owners = modules.tolist()
-    doubts = {
-        **found.doubts,
-        Doubt.BEYOND_ADDRESSES: _beyond(rectangles, program.config.address_bits),
-        Doubt.NEVER_STARTS: found.never,
+    unknown = {
+        **found.unknown,
+        Unknown.BEYOND_ADDRESSES: _beyond(rectangles, program.config.address_bits),
+        Unknown.NEVER_STARTS: found.never,
     }
     return HazardReport(
         token_fault=token_fault,
         races=tuple(race_of(program, owners, conflict) for conflict in found.conflicts),
         race_count=found.count,
         overwrites=_overwrites(rectangles, program_bytes),
-        gaps=tuple(
-            Gap(doubt, tuple(positions.tolist()))
-            for doubt, positions in sorted(doubts.items())
+        unchecked=tuple(
+            Unchecked(reason, tuple(positions.tolist()))
+            for reason, positions in sorted(unknown.items())
             if len(positions)
         ),
     )
@@ -93,7 +93,7 @@ _TOKEN_FAULTS = (Fault.TOKEN_OVERFLOW, Fault.TOKENS_LEFT, Fault.DEADLOCK)
 
 
 def _token_fault(config: HardwareConfig, columns: Columns) -> ProgramError | None:
-    """What is wrong with the tokens of a program that is legal otherwise."""
+    """The fault of the tokens of a program that is legal otherwise; None where they balance."""
     try:
         validate_columns(config, columns)
     except ProgramError as error:
@@ -104,12 +104,13 @@ def _token_fault(config: HardwareConfig, columns: Columns) -> ProgramError | Non
 
 
 def _beyond(rectangles: Rectangles, address_bits: int) -> Ints:
-    """Instructions with addresses that the machine does not have: it cuts off their high bits."""
+    """Instructions with addresses of too many bits: the machine cuts off the high ones."""
     largest = min(1 << address_bits, np.iinfo(np.int64).max)
     return np.flatnonzero(rectangles.end > largest)
 
 
 def _overwrites(rectangles: Rectangles, program_bytes: range | None) -> tuple[Overwrite, ...]:
+    """STOREs into the bytes of the program."""
     if not program_bytes:
         return ()
     begin, end = program_bytes.start, program_bytes.stop

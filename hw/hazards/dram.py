@@ -1,4 +1,4 @@
-"""Which bytes of DRAM each instruction touches."""
+"""The bytes of DRAM that each instruction accesses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _END_OF_BASES = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Rectangles:
-    """What each instruction touches of DRAM: `rows` pieces of `length` bytes, `stride` bytes apart,
-    the first at byte `first`. Arrays by instruction; `rows` is 0 where nothing is touched. Rows
-    that touch or overlap are one."""
+    """The strided DRAM access of each instruction: `rows` rows of `length` bytes, `stride` bytes
+    apart, the first at byte `first`. Arrays by instruction; `rows` is 0 for no access. Rows that
+    adjoin or overlap are merged into one."""
 
     first: Ints
     stride: Ints
@@ -34,7 +34,7 @@ class Rectangles:
 
     @property
     def end(self) -> Ints:
-        """One past the last byte; `first` where nothing is touched."""
+        """One past the last byte; `first` for no access."""
         last = self.first + (self.rows - 1) * self.stride + self.length
         return np.where(self.rows > 0, last, self.first)
 
@@ -50,7 +50,7 @@ class Rectangles:
 
 
 def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]) -> Rectangles:
-    """The DRAM side of a program of legal instructions; `bases` are bytes, by `MemoryId`.
+    """The DRAM accesses of a program of legal instructions; `bases` are bytes, by `MemoryId`.
 
     Raises
     ------

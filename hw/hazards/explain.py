@@ -1,4 +1,4 @@
-"""A race in a sentence."""
+"""Races explained in a sentence: the accesses, and the tokens that would order them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ __all__ = ["Conflict", "race_of"]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`earlier` and `later` (in the order of execution) touch `address` of `memory` unordered: an
-    element, or a physical byte where `memory` is None."""
+    """Two unordered instructions that access `address` of `memory`.
+
+    `address` is an element, or a physical byte of DRAM where `memory` is None. `earlier` and
+    `later` are instructions, in the execution order.
+    """
 
     earlier: int
     later: int
@@ -26,7 +29,7 @@ class Conflict:
 
 
 def race_of(program: Program, modules: Sequence[int], conflict: Conflict) -> Race:
-    """The race that `conflict` is; `modules` tells who executes each instruction."""
+    """The conflict as a race; `modules` has the module that executes each instruction."""
     first, second = sorted((conflict.earlier, conflict.later))
     first_writes = conflict.later_writes == (conflict.later == first)
     queues = _path(Module(modules[first]), Module(modules[second]))

@@ -1,4 +1,4 @@
-"""Which elements GEMM and ALU name: the fields of their micro-ops, moved by two loops."""
+"""The elements that GEMM and ALU access: the indices of their micro-ops, offset by two loops."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, uop_layout
-from hw.hazards.places import PlaceSets, group_rows
+from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Columns, Ints
 from hw.jit import cached
 from hw.memories import MemoryId
 
-__all__ = ["OPERANDS", "Operand", "Reach", "reach_of"]
+__all__ = ["OPERANDS", "Operand", "OperandElements", "operand_elements_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A field of micro-ops, and the memory that it points into."""
+    """A field of micro-ops, and the memory that the field indexes."""
 
     field: str
     memory: MemoryId
@@ -31,34 +31,34 @@ OPERANDS = (
     Operand("wgt", MemoryId.WGT),
     Operand("src", MemoryId.ACC),
 )
-"""What compute uses: GEMM the first three, or with `reset` the first; ALU the first and, without an
-immediate, the last."""
+"""The operands of GEMM are the first three, or with `reset` the first; those of ALU are the first
+and, without an immediate, the last."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """The elements that instructions name.
+class OperandElements:
+    """The elements that instructions access.
 
     Attributes
     ----------
     which
-        By instruction and operand of `OPERANDS`, the number of a set; -1 for one that is not used.
+        By instruction and operand of `OPERANDS`, the number of a set; -1 for an unused operand.
     sets
-        Elements. A set is empty where one of them would lie beyond the memory.
+        Sets of elements. A set is empty where an element would lie beyond the memory.
     """
 
     which: Ints
-    sets: PlaceSets
+    sets: IntervalSets
 
 
-def reach_of(
+def operand_elements_of(
     config: HardwareConfig,
     columns: Columns,
     users: Ints,
     kernels: list[npt.NDArray[np.uint32]],
     kernel: Ints,
-) -> Reach:
-    """What the instructions `users` name, each with the micro-ops `kernels[kernel]`.
+) -> OperandElements:
+    """The elements that the instructions `users` access with their micro-ops `kernels[kernel]`.
 
     Their loops alone must stay inside every memory (`Fault.SRAM_INDEX`).
     """
@@ -68,10 +68,10 @@ def reach_of(
     used = np.stack([np.ones(len(users), dtype=np.bool_), multiplies, multiplies, tensors], axis=1)
     row, operand = np.nonzero(used)
     factors = np.empty((len(row), 2), dtype=np.int64)
-    for number, each in enumerate(OPERANDS):
+    for number, named in enumerate(OPERANDS):
         chosen = operand == number
         for loop, name in enumerate(("out", "in")):
-            column = getattr(columns, f"{each.field}_factor_{name}")
+            column = getattr(columns, f"{named.field}_factor_{name}")
             factors[chosen, loop] = column[users[row[chosen]]]
     counts = [columns.iter_out[users][row], columns.iter_in[users][row]]
     table = np.stack([operand, kernel[row], *counts, *factors.T], axis=1)
@@ -81,19 +81,21 @@ def reach_of(
     for number, used_kernel, out, inside, step_out, step_in in table[firsts].tolist():
         field, memory = layout[OPERANDS[number].field], OPERANDS[number].memory
         indices = kernels[used_kernel].astype(np.int64) >> field.lsb & ((1 << field.width) - 1)
-        found.append(reach(indices, out, inside, step_out, step_in, config.depth(memory)))
+        found.append(
+            reached_elements(indices, out, inside, step_out, step_in, config.depth(memory))
+        )
     which = np.full(used.shape, -1, dtype=np.int64)
     which[row, operand] = groups
     begin, end = np.concatenate([np.empty((0, 2), dtype=np.int64), *found]).T
     lengths = np.array([len(runs) for runs in found], dtype=np.int64)
-    return Reach(which, PlaceSets.of(lengths, begin, end))
+    return OperandElements(which, IntervalSets.of(lengths, begin, end))
 
 
 @cached
-def reach(
+def reached_elements(
     indices: Ints, count_out: int, count_in: int, factor_out: int, factor_in: int, depth: int
 ) -> Ints:
-    """The elements of a memory of `depth` that `indices` name in two loops.
+    """The elements of a memory of `depth` elements that `indices` access in two loops.
 
     Returns a row of first element and end for each run of neighbours, in ascending order; none at
     all where an element lies beyond the memory.

@@ -1,4 +1,4 @@
-"""Happens-before: which instructions are complete when another starts, whatever the timing.
+"""Happens-before, as vector clocks: the instructions that are complete when another one starts.
 
 Two things order instructions. Each module starts its own in program order and completes them in
 that order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the
@@ -6,11 +6,11 @@ k-th push, which is given at its instruction's end. A module may start an instru
 in front of it has ended (GEMM after GEMM, STORE after STORE); between modules that changes nothing:
 a chain of tokens enters a module at the start of one instruction and leaves it at the end of the
 same or a later one, and starts are in order, and ends are. So an instruction x of one module is
-complete when y of another starts exactly if a chain leads from x to y; and, per module, those that
-are complete are a prefix. Three counts say all: y's *clock*.
+complete when y of another starts exactly if a chain leads from x to y; and, per module, the
+instructions that are complete are a prefix. Three counts, one a module, are y's vector clock.
 
-Dispatch is no order: which instruction is fetched, or finds room in its queue, first does not say
-which ends first.
+Dispatch is no order: the instruction that is fetched first, or finds space in its queue first, need
+not end first.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = ["Order", "order_of"]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order that tokens make.
+    """The partial order that tokens impose.
 
     Attributes
     ----------
     sequence
         Indices of the instructions in an order in which they can run one by one: of those that
-        could start, always the earliest in the program. What can never start is missing.
+        can start, always the earliest in the program. Those that never start are missing.
     positions
         Indices of the instructions, those of LOAD first and those of STORE last.
     begins
-        By module, where its instructions begin in `positions`; and their number.
+        By module, the index in `positions` of its first instruction; and last the length.
     clocks
         By instruction and module, how many of the module's instructions are complete for certain
         when the instruction starts. All zero where it never starts. Of the instruction's own
@@ -54,7 +54,7 @@ class Order:
 
 
 def order_of(columns: Columns, modules: npt.NDArray[np.int8]) -> Order:
-    """The order of a program of legal instructions; `modules` tells who executes each."""
+    """The order of a program of legal instructions; `modules` has the module of each."""
     owners = modules.astype(np.int64)
     counts = np.bincount(owners, minlength=len(Module))
     begins = np.concatenate([[0], np.cumsum(counts)])
@@ -74,7 +74,7 @@ def _queues(named: Ints, owners: Ints, prev: Ints, following: Ints) -> Ints:
 
 _NO_QUEUE = -1
 _POPPED, _PUSHED = (
-    np.array([[_NO_QUEUE if queue is None else queue for queue in ends[each]] for each in Module])
+    np.array([[_NO_QUEUE if queue is None else queue for queue in ends[end]] for end in Module])
     for ends in (POPS, PUSHES)
 )
 """By module, the queues that its flags name."""

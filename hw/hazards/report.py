@@ -1,4 +1,4 @@
-"""What the checker found, and what it could not look at."""
+"""The result of a hazard check: races, overwrites, token faults and unchecked instructions."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from enum import IntEnum
 from hw.errors import HazardError, ProgramError
 from hw.memories import MemoryId, TokenQueue
 
-__all__ = ["Doubt", "Gap", "HazardReport", "Overwrite", "Race"]
+__all__ = ["HazardReport", "Overwrite", "Race", "Unchecked", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
-    """Two instructions of different modules that touch one place, one of them writing, in no order.
+    """Unordered instructions of two modules that access one location, one of them writing.
 
     Attributes
     ----------
     first, second
         Their indices; `first` is the earlier in the program.
     memory
-        Where: INP, WGT or ACC (which OUT mirrors), or None for DRAM.
+        INP, WGT or ACC (which OUT mirrors), or None for DRAM.
     address
-        An element of `memory`, or a physical byte of DRAM: the least that both touch.
+        The lowest element of `memory`, or physical byte of DRAM, that both access.
     first_writes, second_writes
-        What each does there.
+        Whether each writes or reads the location.
     queues
         The token queues that would order them, from `first` to `second`: one between neighbours,
         two (by way of compute) between load and store.
     explanation
-        All this in a sentence of one line.
+        The race in a sentence of one line.
     """
 
     first: int
@@ -47,7 +47,7 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """A STORE onto the program itself, which may be fetched before or after it.
+    """A STORE into the program, whose instructions may be fetched before or after the STORE.
 
     `instruction` is the STORE, `address` the first byte of the program that it writes.
     """
@@ -62,8 +62,8 @@ class Overwrite:
         )
 
 
-class Doubt(IntEnum):
-    """Why it is not known what an instruction touches. Of several, the greatest is told."""
+class Unknown(IntEnum):
+    """Why the accesses of an instruction are not known; of several reasons, the greatest counts."""
 
     UNLOADED = 1
     NO_IMAGE = 2
@@ -74,31 +74,31 @@ class Doubt(IntEnum):
     NEVER_STARTS = 7
 
     def __str__(self) -> str:
-        return _DOUBTS[self]
+        return _REASONS[self]
 
 
-_DOUBTS = {
-    Doubt.UNLOADED: "uses micro-ops that the program never loaded",
-    Doubt.NO_IMAGE: "uses micro-ops, and no memory image tells them",
-    Doubt.BEYOND_IMAGE: "uses micro-ops that were loaded from beyond the memory image",
-    Doubt.STORED: "uses micro-ops that were loaded from where a STORE may have written",
-    Doubt.BEYOND_MEMORY: "has micro-ops with an index beyond its memory, which stops the machine",
-    Doubt.BEYOND_ADDRESSES: "reaches beyond the machine's addresses, where they begin anew",
-    Doubt.NEVER_STARTS: "never starts",
+_REASONS = {
+    Unknown.UNLOADED: "uses micro-ops that the program never loaded",
+    Unknown.NO_IMAGE: "uses micro-ops, and there is no memory image that holds them",
+    Unknown.BEYOND_IMAGE: "uses micro-ops that were loaded from beyond the memory image",
+    Unknown.STORED: "uses micro-ops that were loaded from where a STORE may have written",
+    Unknown.BEYOND_MEMORY: "has micro-ops with an index beyond its memory, which stops the machine",
+    Unknown.BEYOND_ADDRESSES: "reaches beyond the machine's addresses, where they begin anew",
+    Unknown.NEVER_STARTS: "never starts",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Instructions that were not looked at, or not at all that they touch, for one reason."""
+class Unchecked:
+    """Instructions whose accesses were not all checked, for one reason."""
 
-    doubt: Doubt
+    reason: Unknown
     instructions: tuple[int, ...]
 
     def __str__(self) -> str:
         others = len(self.instructions) - 1
         more = f" (and {others} more alike)" if others else ""
-        return f"instruction {self.instructions[0]}{more} {self.doubt}"
+        return f"instruction {self.instructions[0]}{more} {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,41 +108,41 @@ class HazardReport:
     Attributes
     ----------
     token_fault
-        TOKEN_OVERFLOW, TOKENS_LEFT or a `DeadlockError`, as `hw.isa.validate` tells them: exact,
+        TOKEN_OVERFLOW, TOKENS_LEFT or a `DeadlockError`, as `hw.isa.validate` raises them: exact,
         over every order that the machine can run in. None where tokens balance.
     races
-        The first races found, in an order of execution. There is one for each pair of instructions
-        and memory of which the earlier is the last of its module to touch the address.
+        The first races found, in an execution order. There is one for each pair of instructions and
+        memory of which the earlier is the last of its module to access the address.
     race_count
-        How many were found; `races` keeps some.
+        How many races were found; `races` keeps the first.
     overwrites
-        STOREs onto the program.
-    gaps
-        What was not looked at. Races with these instructions are not in `races`.
+        STOREs into the program.
+    unchecked
+        Instructions that were not checked. Their races are not in `races`.
     """
 
     token_fault: ProgramError | None
     races: tuple[Race, ...]
     race_count: int
     overwrites: tuple[Overwrite, ...]
-    gaps: tuple[Gap, ...]
+    unchecked: tuple[Unchecked, ...]
 
     @property
     def proved(self) -> bool:
         """Whether every order in which the machine can run the program has the same result, as far
-        as order matters: nothing is wrong, and nothing was left out."""
-        return not (self.token_fault or self.races or self.overwrites or self.gaps)
+        as order matters: nothing is wrong, and all instructions were checked."""
+        return not (self.token_fault or self.races or self.overwrites or self.unchecked)
 
-    def raise_if_any(self, *, allow_gaps: bool = False) -> None:
-        """Raise what was found.
+    def raise_if_any(self, *, allow_unchecked: bool = False) -> None:
+        """Raise the first of what is wrong.
 
         Raises
         ------
         ProgramError, DeadlockError
             `token_fault`, if there is one.
         HazardError
-            A race, a STORE onto the program or, unless `allow_gaps`, something that was not looked
-            at. The message is one line; `races` of the error has them all.
+            A race, a STORE into the program or, unless `allow_unchecked`, an unchecked instruction.
+            The message is one line; `races` of the error has them all.
         """
         if self.token_fault is not None:
             raise self.token_fault
@@ -152,9 +152,9 @@ class HazardReport:
         if self.overwrites:
             more = _more(len(self.overwrites) - 1, "such STORE")
             raise HazardError(f"{self.overwrites[0]}{more}")
-        if self.gaps and not allow_gaps:
-            gaps = "; ".join(str(gap) for gap in self.gaps)
-            raise HazardError(f"the order of the program is not proved: {gaps}")
+        if self.unchecked and not allow_unchecked:
+            unchecked = "; ".join(map(str, self.unchecked))
+            raise HazardError(f"the order of the program is not proved: {unchecked}")
 
 
 def _more(count: int, what: str) -> str:

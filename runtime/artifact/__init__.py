@@ -3,14 +3,14 @@
 A file is a zip archive whose members are stored as they are:
 
     manifest.json       `Manifest`: tensors, steps, provenance
-    config.json         the accelerator that it was compiled for; none where only the CPU is used
+    config.json         the accelerator's configuration; absent if only the CPU is used
     constants.bin       weights, each at a multiple of 64 bytes
-    code/NAME           object code, as `runtime.native.ObjectCode` writes it
-    streams/NAME        instruction streams of the accelerator, as `StreamCode` writes them
+    code/NAME           native code, a `runtime.native.ObjectCode`
+    streams/NAME        instruction streams of the accelerator, each a `StreamCode`
     fallback.tandem     the same network for the CPU alone, an artifact too
 
-and whose comment is the SHA-256 of everything before it. Whatever changes a byte is thus noticed
-before anything in it is looked at, and any tool for archives can open it.
+and whose comment is the SHA-256 of everything before it. Any changed byte is thus noticed before
+any part is decoded, and any tool for archives can open the file.
 """
 
 from runtime.artifact.artifact import Artifact

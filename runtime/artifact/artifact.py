@@ -1,4 +1,4 @@
-"""A compiled network as a value."""
+"""The artifact: a compiled network as a value."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Artifact"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Artifact:
-    """A network, ready to run on the machine that it was compiled for.
+    """A compiled network.
 
     Attributes
     ----------
     manifest
-        What there is, and in which order it runs.
+        Tensors and steps.
     config
-        The accelerator that it was compiled for, or None where everything runs on the CPU.
+        The accelerator that it was compiled for; None if everything runs on the CPU.
     kernels
         Native code by name.
     constants
@@ -35,12 +35,12 @@ class Artifact:
     streams
         Instruction streams by name.
     fallback
-        The same network, the CPU doing what streams do here, with tensors of the same names.
+        The same network with native code in place of streams, and tensors of the same names.
 
     Raises
     ------
     ArtifactError
-        If the parts do not fit each other: names, shapes, types, places, lives in the arena.
+        If the parts do not fit each other: names, shapes, types, storage, lifetimes in the arena.
     """
 
     manifest: Manifest

@@ -1,7 +1,7 @@
-"""Whether the parts of an artifact fit each other.
+"""Checks that the parts of an artifact fit each other.
 
-Native code trusts its caller: a wrong shape or offset would read and write memory that is none of
-its own. So all is checked before anything runs, once.
+Native code trusts its caller: with a wrong shape or offset it would access memory outside its
+arrays. So everything is checked once, before the first run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def check(
     streams: Mapping[str, StreamCode],
     constants: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Refuse what does not fit with an `ArtifactError` that names it."""
+    """Raise an `ArtifactError` that names the first part that does not fit."""
     _Check(manifest, kernels, streams, constants).all()
 
 
@@ -65,8 +65,8 @@ class _Check:
             self._fail("two tensors have one name")
         if manifest.arena_bytes < 0:
             self._fail(f"an arena of {manifest.arena_bytes} bytes")
-        for each in manifest.tensors:
-            self._tensor(each)
+        for tensor in manifest.tensors:
+            self._tensor(tensor)
         for name in self._constants:
             if not isinstance(self._named(name, "a constant").place, Constant):
                 self._fail(f"{name} has a value, but is no constant")
@@ -83,7 +83,7 @@ class _Check:
     def _tensor(self, tensor: Tensor) -> None:
         if tensor.dtype not in _DTYPES:
             self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(_DTYPES))} are")
-        if any(each < 0 for each in tensor.shape):
+        if any(extent < 0 for extent in tensor.shape):
             self._fail(f"{tensor.name} has the shape {tensor.shape}")
         match tensor.place:
             case Arena(offset=offset):
@@ -105,13 +105,13 @@ class _Check:
                 pass
 
     def _steps(self) -> None:
-        """Each reads what is there, and writes where nothing is that is needed."""
+        """Check that steps read tensors that are written, and overwrite none that is live."""
         written: set[str] = set()
-        last = {each.tensor: len(self._manifest.steps) for each in self._manifest.results}
+        last_use = {port.tensor: len(self._manifest.steps) for port in self._manifest.results}
         for number, step in reversed([*enumerate(self._manifest.steps)]):
             for name in step.inputs:
-                last.setdefault(name, number)
-        living: dict[str, Arena] = {}
+                last_use.setdefault(name, number)
+        live: dict[str, Arena] = {}
         for number, step in enumerate(self._manifest.steps):
             self._call(step)
             for name in step.inputs:
@@ -122,10 +122,10 @@ class _Check:
                 if name in written or not isinstance(place, Arena | Output):
                     self._fail(f"{step.name} writes {name}, which is not its own")
                 if isinstance(place, Arena):
-                    self._apart(step, self._tensors[name], place, living)
-                    living[name] = place
+                    self._check_apart(step, self._tensors[name], place, live)
+                    live[name] = place
                 written.add(name)
-            living = {name: each for name, each in living.items() if last.get(name, -1) > number}
+            live = {name: arena for name, arena in live.items() if last_use.get(name, -1) > number}
         for result in self._manifest.results:
             tensor = self._named(result.tensor, f"result {result.name}")
             if isinstance(tensor.place, Arena):
@@ -133,8 +133,10 @@ class _Check:
             if isinstance(tensor.place, Output) and tensor.name not in written:
                 self._fail(f"result {result.name} is never written")
 
-    def _apart(self, step: Step, tensor: Tensor, place: Arena, living: Mapping[str, Arena]) -> None:
-        for name, other in living.items():
+    def _check_apart(
+        self, step: Step, tensor: Tensor, place: Arena, live: Mapping[str, Arena]
+    ) -> None:
+        for name, other in live.items():
             end = other.offset + self._tensors[name].bytes
             if place.offset < end and other.offset < place.offset + tensor.bytes:
                 self._fail(f"{step.name} writes {tensor.name} over {name}, which is still needed")

@@ -1,4 +1,4 @@
-"""Artifacts as files: whole, or refused."""
+"""Artifacts as files, with a checksum."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from runtime.native import ObjectCode
 __all__ = ["VERSION", "from_bytes", "is_artifact", "read_artifact", "to_bytes", "write_artifact"]
 
 VERSION = 1
-"""Of the format: one that this module does not know is refused."""
+"""Version of the format; files of other versions are refused."""
 _MANIFEST, _CONFIG, _CONSTANTS = "manifest.json", "config.json", "constants.bin"
 _CODE, _STREAMS, _FALLBACK = "code/", "streams/", "fallback.tandem"
 _MARK = b"tandem-artifact sha256:"
 _ZIP = b"PK\x03\x04"
-"""What archives begin with."""
+"""The first bytes of a zip archive."""
 _HEX = 64
 """Hexadecimal digits of a SHA-256."""
 
@@ -41,7 +41,7 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
     *(KeyError, ValueError, TypeError, OverflowError, NativeCodeError, ConfigError),
 )
-"""What `zipfile` and the others say of a file that is not as they expect."""
+"""Exceptions of `zipfile`, msgspec, NumPy and our own parsers for malformed files."""
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -52,12 +52,12 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def write_artifact(artifact: Artifact, path: Path) -> None:
-    """Write a file that is there whole, or not at all.
+    """Write an artifact to a file, atomically.
 
     Raises
     ------
     ArtifactError
-        If it cannot be written, as where the disk is full: names the file.
+        If the file cannot be written, for instance on a full disk: names the file.
     """
     try:
         write_atomically(path, to_bytes(artifact))
@@ -66,8 +66,8 @@ def write_artifact(artifact: Artifact, path: Path) -> None:
 
 
 def is_artifact(path: Path) -> bool:
-    """Whether there is an archive there, which no ONNX model is. Damaged ones are for
-    `read_artifact` to refuse."""
+    """Whether the file is a zip archive, which no ONNX model is. `read_artifact` refuses damaged
+    ones."""
     try:
         with path.open("rb") as file:
             return file.read(len(_ZIP)) == _ZIP
@@ -76,12 +76,12 @@ def is_artifact(path: Path) -> bool:
 
 
 def read_artifact(path: Path) -> Artifact:
-    """The artifact in a file. Nothing of it is run.
+    """The artifact in a file. No code in it is executed.
 
     Raises
     ------
     ArtifactError
-        As `from_bytes`, or if there is no such file: names it.
+        As `from_bytes`, or if there is no such file: names the file.
     """
     try:
         data = path.read_bytes()
@@ -94,7 +94,7 @@ def read_artifact(path: Path) -> Artifact:
 
 
 def to_bytes(artifact: Artifact) -> bytes:
-    """As it is kept in a file: the same bytes for the same artifact."""
+    """The artifact as bytes, which are the same for the same artifact."""
     manifest = msgspec.json.encode(artifact.manifest, order="sorted")
     content = _File(VERSION, msgspec.Raw(manifest))
     parts: dict[str, bytes | memoryview] = {_MANIFEST: msgspec.json.encode(content)}
@@ -116,13 +116,13 @@ def to_bytes(artifact: Artifact) -> bytes:
 
 
 def from_bytes(data: bytes) -> Artifact:
-    """What `to_bytes` made.
+    """The artifact that `to_bytes` wrote.
 
     Raises
     ------
     ArtifactError
-        If it is no artifact, one of another version, or if a byte differs; if its parts do not fit
-        each other.
+        If the bytes are no artifact, one of another version, or if a byte differs; if the parts do
+        not fit each other.
     """
     view = memoryview(data)
     if bytes(view[-_HEX - len(_MARK) : -_HEX]) != _MARK:
@@ -132,7 +132,7 @@ def from_bytes(data: bytes) -> Artifact:
     try:
         return _read(data)
     except _UNREADABLE as error:
-        # The checksum is right: somebody else made it, or another version.
+        # The checksum is right: another program wrote the file, or another version.
         raise ArtifactError(f"this artifact cannot be read: {error}") from None
     except MemoryError as error:
         raise ArtifactError(f"this artifact needs more memory than there is: {error}") from None
@@ -168,12 +168,12 @@ def _read(data: bytes) -> Artifact:
 
 
 def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:
-    """Where each constant begins, in the order of the tensors, and the size of all."""
+    """The offset of each constant, in the order of the tensors, and the size of all constants."""
     offsets, end = {}, 0
-    for each in manifest.tensors:
-        if isinstance(each.place, Constant):
-            offsets[each.name] = end
-            end += aligned_size(each.bytes)
+    for tensor in manifest.tensors:
+        if isinstance(tensor.place, Constant):
+            offsets[tensor.name] = end
+            end += aligned_size(tensor.bytes)
     return offsets, end
 
 
@@ -189,9 +189,10 @@ def _packed(artifact: Artifact) -> memoryview:
 def _unpacked(manifest: Manifest, memory: NDArray[np.uint8]) -> Mapping[str, NDArray[Any]]:
     offsets, size = _offsets(manifest)
     if size != memory.size:
-        raise ArtifactError(f"its constants have {memory.size} bytes, and {size} are told")
-    return {
-        each.name: memory[offsets[each.name] :][: each.bytes].view(each.dtype).reshape(each.shape)
-        for each in manifest.tensors
-        if isinstance(each.place, Constant)
-    }
+        raise ArtifactError(f"its constants have {memory.size} bytes: the manifest has {size}")
+    constants = {}
+    for tensor in manifest.tensors:
+        if isinstance(tensor.place, Constant):
+            content = memory[offsets[tensor.name] :][: tensor.bytes]
+            constants[tensor.name] = content.view(tensor.dtype).reshape(tensor.shape)
+    return constants

@@ -1,4 +1,4 @@
-"""What an artifact says of itself, apart from code and weights.
+"""The manifest of an artifact: everything but code and weights.
 
     manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes
     tensor     = name, shape, dtype, place, [scale]
@@ -9,8 +9,7 @@
                | stream(name, stream, inputs, outputs, operators, macs)
     provenance = model, digest, tools, options, seed
 
-Places and steps are unions that are told apart by a tag, so that a device with another kind of step
-adds one.
+Places and steps are tagged unions: a device with another kind of step adds a variant.
 """
 
 from __future__ import annotations
@@ -39,28 +38,29 @@ __all__ = [
 
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
-    """The caller brings it."""
+    """The tensor is an array of the caller's."""
 
 
 class Output(Struct, frozen=True, tag="output", forbid_unknown_fields=True):
-    """A new array in each run, which the caller gets."""
+    """The tensor is a new array in each run, which the caller gets."""
 
 
 class Constant(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
-    """The artifact holds it."""
+    """The tensor is part of the artifact."""
 
 
 class Arena(Struct, frozen=True, tag="arena", forbid_unknown_fields=True):
-    """In memory that tensors share; `offset` is in bytes."""
+    """The tensor lies in the arena, memory that tensors share, at `offset` bytes."""
 
     offset: int
 
 
 Place: TypeAlias = Input | Output | Constant | Arena
+"""The storage of a tensor."""
 
 
 class Scale(Struct, frozen=True, forbid_unknown_fields=True):
-    """What integers stand for: the real number is (integer - zero) * step."""
+    """The scale of a quantised tensor: the real number is (integer - zero) * step."""
 
     step: float
     zero: int = 0
@@ -74,7 +74,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype
         NumPy's name, as `float32`.
     scale
-        Of a quantised tensor, where it is known. For people: steps have it in their constants.
+        The scale of a quantised tensor, where it is known. For information only: steps have it in
+        their constants.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     @property
     def bytes(self) -> int:
-        """Of all elements."""
+        """The size of the tensor in bytes."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
@@ -98,17 +99,17 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
     Attributes
     ----------
     name
-        What the graph calls its result.
+        The graph's name of its result.
     function
         Name of the code in the artifact.
     inputs, outputs
         Names of tensors, in the order of the code's inputs and outputs.
     operators
-        Of the graph, that the code computes.
+        Operators of the graph that the code computes.
     macs
-        Useful multiply-accumulates: of the operators, without what rounding up to tiles adds.
+        Useful multiply-accumulates: of the operators, without what padding to whole tiles adds.
     reason
-        Why no accelerator does it, where one was asked.
+        Why the call is not on the accelerator; empty if the artifact was compiled without one.
     """
 
     name: str
@@ -126,13 +127,13 @@ class StreamCall(Struct, frozen=True, tag="stream", forbid_unknown_fields=True):
     Attributes
     ----------
     name
-        What the graph calls its result.
+        The graph's name of its result.
     stream
         Name of the stream in the artifact.
     inputs, outputs
         Names of tensors, in the order of the stream's inputs and outputs.
     operators, macs
-        As `KernelCall`, of all its layers.
+        As `KernelCall`, of all layers of the stream.
     """
 
     name: str
@@ -147,27 +148,27 @@ Step: TypeAlias = KernelCall | StreamCall
 
 
 class Port(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a caller gives or gets: the model's name for it, and the tensor behind it."""
+    """An input or result of the network: the model's name for it, and the name of its tensor."""
 
     name: str
     tensor: str
 
 
 class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an artifact comes from.
+    """The provenance of an artifact: model, tools and options that it was compiled from.
 
     Attributes
     ----------
     model
-        As it was named: a file or a built-in model.
+        Name of the model: a file or a built-in model.
     digest
-        SHA-256 of the model's file, or None where there is none.
+        SHA-256 of the model's file; None for a built-in model.
     tools
-        Names and versions of what compiled it.
+        Names and versions of the tools that compiled it.
     options
-        What was asked for.
+        Options of the compilation.
     seed
-        Of what was drawn at random, as the weights of a built-in model; None where nothing was.
+        Seed of random values, such as the weights of a built-in model; None without any.
     """
 
     model: str
@@ -187,7 +188,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     steps
         In the order in which they run.
     arena_bytes
-        Of the memory that tensors share.
+        Size of the arena.
     """
 
     name: str

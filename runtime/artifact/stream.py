@@ -1,7 +1,7 @@
-"""Instruction streams: a run of the accelerator's operators as a value that can be kept and loaded.
+"""Instruction streams: a program of the accelerator with its memory image, as a storable value.
 
-As bytes: a line that names the format and the length of the header, the header as JSON, and the
-parts that it tells the sizes of: instructions, the memory image, the layer of each instruction.
+As bytes: a line that names the format and the length of the header, the header as JSON, and three
+parts, whose sizes are in the header: instructions, memory image, the layer of each instruction.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ class Resident(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Layer(Struct, frozen=True, forbid_unknown_fields=True):
-    """An operator of the stream.
+    """A layer of the stream: an operator with those that are fused into it.
 
     Attributes
     ----------
     name
-        What the graph calls its result.
+        The graph's name of its result.
     operators
-        Of the graph, that it computes.
+        Operators of the graph that it computes.
     macs
         Useful multiply-accumulates.
     least_bytes
-        That have to be moved: of its operands what some result needs, once, and its result once.
+        Minimum DRAM traffic: the elements of operands that some result needs, once, and the
+        result, once.
     """
 
     name: str
@@ -63,24 +64,26 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamCode:
-    """A stream.
+    """An instruction stream.
 
     Attributes
     ----------
     program
         Instructions, 16 bytes each.
     image
-        Memory before a run, index == address: weights, numbers, micro-ops. Inputs are to be put
-        there.
+        Memory before a run, index == address: weights, biases and scales, micro-ops. Inputs are
+        copied into it.
+    inputs, outputs
+        Where inputs and outputs lie in memory.
     layers
         In the order in which they begin.
     layer_of
-        For each instruction the number of its layer, -1 for those of none.
+        For each instruction the number of its layer; -1 if it belongs to none.
     places
-        For each instruction where in its layer's schedule it comes from.
+        For each instruction, the position in its layer's schedule that it was generated from.
     contents
-        What else lies in memory, for people: results of layers, `LAYER.weight` and other numbers of
-        a layer, micro-ops. Results share bytes at different times.
+        Other tensors in memory, for information: results of layers, `LAYER.weight` and other
+        constants of a layer, micro-ops. Results share bytes at different times.
     """
 
     name: str
@@ -99,23 +102,27 @@ class StreamCode:
             self._fail(f"{len(self.program)} bytes of instructions, {len(self.layer_of)} layers")
         if count and not -1 <= self.layer_of.min() <= self.layer_of.max() < len(self.layers):
             self._fail(f"instructions of layer {self.layer_of.max()} of {len(self.layers)}")
-        for each in (*self.inputs, *self.outputs):
-            size = int(np.prod(each.shape, dtype=np.int64)) * _dtype(self.name, each).itemsize
-            if min(each.shape, default=1) < 0 or not 0 <= each.address <= self.image.size - size:
+        for tensor in (*self.inputs, *self.outputs):
+            size = self._size(tensor)
+            negative = min(tensor.shape, default=1) < 0
+            if negative or not 0 <= tensor.address <= self.image.size - size:
                 self._fail(
-                    f"{each.name} of {size} bytes at {each.address} is not within its memory of "
-                    f"{self.image.size}"
+                    f"{tensor.name} of {size} bytes at {tensor.address} is not within its memory "
+                    f"of {self.image.size}"
                 )
 
     def view(self, memory: NDArray[np.uint8], tensor: Resident) -> NDArray[Any]:
-        """A tensor within memory that has the size of the image or more."""
-        dtype = _dtype(self.name, tensor)
-        size = int(np.prod(tensor.shape, dtype=np.int64)) * dtype.itemsize
-        part = memory[tensor.address : tensor.address + size]
-        return part.view(dtype).reshape(tensor.shape)
+        """A tensor as a view of `memory`, which has the size of the image or more."""
+        part = memory[tensor.address : tensor.address + self._size(tensor)]
+        return part.view(_dtype(self.name, tensor)).reshape(tensor.shape)
+
+    def _size(self, tensor: Resident) -> int:
+        """The size of a tensor in bytes."""
+        count = int(np.prod(tensor.shape, dtype=np.int64))
+        return count * _dtype(self.name, tensor).itemsize
 
     def to_bytes(self) -> bytes:
-        """As it is kept in a file."""
+        """The stream as bytes, for `from_bytes`."""
         parts = (
             self.program,
             self.image.tobytes(),
@@ -137,7 +144,7 @@ class StreamCode:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> StreamCode:
-        """What `to_bytes` made; refused with an `ArtifactError` if it does not fit together."""
+        """The stream that `to_bytes` wrote; raises `ArtifactError` if the parts do not fit."""
         line, _, rest = data.partition(b"\n")
         digits = line.removeprefix(_MAGIC)
         if not line.startswith(_MAGIC) or not digits.isdigit() or len(digits) > 12:

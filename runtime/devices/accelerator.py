@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hw.isa import Program
 from runtime.artifact import Artifact, Step, StreamCall, StreamCode
-from runtime.devices.device import Ready
+from runtime.devices.device import StepFunction
 from runtime.errors import RunError
 from runtime.layers import StreamRun, profile_layers
 from sim.engine import Engine, Launch
@@ -22,14 +22,14 @@ Progress: TypeAlias = Callable[[int], None]
 
 
 class AcceleratorDevice:
-    """Runs instruction streams on an engine.
+    """The accelerator: executes instruction streams on an engine.
 
     Parameters
     ----------
     engine
-        The machine; whoever made it closes it.
+        The simulated machine; the caller closes it.
     progress
-        Is told how far a run is, as `Launch.progress`.
+        Callback for the progress of a run, as `Launch.progress`.
     """
 
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
@@ -38,28 +38,28 @@ class AcceleratorDevice:
         self._progress = progress
 
     def accepts(self, step: Step) -> bool:
-        """Instruction streams."""
+        """Whether the step is an instruction stream."""
         return isinstance(step, StreamCall)
 
-    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[Ready]:
+    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """As `Device.prepare`.
 
         Raises
         ------
         RunError
-            If the artifact was made for another configuration: says what differs.
+            If the artifact was compiled for another configuration: names the fields that differ.
         """
         _check_config(artifact, self._engine)
-        return [self._ready(artifact.streams[_stream(each)]) for each in steps]
+        return [self._load(artifact.streams[_stream(step)]) for step in steps]
 
-    def _ready(self, code: StreamCode) -> Ready:
+    def _load(self, code: StreamCode) -> StepFunction:
         engine = self._engine
         program = Program.from_bytes(engine.config, code.program)
         memory, address = place(code.image, program)
         how = Launch(address=address, events=engine.has_time, progress=self._progress)
 
         def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> StreamRun:
-            # An earlier run has left its own values there, and an interrupted one anything.
+            # An earlier run has overwritten parts of the image, and an interrupted one any of it.
             memory[: code.image.size] = code.image
             for tensor, array in zip(code.inputs, inputs, strict=True):
                 np.copyto(code.view(memory, tensor), array)
@@ -84,14 +84,14 @@ def _check_config(artifact: Artifact, engine: Engine) -> None:
     name = artifact.manifest.name
     if made is None:
         raise RunError(f"{name} was compiled for no accelerator")
-    fields = [each for each in made.__dataclass_fields__ if each != "name"]
-    other = [
-        f"{each} {getattr(made, each)} and not {getattr(here, each)}"
-        for each in fields
-        if getattr(made, each) != getattr(here, each)
+    fields = [field for field in made.__dataclass_fields__ if field != "name"]
+    differences = [
+        f"{field} {getattr(made, field)} and not {getattr(here, field)}"
+        for field in fields
+        if getattr(made, field) != getattr(here, field)
     ]
-    if other:
+    if differences:
         raise RunError(
             f"{name} was compiled for {made.name}, and this is {here.name}: it has "
-            f"{', '.join(other)}"
+            f"{', '.join(differences)}"
         )

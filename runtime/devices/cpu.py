@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, KernelCall, Step
-from runtime.devices.device import Ready
+from runtime.devices.device import StepFunction
 from runtime.native import NativeFunction, ThreadPool, load
 from runtime.native.host import available_threads
 
@@ -16,12 +16,12 @@ __all__ = ["CpuDevice"]
 
 
 class CpuDevice:
-    """Runs native code.
+    """The CPU: executes native code.
 
     Parameters
     ----------
     threads
-        For parallel loops; all cores unless it says otherwise.
+        Threads for parallel loops; None for all cores.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -29,24 +29,23 @@ class CpuDevice:
         self._pool = ThreadPool(available_threads() if threads is None else threads)
 
     def accepts(self, step: Step) -> bool:
-        """Native code."""
+        """Whether the step is a call of native code."""
         return isinstance(step, KernelCall)
 
-    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[Ready]:
+    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """As `Device.prepare`.
 
         Raises
         ------
         NativeCodeError
-            If code was made for another processor.
+            If code was compiled for another processor.
         """
-        functions = [each.function for each in steps if isinstance(each, KernelCall)]
-        names = dict.fromkeys(functions)
-        loaded = {name: load(artifact.kernels[name], pool=self._pool) for name in names}
-        return [_ready(loaded[each]) for each in functions]
+        names = [step.function for step in steps if isinstance(step, KernelCall)]
+        loaded = {name: load(artifact.kernels[name], pool=self._pool) for name in {*names}}
+        return [_step_function(loaded[name]) for name in names]
 
 
-def _ready(function: NativeFunction) -> Ready:
+def _step_function(function: NativeFunction) -> StepFunction:
     def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> None:
         function.run_unchecked(inputs, outputs)
 

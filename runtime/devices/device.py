@@ -1,4 +1,4 @@
-"""The one seam between the executor and whatever computes."""
+"""The interface between the executor and the devices that execute steps."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from numpy.typing import NDArray
 from runtime.artifact import Artifact, Step
 from runtime.layers import StreamRun
 
-__all__ = ["Device", "Ready"]
+__all__ = ["Device", "StepFunction"]
 
-Ready: TypeAlias = Callable[[Sequence[NDArray[Any]], Sequence[NDArray[Any]]], StreamRun | None]
-"""A step that only lacks its arrays: (inputs, outputs) -> what the accelerator tells of the run, or
-None of a device that tells nothing.
+_Arrays: TypeAlias = Sequence[NDArray[Any]]
+StepFunction: TypeAlias = Callable[[_Arrays, _Arrays], StreamRun | None]
+"""A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the
+accelerator's measurements, or None on a device that has none.
 
-Arrays are dense, row-major, aligned and of their tensors' shapes and types, and outputs overlap
-nothing. A device with memory of its own copies them there and back.
+Arrays are dense, row-major, aligned and of their tensors' shapes and types, and outputs overlap no
+other array. A device with memory of its own copies them there and back.
 """
 
 
 class Device(Protocol):
-    """Something that runs steps."""
+    """A device that executes steps of an artifact."""
 
     @property
     def name(self) -> str:
-        """As the command line calls it."""
+        """The device's name on the command line."""
 
     def accepts(self, step: Step) -> bool:
-        """Whether it runs steps of that kind."""
+        """Whether the device executes steps of this kind."""
 
-    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[Ready]:
-        """Load what the steps need, once, before the first run.
+    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
+        """Load the steps, once, before the first run; returns a function for each.
 
         Raises
         ------

@@ -1,46 +1,79 @@
-"""Inputs of many batches."""
+"""Arrays of several batches along their first axis, split into single batches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
 from runtime.artifact import Tensor
+from runtime.errors import InputError
 
-__all__ = ["batches_of"]
+__all__ = ["batches_of", "samples_of"]
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 def batches_of(arrays: _Arrays, tensors: Sequence[Tensor]) -> list[_Arrays]:
-    """The arrays, cut along their first axis if each holds as many of what a run is given.
+    """The batches of the arrays, if each array holds the same number of batches of its tensor.
 
-    Whatever else they are, they stay one batch: whether that fits is said by `check_inputs`.
+    Any other arrays are returned as one batch, for `check_inputs` to refuse.
     """
-    counts = {_count(arrays.get(each.name), each) for each in tensors}
+    counts = {_batches_in(arrays.get(tensor.name), tensor) for tensor in tensors}
+    count = counts.pop() if len(counts) == 1 else 0
+    if count < 2:
+        return [arrays]
+    return [_batch(arrays, tensors, number) for number in range(count)]
+
+
+def samples_of(
+    path: Path, arrays: _Arrays, tensors: Sequence[Tensor]
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """The batches of the arrays of a file.
+
+    Raises
+    ------
+    InputError
+        An array that is missing or holds no whole number of batches; different numbers of batches.
+    """
+    counts = set()
+    for tensor in tensors:
+        array = arrays.get(tensor.name)
+        if array is None:
+            raise InputError(f"{path}: input {tensor.name} is missing")
+        size = _batch_size(tensor)
+        if array.shape[1:] != tensor.shape[1:] or not array.ndim or len(array) % max(size, 1):
+            raise InputError(
+                f"{path}: input {tensor.name} is {tensor}, or several of them along the first "
+                f"axis, not {array.dtype}{list(array.shape)}"
+            )
+        counts.add(len(array) // max(size, 1))
     if len(counts) != 1:
-        return [arrays]
-    number = counts.pop()
-    if number < 2:
-        return [arrays]
-    return [
-        {
-            each.name: _part(arrays[each.name], len(arrays[each.name]) // number, at)
-            for each in tensors
-        }
-        for at in range(number)
-    ]
+        raise InputError(f"{path}: its arrays hold different numbers of batches")
+    for number in range(counts.pop()):
+        yield _batch(arrays, tensors, number)
 
 
-def _count(array: NDArray[Any] | None, tensor: Tensor) -> int:
-    """How many of the tensor an array holds, or 0 if it is no whole number of them."""
+def _batches_in(array: NDArray[Any] | None, tensor: Tensor) -> int:
+    """The number of batches in an array, or 0 if that is no whole number."""
     if array is None or not tensor.shape or not tensor.shape[0] or array.ndim != len(tensor.shape):
         return 0
-    whole, rest = divmod(len(array), tensor.shape[0])
-    return whole if not rest and array.shape[1:] == tensor.shape[1:] else 0
+    count, rest = divmod(len(array), tensor.shape[0])
+    return count if not rest and array.shape[1:] == tensor.shape[1:] else 0
 
 
-def _part(array: NDArray[Any], size: int, at: int) -> NDArray[Any]:
-    return array[at * size : (at + 1) * size]
+def _batch(arrays: _Arrays, tensors: Sequence[Tensor], number: int) -> dict[str, NDArray[Any]]:
+    """Batch `number` of each array, in the shapes of the tensors."""
+    batch = {}
+    for tensor in tensors:
+        size = _batch_size(tensor)
+        part = arrays[tensor.name][number * size : (number + 1) * size]
+        batch[tensor.name] = part.reshape(tensor.shape)
+    return batch
+
+
+def _batch_size(tensor: Tensor) -> int:
+    """The extent of a batch along the first axis: scalars are stacked."""
+    return tensor.shape[0] if tensor.shape else 1

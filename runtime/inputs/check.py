@@ -1,4 +1,4 @@
-"""Whether what a network is given fits it."""
+"""Checks of a network's inputs: names, shapes, types, and finite values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from runtime.errors import InputError
 __all__ = ["check_finite", "check_inputs", "rounded_inputs"]
 
 _ROUNDING = "quantise"
-"""The operator that makes integers of real numbers."""
+"""The operator that rounds real numbers to integers."""
 
 
 def check_inputs(
     network: str, tensors: Sequence[Tensor], inputs: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Refuse names, shapes and types that are not those of the tensors.
+    """Check that inputs have the names, shapes and types of the tensors.
 
     Raises
     ------
@@ -32,55 +32,57 @@ def check_inputs(
     for name in inputs:
         if name not in names:
             raise InputError(f"{network} has no input {name}; it takes {wanted}")
-    for each in tensors:
-        if each.name not in inputs:
-            raise InputError(f"input {each.name} of {network} is missing; it takes {wanted}")
-        array = inputs[each.name]
-        if array.shape != each.shape or array.dtype != np.dtype(each.dtype):
+    for tensor in tensors:
+        if tensor.name not in inputs:
+            raise InputError(f"input {tensor.name} of {network} is missing; it takes {wanted}")
+        array = inputs[tensor.name]
+        if array.shape != tensor.shape or array.dtype != np.dtype(tensor.dtype):
             raise InputError(
-                f"input {each.name} of {network} is {each}, not {array.dtype}{list(array.shape)}"
+                f"input {tensor.name} of {network} is {tensor}, "
+                f"not {array.dtype}{list(array.shape)}"
             )
 
 
 def rounded_inputs(manifest: Manifest) -> tuple[str, ...]:
-    """The inputs that are rounded to integers, at once or after they went through real numbers."""
+    """Names of the inputs that the network rounds to integers, directly or after other operators on
+    real numbers."""
     types = {each.name: np.dtype(each.dtype) for each in manifest.tensors}
-    # By tensors of real numbers: the inputs that they come of.
+    # For each tensor of real numbers, the inputs that it depends on.
     origins = {
-        each.tensor: frozenset((each.name,))
-        for each in manifest.inputs
-        if types[each.tensor].kind == "f"
+        port.tensor: frozenset((port.name,))
+        for port in manifest.inputs
+        if types[port.tensor].kind == "f"
     }
     nothing = frozenset[str]()
     rounded = nothing
     for step in manifest.steps:
-        came = nothing.union(*(origins.get(name, nothing) for name in step.inputs))
+        sources = nothing.union(*(origins.get(name, nothing) for name in step.inputs))
         if _ROUNDING in step.operators:
-            rounded |= came
+            rounded |= sources
         for name in step.outputs:
             if types[name].kind == "f":
-                origins[name] = came
+                origins[name] = sources
     return tuple(each.name for each in manifest.inputs if each.name in rounded)
 
 
 def check_finite(network: str, names: Collection[str], inputs: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse what integers cannot tell: they would be others, and the answer as good as any.
+    """Refuse NaN and infinity, which no integer represents, in inputs that are rounded.
 
     Parameters
     ----------
     names
-        Of `rounded_inputs`.
+        The result of `rounded_inputs`.
 
     Raises
     ------
     InputError
-        NaN or infinity: names the first place.
+        Names the first index with NaN or infinity.
     """
     for name in names:
         finite = np.isfinite(inputs[name])
         if not finite.all():
-            place = tuple(map(int, np.unravel_index(int(np.argmin(finite)), finite.shape)))
+            index = tuple(map(int, np.unravel_index(int(np.argmin(finite)), finite.shape)))
             raise InputError(
-                f"input {name} of {network} is {inputs[name][place]} at {list(place)}: the network "
+                f"input {name} of {network} is {inputs[name][index]} at {list(index)}: the network "
                 "is quantised, and integers stand for finite numbers only"
             )

@@ -12,88 +12,68 @@ from numpy.typing import NDArray
 
 from runtime.artifact import Tensor
 from runtime.errors import InputError
+from runtime.inputs.batches import samples_of
 from runtime.inputs.pictures import SUFFIXES, Pixels, read_picture
 
 __all__ = ["Arrays", "read_inputs", "read_samples"]
 
 Arrays = dict[str, NDArray[Any]]
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
-"""What an `.npy` and an `.npz` begin with."""
+"""The first bytes of an `.npy` and of an `.npz`."""
 
 
 def read_inputs(
     paths: Sequence[Path], tensors: Sequence[Tensor], pixels: Pixels = Pixels.IMAGENET
 ) -> Arrays:
-    """Arrays by name: an `.npz` names its own, other files are the inputs that are left, in order.
+    """The arrays of files, by input names.
 
-    Whether they fit is said by `check_inputs`.
+    An `.npz` has names; other files are the remaining inputs, in the order of the tensors.
+
+    Whether the arrays fit the tensors is for `check_inputs`.
 
     Raises
     ------
     InputError
-        A file that cannot be read, or is of another kind; more files than inputs; an input twice.
+        A file that cannot be read, or of another kind; more files than inputs; an input twice.
     """
     found: Arrays = {}
     for path in paths:
         if path.suffix.lower() == ".npz":
-            given = _archive(path)
+            read = _archive(path)
         else:
-            left = [each for each in tensors if each.name not in found]
+            left = [tensor for tensor in tensors if tensor.name not in found]
             if not left:
                 names = ", ".join(each.name for each in tensors)
                 raise InputError(f"{path}: there is a file for each input already: {names}")
-            given = {left[0].name: _single(path, left[0], pixels)}
-        twice = sorted(given.keys() & found.keys())
+            read = {left[0].name: _single(path, left[0], pixels)}
+        twice = sorted(read.keys() & found.keys())
         if twice:
             raise InputError(f"{path}: input {twice[0]} is given twice")
-        found |= given
+        found |= read
     return found
 
 
 def read_samples(
     path: Path, tensors: Sequence[Tensor], pixels: Pixels = Pixels.IMAGENET
 ) -> Iterator[Arrays]:
-    """Many inputs: those of a folder's files, in the order of their names; or a file whose arrays
-    hold several batches, one after the other along their first axis.
+    """Batches of samples, from the files of a folder in the order of their names, or from one file.
+
+    The arrays of a file may hold several batches, along their first axis.
 
     Raises
     ------
     InputError
-        As `read_inputs`; arrays that are no whole number of batches; no file at all.
+        As `read_inputs` and `samples_of`; a folder without any such file.
     """
     if path.is_dir():
         kinds = (".npy", ".npz", *SUFFIXES)
-        files = sorted(each for each in path.iterdir() if each.suffix.lower() in kinds)
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in kinds)
         if not files:
             raise InputError(f"{path}: no file in it ends in {', '.join(kinds)}")
         for file in files:
-            yield from _batches(file, read_inputs([file], tensors, pixels), tensors)
+            yield from samples_of(file, read_inputs([file], tensors, pixels), tensors)
     else:
-        yield from _batches(path, read_inputs([path], tensors, pixels), tensors)
-
-
-def _batches(path: Path, arrays: Arrays, tensors: Sequence[Tensor]) -> Iterator[Arrays]:
-    counts = set()
-    for each in tensors:
-        array = arrays.get(each.name)
-        if array is None:
-            raise InputError(f"{path}: input {each.name} is missing")
-        batch = each.shape[0] if each.shape else 1
-        if array.shape[1:] != each.shape[1:] or not array.ndim or len(array) % max(batch, 1):
-            raise InputError(
-                f"{path}: input {each.name} is {each}, or several of them along the first axis, "
-                f"not {array.dtype}{list(array.shape)}"
-            )
-        counts.add(len(array) // max(batch, 1))
-    if len(counts) != 1:
-        raise InputError(f"{path}: its arrays hold different numbers of batches")
-    for number in range(counts.pop()):
-        yield {each.name: _part(arrays[each.name], each, number) for each in tensors}
-
-
-def _part(array: NDArray[Any], tensor: Tensor, number: int) -> NDArray[Any]:
-    batch = tensor.shape[0] if tensor.shape else 1
-    return array[number * batch : (number + 1) * batch].reshape(tensor.shape)
+        yield from samples_of(path, read_inputs([path], tensors, pixels), tensors)
 
 
 def _single(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
@@ -114,12 +94,12 @@ def _archive(path: Path) -> Arrays:
 
 
 def _loaded(path: Path) -> NDArray[Any] | Arrays:
-    """What NumPy reads, without objects that would run code."""
+    """The array or arrays of a NumPy file; pickled objects, which could run code, are refused."""
     try:
-        # NumPy leaves a file open that it was told to open and could not read.
+        # A path that NumPy cannot read would leave the file open.
         with path.open("rb") as file:
             if not file.read(len(_ARRAY)).startswith((_ARRAY, _ARCHIVE)):
-                # NumPy would take it for a pickle, and speak of how to load that.
+                # NumPy would take the file for a pickle, and its message would be about pickles.
                 raise ValueError("it is no file of NumPy's")
             file.seek(0)
             found = np.load(file, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""What a network wants to be given."""
+"""The inputs that a network takes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ __all__ = ["inputs_of"]
 
 
 def inputs_of(artifact: Artifact) -> tuple[Tensor, ...]:
-    """Tensors by the model's names, in its order."""
+    """The input tensors of an artifact, by the model's names and in the model's order."""
     tensors = {each.name: each for each in artifact.manifest.tensors}
     return tuple(replace(tensors[each.tensor], name=each.name) for each in artifact.manifest.inputs)

@@ -16,24 +16,24 @@ __all__ = ["SUFFIXES", "Pixels", "read_picture"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 _MARGIN = 256 / 224
-"""The shorter side of the resized picture, in sides of what is cut out of its middle."""
+"""The shorter side of the resized picture by the side of the centre crop."""
 _MEAN = np.array([0.485, 0.456, 0.406])
 _DEVIATION = np.array([0.229, 0.224, 0.225])
 _MODES = {1: "L", 3: "RGB"}
-"""Pillow's names, by channels."""
+"""Pillow's names of modes, by the number of channels."""
 
 
 class Pixels(Enum):
-    """What becomes of the values of pixels, which are 0..1."""
+    """The normalisation of pixels, whose values are 0..1."""
 
     IMAGENET = "imagenet"
-    """Less the mean and by the deviation of ImageNet's pictures, as torchvision's models expect."""
+    """(x - mean) / deviation of ImageNet's pictures, as torchvision's models expect."""
     UNIT = "unit"
-    """They stay."""
+    """The values 0..1 are kept."""
 
 
 def read_picture(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
-    """A picture, resized and cut to the tensor's height and width, as torchvision prepares them.
+    """A picture, resized and cropped to the tensor's height and width, as torchvision does it.
 
     Raises
     ------

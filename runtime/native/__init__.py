@@ -1,7 +1,6 @@
-"""Machine code that was compiled elsewhere: as a value, and called.
+"""Native code: object code as a value, and loaded as a callable function.
 
-Nothing of the compiler is needed here: object code says itself which machine it is for and what it
-is called with.
+Nothing of the compiler is needed here: object code holds its target machine and its parameters.
 """
 
 from runtime.native.function import NativeFunction, load

@@ -1,4 +1,4 @@
-"""Compiled functions that can be called."""
+"""Compiled functions, loaded into this process and callable on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from llvmlite import binding
 from numpy.typing import NDArray
 
 from runtime.errors import NativeCodeError
+from runtime.native.deferred_interrupt import deferred_interrupt
 from runtime.native.host import Host, available_threads, initialise
-from runtime.native.interrupts import deferred_interrupt
 from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
-from runtime.native.pool import Launch, ThreadPool
+from runtime.native.pool import LoopLauncher, ThreadPool
 
 __all__ = ["NativeFunction", "load"]
 
@@ -25,14 +25,14 @@ _Array = NDArray[Any]
 def load(
     code: ObjectCode, *, threads: int | None = None, pool: ThreadPool | None = None
 ) -> NativeFunction:
-    """Object code, ready to be called.
+    """Link object code to a callable function.
 
     Parameters
     ----------
     threads
-        For its parallel loops; all cores unless it says otherwise.
+        Threads of its parallel loops; None for all cores.
     pool
-        Threads to share with other functions; then `threads` is not asked.
+        Threads to share with other functions; then `threads` is ignored.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class NativeFunction:
     Attributes
     ----------
     object_code
-        What it was loaded from.
+        The object code that it was loaded from.
     pool
         The threads of its parallel loops.
     """
@@ -71,24 +71,26 @@ class NativeFunction:
         self._spare: list[_Array] = []
 
     def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
-        """The outputs, in order.
+        """Call the function; returns the outputs, in order.
 
         Arrays are dense, row-major, of their parameter's shape and type. An input that is an
-        output as well is copied, unless `out` holds that very array for it.
+        output as well is copied, unless `out` holds the same array object for it.
 
         Raises
         ------
         NativeCodeError
-            If an array does not fit its parameter, or if one that is written overlaps another, or
-            if there is no memory for the workspace.
+            If an array does not fit its parameter, if an output overlaps another array, or if
+            there is no memory for the workspace.
         """
         code = self.object_code
         given = self._named("input", code.inputs, inputs)
         if out is None:
             made = {
-                each.name: _new(code.name, f"output {each.name}", each.shape, each.numpy)
-                for each in code.parameters
-                if each.name in code.outputs
+                parameter.name: _new(
+                    code.name, f"output {parameter.name}", parameter.shape, parameter.numpy
+                )
+                for parameter in code.parameters
+                if parameter.name in code.outputs
             }
         else:
             made = self._named("output", code.outputs, out)
@@ -102,9 +104,9 @@ class NativeFunction:
         return tuple(made[name] for name in code.outputs)
 
     def run_unchecked(self, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
-        """The same of arrays that the caller vouches for: each fits, and outputs overlap nothing.
+        """Call the function without checks: arrays must fit, and outputs overlap no other array.
 
-        An input that is an output as well is that array in both.
+        An input that is an output as well is the same array in both.
         """
         code = self.object_code
         pointers = dict(zip(code.inputs, map(_pointer, inputs), strict=True))
@@ -115,19 +117,19 @@ class NativeFunction:
         workspace = self._workspace()
         start = -(-_pointer(workspace) // ALIGNMENT) * ALIGNMENT
         if self.object_code.parallel and self.pool.threads > 1:
-            launch = Launch(self.pool)
-            callback = launch.callback()
-            with deferred_interrupt(launch.stop):
+            launcher = LoopLauncher(self.pool)
+            callback = launcher.callback()
+            with deferred_interrupt(launcher.stop):
                 self._call(*pointers, start, ctypes.cast(callback, ctypes.c_void_p))
-            if launch.error is not None:
-                raise launch.error
+            if launcher.error is not None:
+                raise launcher.error
             self._spare.append(workspace)
         else:
             self._call(*pointers, start, None)
             self._spare.append(workspace)
 
     def _workspace(self) -> _Array:
-        """Memory for one call; calls at the same time have one each, and they are kept."""
+        """Memory for one call; concurrent calls have a workspace each. They are kept for reuse."""
         try:
             return self._spare.pop()
         except IndexError:
@@ -181,18 +183,18 @@ def _check(place: str, parameter: Parameter, array: _Array, written: bool) -> No
 
 
 def _check_apart(symbol: str, given: dict[str, _Array], made: dict[str, _Array]) -> None:
-    """Code is made in the belief that what it writes overlaps nothing."""
-    written = list(made.items())
-    for number, (name, array) in enumerate(written):
-        others = [(f"output {other}", each) for other, each in written[number + 1 :]]
+    """Refuse outputs that overlap another array: code is compiled as if all were distinct."""
+    outputs = list(made.items())
+    for number, (name, array) in enumerate(outputs):
+        others = [(f"output {key}", other) for key, other in outputs[number + 1 :]]
         others += [
-            (f"input {other}", each)
-            for other, each in given.items()
-            if not (other == name and each is array)
+            (f"input {key}", other)
+            for key, other in given.items()
+            if not (key == name and other is array)
         ]
-        for other, each in others:
-            if np.may_share_memory(array, each):
-                raise NativeCodeError(f"{symbol}: output {name} and {other} overlap in memory")
+        for label, other in others:
+            if np.may_share_memory(array, other):
+                raise NativeCodeError(f"{symbol}: output {name} and {label} overlap in memory")
 
 
 def _link(code: ObjectCode) -> Any:

@@ -1,4 +1,4 @@
-"""The machine that this runs on."""
+"""The processor of this computer, as LLVM names it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Host:
     triple, cpu
         LLVM's names, as `x86_64-unknown-linux-gnu` and `znver4`.
     features
-        Names of the instruction sets that it has, sorted, as LLVM calls them: `avx2`, `fma`.
+        LLVM's names of the instruction sets that the processor has, sorted: `avx2`, `fma`.
     absent
-        Those that LLVM knows of and this one does not have.
+        Names of the instruction sets that LLVM knows and the processor lacks, sorted.
     """
 
     triple: str
@@ -31,7 +31,7 @@ class Host:
 
     @classmethod
     def detect(cls) -> Host:
-        """This one."""
+        """The processor that this process runs on."""
         initialise()
         features = binding.get_host_cpu_features()
         return cls(
@@ -43,11 +43,11 @@ class Host:
 
 
 def available_threads() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def initialise() -> None:
-    """Make LLVM's back end for this machine known to it; any number of times."""
+    """Register LLVM's back end for this machine; may be called any number of times."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

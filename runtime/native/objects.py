@@ -1,4 +1,4 @@
-"""Object code: a compiled function as a value that can be kept, moved and loaded.
+"""Object code: a compiled function as a value that can be stored and loaded.
 
 As bytes: a line that names the format, the length of the header, the header as JSON, the code; the
 header holds the code's checksum, and the line the header's.
@@ -18,13 +18,13 @@ from runtime.errors import NativeCodeError
 __all__ = ["ALIGNMENT", "ObjectCode", "Parameter"]
 
 ALIGNMENT = 64
-"""Bytes: of the workspace. A cache line, and the widest vector."""
+"""Of the workspace, in bytes: a cache line, and the widest vector."""
 _MAGIC = b"tandem-object 1 "
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A buffer that a caller passes. `dtype` is NumPy's name of its type, as `float32`."""
+    """An array parameter of a function; `dtype` is NumPy's name of the type, as `float32`."""
 
     name: str
     shape: tuple[int, ...]
@@ -32,7 +32,7 @@ class Parameter:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The type of its array."""
+        """The NumPy type of the array."""
         return np.dtype(self.dtype)
 
 
@@ -43,21 +43,21 @@ class ObjectCode:
     Attributes
     ----------
     name
-        The function's.
+        Name of the function.
     symbol
-        What the code calls it.
+        Name of the function in the object file.
     triple, features
-        The machine that it was made for, and the instruction sets that a host must have.
+        The machine that it was compiled for, and the instruction sets that a host must have.
     parameters
-        Its arguments, in order; after them come the workspace and the launcher.
+        The array parameters, in order; after them come the workspace and the launcher.
     inputs, outputs
-        Names of parameters: what a caller passes, and what it gets.
+        Names of the parameters that a caller passes, and of those that the function writes.
     shared_bytes, worker_bytes
-        The workspace: once, and for each thread.
+        Bytes of the workspace: shared by all threads, and for each thread.
     parallel
-        Whether it has parallel loops.
+        Whether the function has parallel loops.
     code
-        An object file of the triple's format. It holds no address and no name of a file.
+        An object file of the triple's format, without addresses or file names.
     """
 
     name: str
@@ -73,9 +73,11 @@ class ObjectCode:
     code: bytes
 
     def to_bytes(self) -> bytes:
-        """As it is kept in a file."""
+        """The object code as bytes, for `from_bytes`."""
         header = {key: value for key, value in asdict(self).items() if key != "code"}
-        header["parameters"] = [[each.name, each.shape, each.dtype] for each in self.parameters]
+        header["parameters"] = [
+            [parameter.name, parameter.shape, parameter.dtype] for parameter in self.parameters
+        ]
         header["sha256"] = sha256(self.code).hexdigest()
         text = json.dumps(header, sort_keys=True).encode()
         line = _MAGIC + f"{len(text)} {sha256(text).hexdigest()}\n".encode()
@@ -83,7 +85,7 @@ class ObjectCode:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ObjectCode:
-        """What `to_bytes` made; refused with a `NativeCodeError` if a byte differs."""
+        """The object code that `to_bytes` wrote; raises `NativeCodeError` if a byte differs."""
         line, _, rest = data.partition(b"\n")
         if not line.startswith(_MAGIC):
             raise NativeCodeError("this is no object code of ours, or of another version")

@@ -1,7 +1,7 @@
 """Threads that run the parallel loops of native functions.
 
-The thread that called the function works too. Turns are dealt in chunks, a few for each thread, to
-whoever asks next. Native code runs without Python's global lock.
+The calling thread works too. Iterations are scheduled dynamically, in chunks, a few for each
+thread: an idle thread takes the next chunk. Native code runs without Python's global lock.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 
 from runtime.errors import NativeCodeError
 
-__all__ = ["Launch", "ThreadPool"]
+__all__ = ["LoopLauncher", "ThreadPool"]
 
-_TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-_LAUNCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_TASK_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_LAUNCHER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _CHUNKS = 4
-"""Chunks for each thread: enough to even out threads of unequal speed."""
+"""Chunks for each thread: enough to balance threads of unequal speed."""
 
 
 class ThreadPool:
-    """`threads` threads, counting the one that calls. They start when they are first needed.
+    """A pool of `threads` threads, the calling one included. They start when first needed.
 
     A pool may be shared by functions and by threads that call them, and is a context manager.
     After `close`, functions still run, on the calling thread alone.
@@ -34,7 +34,7 @@ class ThreadPool:
 
     def __init__(self, threads: int) -> None:
         if threads < 1:
-            raise NativeCodeError(f"a pool has at least the thread that calls, not {threads}")
+            raise NativeCodeError(f"a pool has at least the calling thread, not {threads} threads")
         self.threads = threads
         self._invitations: SimpleQueue[_Invitation | None] = SimpleQueue()
         self._starting = threading.Lock()
@@ -49,12 +49,12 @@ class ThreadPool:
         self.close()
 
     def close(self) -> None:
-        """Let the threads end."""
+        """End the threads."""
         self._closed = True
         self._finalizer()
 
     def invite(self, work: Callable[[int], None], helpers: int) -> list[_Invitation]:
-        """Ask up to `helpers` threads to call `work`, each with a number from 1."""
+        """Offer `work` to up to `helpers` threads, each of which calls it with a number from 1."""
         if self._closed:
             return []
         helpers = min(helpers, self.threads - 1)
@@ -65,13 +65,13 @@ class ThreadPool:
                 threading.Thread(target=_help, args=arguments, name=name, daemon=True).start()
                 self._helpers += 1
         invitations = [_Invitation(work, number + 1) for number in range(helpers)]
-        for each in invitations:
-            self._invitations.put(each)
+        for invitation in invitations:
+            self._invitations.put(invitation)
         return invitations
 
 
 class _Invitation:
-    """A piece of work that a helper takes up, or the one who asked takes back."""
+    """Work offered to the helper threads, which one of them accepts or the caller withdraws."""
 
     def __init__(self, work: Callable[[int], None], worker: int) -> None:
         self._work = work
@@ -80,15 +80,15 @@ class _Invitation:
         self._done: SimpleQueue[None] = SimpleQueue()
 
     def accept(self) -> None:
-        """Do the work, unless it was taken back."""
+        """Do the work, unless it was withdrawn."""
         if self._claim.acquire(blocking=False):
             try:
                 self._work(self._worker)
             finally:
                 self._done.put(None)
 
-    def settle(self) -> None:
-        """Take the work back, or wait until it is done."""
+    def withdraw_or_wait(self) -> None:
+        """Withdraw the work, or wait until a helper that accepted it has done it."""
         if not self._claim.acquire(blocking=False):
             self._done.get()
 
@@ -105,16 +105,16 @@ def _dismiss(invitations: SimpleQueue[_Invitation | None], helpers: int) -> None
 
 
 @dataclass
-class Launch:
-    """The launcher of one call of a native function.
+class LoopLauncher:
+    """Launches the parallel loops of one call of a native function.
 
     Attributes
     ----------
     stopped
-        Turns that have not begun are left out from now on, in later loops too: the function comes
-        to its end soon, and its outputs are worth nothing.
+        Iterations that have not begun are skipped, in later loops too: the function returns soon,
+        and its outputs are invalid.
     error
-        What stopped it, if that was an exception of Python's.
+        The Python exception that stopped the loops, if there was one.
     """
 
     pool: ThreadPool
@@ -122,31 +122,31 @@ class Launch:
     error: BaseException | None = None
 
     def stop(self) -> None:
-        """Leave out what has not begun."""
+        """Skip the iterations that have not begun."""
         self.stopped = True
 
     def callback(self) -> Any:
-        """A C function pointer, to be kept as long as the native function runs."""
-        return _LAUNCH(self._run)
+        """A C function pointer, which has to stay alive as long as the native function runs."""
+        return _LAUNCHER_TYPE(self._run)
 
-    def _run(self, task: int, closure: int, turns: int) -> None:
+    def _run(self, task: int, closure: int, iterations: int) -> None:
         # All threads must have left the closure, which lies on the native caller's stack, before
         # this returns.
         invitations: list[_Invitation] = []
-        size = max(1, turns // (self.pool.threads * _CHUNKS))
-        run, chunks = _TASK(task), count()
+        size = max(1, iterations // (self.pool.threads * _CHUNKS))
+        run, chunks = _TASK_TYPE(task), count()
 
         def work(worker: int) -> None:
             try:
-                while not self.stopped and (begin := next(chunks) * size) < turns:
-                    run(closure, begin, min(begin + size, turns), worker)
+                while not self.stopped and (begin := next(chunks) * size) < iterations:
+                    run(closure, begin, min(begin + size, iterations), worker)
             except BaseException as error:
                 self.stopped, self.error = True, error
 
         try:
-            invitations = self.pool.invite(work, -(-turns // size) - 1)
+            invitations = self.pool.invite(work, -(-iterations // size) - 1)
         except RuntimeError:
             pass  # no thread could be started; the caller does it all
         work(0)
-        for each in invitations:
-            each.settle()
+        for invitation in invitations:
+            invitation.withdraw_or_wait()

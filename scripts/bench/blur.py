@@ -1,8 +1,8 @@
 """Halide's example, the 3x3 box filter of `docs/blur.md`: `python -m scripts.bench.blur`.
 
-Programs of one meaning: the unscheduled loops, through the same back end, which vectorizes nothing
-of its own accord; NumPy; and the scheduled loops, on one core and on all. They take turns, and the
-best of each is taken. Where other programs keep the cores busy, one may be faster than all.
+Equivalent programs: the unscheduled loops, through the same back end, which does not vectorize
+automatically; NumPy; and the scheduled loops, on one core and on all. They alternate, and the best
+time of each counts. While other programs use the cores, one core may be faster than all.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from compiler.codegen import CpuTarget, compile_function
 from compiler.ir.dtypes import UINT16
 from compiler.ir.stmt import Function
 from compiler.te import Schedule, Tensor, compute, placeholder
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 
 __all__ = ["LEAST", "SIDE", "blur", "box_filter", "main", "measure", "scheduled"]
 
 LEAST = 10
-"""Times the speed of the unscheduled loops."""
+"""The least speed, relative to the unscheduled loops."""
 SIDE = 1024
 ROUNDS = 50
 CALLS = 4
@@ -60,14 +60,14 @@ def scheduled(blury: Tensor) -> Schedule:
 
 
 def blur(image: Image) -> Image:
-    """The same in NumPy."""
+    """The box filter in NumPy."""
     rows = (image[:, :-2] + image[:, 1:-1] + image[:, 2:]) // 3
     result: Image = (rows[:-2] + rows[1:-1] + rows[2:]) // 3
     return result
 
 
-def measure() -> Iterator[Figure]:
-    """Milliseconds of each, and how much faster the scheduled loops are."""
+def measure() -> Iterator[Measurement]:
+    """Milliseconds of each program, and the speed-up of the scheduled loops."""
     image = np.random.default_rng(0).integers(0, 1 << 14, (SIDE + 2, SIDE + 2), np.uint16)
     one, every = CpuTarget.host(1), CpuTarget.host()
     blury = box_filter(SIDE)
@@ -84,16 +84,16 @@ def measure() -> Iterator[Figure]:
         for name, call in calls.items():
             best[name] = min(best[name], *(_seconds(call) for _ in range(CALLS)))
     for name, seconds in best.items():
-        yield Figure(name, seconds * 1000, "ms")
+        yield Measurement(name, seconds * 1000, "ms")
     numpy, unscheduled, *ours = best.values()
-    yield Figure("against the unscheduled loops", unscheduled / min(ours), "times", LEAST)
-    yield Figure("against NumPy", numpy / min(ours), "times")
+    yield Measurement("against the unscheduled loops", unscheduled / min(ours), "times", LEAST)
+    yield Measurement("against NumPy", numpy / min(ours), "times")
 
 
 def _call(
     program: Function, target: CpuTarget, image: Image, expected: Image
 ) -> Callable[[], object]:
-    """A program as a call, whose result was looked at once."""
+    """A call of the compiled program, whose result has been checked once."""
     function, result = compile_function(program, target), np.empty_like(expected)
     function(image, out=(result,))
     np.testing.assert_array_equal(result, expected)
@@ -108,7 +108,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 def main() -> int:
     """Print the report; 1 where the target is missed."""
-    return print_figures(measure())
+    return print_measurements(measure())
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 Measured are `tandem run resnet18 --engine functional` and `tandem compile resnet18` as whole
 processes, and candidate schedules of convolutions of C8's size on `pynq`: from a tiling to a stream
-whose tokens are proved to suffice. With `--against` another checkout, which has this module too,
-takes turns with this one; their ratios are compared with targets.
+whose tokens are proved to suffice. With `--against`, another checkout (which has this module too)
+is measured alternately with this one, and their ratios are compared with targets.
 
-What counts is the processor's time, that of all threads, in which waiting for other programs has no
-part; of several rounds the best.
+Measured is the CPU time of all threads, which excludes waiting for other programs; of several
+rounds the best.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import msgspec
 
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
@@ -39,11 +39,11 @@ from sim.timing import parse_memory
 __all__ = ["Candidate", "Command", "candidates", "figures", "main"]
 
 CANDIDATE_SECONDS = 20e-3
-"""What a candidate may take at any length."""
+"""The fixed share of a candidate's time, whatever its length."""
 MOST_OF_CANDIDATE = 0.47
 """20 ms and 30 us an instruction, where the time before was 153 ms for 1,731 instructions."""
 CHANNELS = (256, 240, 272, 224, 288)
-"""Input channels of the candidates' convolutions: all differ, so that none is known already."""
+"""Input channels of the candidates' convolutions: all differ, so that no result is cached."""
 ROUNDS = 2
 HERE = Path(__file__).parents[2]
 
@@ -57,9 +57,9 @@ class Command:
     Attributes
     ----------
     arguments
-        It runs in a folder where it may write.
+        Arguments; the command runs in a folder where it may write.
     most
-        Of another checkout's time: the target.
+        The target: the largest fraction of another checkout's time.
     """
 
     arguments: tuple[str, ...]
@@ -67,7 +67,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """As people write it, without options."""
+        """The command without its options."""
         return " ".join(("tandem", *self.arguments[:2]))
 
 
@@ -79,26 +79,26 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a candidate schedule took, and how many instructions it became."""
+    """The CPU time of compiling a candidate schedule, and its number of instructions."""
 
     seconds: float
     instructions: int
 
     @property
     def microseconds(self) -> float:
-        """For an instruction."""
+        """Microseconds by instructions."""
         return self.seconds * 1e6 / self.instructions
 
     @property
     def further_microseconds(self) -> float:
-        """For an instruction, without what a candidate may take at any length."""
+        """Microseconds by instructions, without the fixed share."""
         return (self.seconds - CANDIDATE_SECONDS) * 1e6 / self.instructions
 
 
 def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Candidate]:
-    """Of convolutions that are like a layer but for their input channels.
+    """Measure candidates for convolutions that differ from `layer` in their input channels.
 
-    Another one comes first and is not told: it takes what a process does only once.
+    Another one is compiled first and not returned: it includes what a process does only once.
     """
     config, memory = load_config(DEFAULT_CONFIG), parse_memory(DEFAULT_MEMORY)
     timing = MemoryTiming(memory.latency, memory.interval)
@@ -112,43 +112,47 @@ def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Can
             yield Candidate(taken, len(built.stream.program))
 
 
-def figures(tree: Path, against: Path | None, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Of a checkout, and beside each figure that of another one."""
+def figures(tree: Path, against: Path | None, rounds: int = ROUNDS) -> Iterator[Measurement]:
+    """The measurements of a checkout, each with that of another one, if there is one."""
     trees = (tree,) if against is None else (tree, against)
     for command in COMMANDS:
-        taken = _in_turns(partial(_seconds, command), trees, rounds)
+        taken = _alternately(partial(_seconds, command), trees, rounds)
         now, *before = (min(seconds) for seconds in taken)
-        yield Figure(command.name, now, "s")
+        yield Measurement(command.name, now, "s")
         for then in before:
-            yield Figure(f"{command.name}, before", then, "s")
-            yield Figure(command.name, now / then, "of the time before", command.most, at_most=True)
-    told = [
-        min(found, key=lambda told: sum(each.seconds for each in told))
-        for found in _in_turns(_candidates, trees, rounds)
+            yield Measurement(f"{command.name}, before", then, "s")
+            yield _ratio(command.name, now / then, command.most)
+    best = [
+        min(of_tree, key=lambda found: sum(candidate.seconds for candidate in found))
+        for of_tree in _alternately(_candidates, trees, rounds)
     ]
-    for found, when in zip(told, ("", ", before"), strict=False):
+    for found, when in zip(best, ("", ", before"), strict=False):
         yield from _of_candidates(found, when)
-    now, *before = (median(each.seconds for each in found) for found in told)
+    now, *before = (median(candidate.seconds for candidate in found) for found in best)
     for then in before:
-        yield Figure("candidate", now / then, "of the time before", MOST_OF_CANDIDATE, at_most=True)
+        yield _ratio("candidate", now / then, MOST_OF_CANDIDATE)
 
 
-def _of_candidates(found: Sequence[Candidate], when: str) -> Iterator[Figure]:
+def _ratio(name: str, ratio: float, most: float) -> Measurement:
+    return Measurement(name, ratio, "of the time before", most, at_most=True)
+
+
+def _of_candidates(found: Sequence[Candidate], when: str) -> Iterator[Measurement]:
     name = f"candidate{when}"
-    yield Figure(name, median(each.seconds for each in found) * 1e3, "ms")
-    yield Figure(name, median(each.instructions for each in found), "instructions")
-    yield Figure(name, median(each.microseconds for each in found), "us an instruction")
-    yield Figure(
+    yield Measurement(name, median(each.seconds for each in found) * 1e3, "ms")
+    yield Measurement(name, median(each.instructions for each in found), "instructions")
+    yield Measurement(name, median(each.microseconds for each in found), "us an instruction")
+    yield Measurement(
         f"{name}, beyond {CANDIDATE_SECONDS * 1e3:.0f} ms",
         median(each.further_microseconds for each in found),
         "us an instruction",
     )
 
 
-def _in_turns(
+def _alternately(
     measure: Callable[[Path], _Measured], trees: Sequence[Path], rounds: int
 ) -> list[list[_Measured]]:
-    """For each checkout what its rounds gave; each round takes all checkouts in turn."""
+    """For each checkout the measurements of its rounds; each round measures every checkout."""
     results = [[measure(tree) for tree in trees] for _ in range(rounds)]
     return [list(of_one_tree) for of_one_tree in zip(*results, strict=True)]
 
@@ -165,14 +169,14 @@ def _time_of_children() -> float:
 
 
 def _candidates(tree: Path) -> list[Candidate]:
-    """In a process of the checkout's own, which has its own version of this module."""
+    """The candidates of a checkout, measured by the checkout's own version of this module."""
     return msgspec.json.decode(
         _python(tree, "scripts.bench.compiling", "--candidates"), type=list[Candidate]
     )
 
 
 def _python(tree: Path, module: str, *arguments: str) -> bytes:
-    """What a module of a checkout prints, run in an empty folder."""
+    """The standard output of a module of a checkout, run in an empty folder."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     with TemporaryDirectory() as folder:
         done = subprocess.run(
@@ -196,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(msgspec.json.encode([*candidates(parse_layer("C8"))]).decode())
         return 0
     against = None if asked.against is None else asked.against.resolve()
-    return print_figures(figures(HERE, against, asked.rounds))
+    return print_measurements(figures(HERE, against, asked.rounds))
 
 
 if __name__ == "__main__":

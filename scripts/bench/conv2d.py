@@ -5,8 +5,8 @@ from and to arrays that are there, weights prepared beforehand by either. In eig
 QLinearConv, which takes about a tenth of ConvInteger's time; the sums are therefore scaled, rounded
 and cut to eight bits here too. Images are quantized with zero point 0, as after a ReLU.
 
-What counts is the processor's time, in which waiting for other programs has no part: the median of
-some calls, and of several rounds, in which both take turns, the best.
+Measured is CPU time, which excludes waiting for other programs: the median of some calls, and the
+best of several rounds, in which the two alternate.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.build import program_of
 from compiler.templates.cpu.conv2d import packed_conv2d, schedule_packed_conv2d
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 
 __all__ = ["RESNET18", "Convolution", "main", "measure"]
 
 LEAST = 0.5
-"""Of ONNX Runtime's speed, on the geometric mean."""
+"""The least speed, relative to ONNX Runtime's, in the geometric mean."""
 MOST_SECONDS = 1.0
-"""To lower and compile a convolution."""
+"""The most CPU time for lowering and compiling a convolution."""
 ROUNDS = 7
 CALLS = 5
 SCALE, ZERO_POINT = 2.0**-11, 3
-"""From sums to eight bits."""
+"""Quantisation of the sums to eight bits."""
 
 Array = NDArray[Any]
 
@@ -60,7 +60,7 @@ class Convolution:
 
     @property
     def padding(self) -> tuple[int, int, int, int]:
-        """At the top, the left, the bottom, the right."""
+        """Padding at the top, the left, the bottom and the right."""
         border = self.kernel // 2
         return border, border, border, border
 
@@ -93,11 +93,11 @@ RESNET18 = (
     Convolution(128, 256, 28, 1, 2),
     Convolution(256, 512, 14, 1, 2),
 )
-"""Its different convolutions (He et al., CVPR'16, table 1)."""
+"""The distinct convolutions of ResNet-18 (He et al., CVPR'16, table 1)."""
 
 
-def measure(target: CpuTarget) -> Iterator[Figure]:
-    """A row for each convolution, in float32 and in eight bits, and the means."""
+def measure(target: CpuTarget) -> Iterator[Measurement]:
+    """A measurement for each convolution, in float32 and in eight bits, and their means."""
     slowest = 0.0
     for name, quantized in (("float32", False), ("int8", True)):
         ratios = []
@@ -109,10 +109,12 @@ def measure(target: CpuTarget) -> Iterator[Figure]:
             ours, theirs = _race(conv, image, weight, function, packing, quantized)
             ratios.append(theirs / ours)
             rate = conv.operations / ours / 1e9
-            yield Figure(f"{name} {conv}, {rate:.0f} G/s", ratios[-1], "of ONNX Runtime's speed")
+            yield Measurement(
+                f"{name} {conv}, {rate:.0f} G/s", ratios[-1], "of ONNX Runtime's speed"
+            )
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        yield Figure(f"{name}, geometric mean", mean, "of ONNX Runtime's speed", LEAST)
-    yield Figure("slowest to compile", slowest, "s", MOST_SECONDS, at_most=True)
+        yield Measurement(f"{name}, geometric mean", mean, "of ONNX Runtime's speed", LEAST)
+    yield Measurement("slowest to compile", slowest, "s", MOST_SECONDS, at_most=True)
 
 
 def _arrays(conv: Convolution, quantized: bool) -> tuple[Array, Array]:
@@ -129,7 +131,7 @@ def _arrays(conv: Convolution, quantized: bool) -> tuple[Array, Array]:
 def _compiled(
     conv: Convolution, quantized: bool, target: CpuTarget
 ) -> tuple[NativeFunction, NativeFunction]:
-    """The convolution, and what packs its weights."""
+    """The convolution, and the function that packs its weights."""
     data = placeholder(
         (1, conv.inputs, conv.image, conv.image), UINT8 if quantized else FLOAT32, "data"
     )
@@ -154,7 +156,7 @@ def _compiled(
 
 
 def _requantized(sums: Tensor) -> Tensor:
-    """Sums scaled, rounded, moved by the zero point and cut to eight bits."""
+    """Sums scaled, rounded, offset by the zero point and clipped to eight bits."""
 
     def element(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
         scaled = te.round(te.cast(sums[n, c, y, x], FLOAT32) * SCALE) + float(ZERO_POINT)
@@ -187,11 +189,11 @@ def _race(
     else:
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
     rounds = [(_seconds(run), _seconds(rival)) for _ in range(ROUNDS)]
-    return min(each[0] for each in rounds), min(each[1] for each in rounds)
+    return min(seconds for seconds, _ in rounds), min(seconds for _, seconds in rounds)
 
 
 def _seconds(call: Callable[[], None]) -> float:
-    """The processor's time for a call."""
+    """The median CPU time of a call."""
     taken = []
     for _ in range(CALLS):
         begun = process_time()
@@ -203,7 +205,7 @@ def _seconds(call: Callable[[], None]) -> float:
 def _rival(
     conv: Convolution, image: Array, weight: Array, result: Array, quantized: bool
 ) -> Callable[[], None]:
-    """ONNX Runtime on one thread, from and to these arrays."""
+    """A call of ONNX Runtime on one thread, from and to these arrays."""
     attributes: dict[str, Any] = {"strides": [conv.stride] * 2, "pads": conv.padding}
     constants: dict[str, Array] = {"weight": weight}
     if quantized:
@@ -241,7 +243,7 @@ def _rival(
 
 def main() -> int:
     """Print the report; 1 where a target is missed."""
-    return print_figures(measure(CpuTarget.host(1)))
+    return print_measurements(measure(CpuTarget.host(1)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How fast choices become features: `python -m scripts.bench.features`.
+"""Speed of computing the features of choices: `python -m scripts.bench.features`.
 
-A search by simulated annealing asks for tens of thousands at a time. Measured is the processor's
-time, of several rounds the best.
+A search by simulated annealing scores tens of thousands of choices at a time. Measured is CPU time,
+of several rounds the best.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG
 
 __all__ = ["main", "measure"]
@@ -36,8 +36,8 @@ TARGET = 1e5
 """Choices a second."""
 
 
-def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Figure]:
-    """Choices of a convolution, a dense layer and a sum of images, as often as it takes."""
+def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Measurement]:
+    """Choices a second for a convolution, a dense layer and an elementwise sum."""
     machine, cost = AcceleratorTarget.of(config), MachineCost(config)
     for template, workload in _workloads(config):
         every = template.space(workload, machine).choices()
@@ -48,11 +48,11 @@ def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Figure]:
             begun = process_time()
             features(template, workload, choices, cost)
             best = max(best, count / (process_time() - begun))
-        yield Figure(f"features, {template.name}", best, "choices/s", TARGET)
+        yield Measurement(f"features, {template.name}", best, "choices/s", TARGET)
 
 
 def _workloads(config: HardwareConfig) -> Iterator[tuple[AcceleratorTemplate[Any], Any]]:
-    """256 channels of 14 x 14, as in the middle of a ResNet."""
+    """Workloads of 256 channels of 14 x 14, as in the middle of a ResNet."""
     channels, pixels = 256, 14
     spec = RequantSpec.pow2(8, [0] * channels, 0, 127)
     passes, _ = structure(spec, channels, config)
@@ -76,7 +76,7 @@ def _workloads(config: HardwareConfig) -> Iterator[tuple[AcceleratorTemplate[Any
 
 def main() -> int:
     """Print the report; 1 where a target is missed."""
-    return print_figures(measure(load_config(DEFAULT_CONFIG)))
+    return print_measurements(measure(load_config(DEFAULT_CONFIG)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How fast the functional engine is on this machine: `python -m scripts.bench.functional`.
+"""Speed of the functional engine: `python -m scripts.bench.functional`.
 
-Programs are shaped like a compiler's: micro-op kernels under two loops, working sets of a tile.
+Programs resemble compiled ones: micro-op kernels under two loops, working sets of a tile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hw.isa import (
     Store,
     pack_uops,
 )
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
@@ -37,14 +37,14 @@ LEAST_GEMM = 5e7
 ROUNDS = 5
 SECONDS = 0.3
 TABLE = 4096
-"""Address of the micro-ops, and of whatever else is loaded."""
+"""Address of the micro-ops, and of all other data that is loaded."""
 IMAGE_BYTES = 1 << 20
 KERNEL, ROWS, COLUMNS = 16, 64, 8
 """Micro-ops, inner and outer loop: a tile of 64 x 8 outputs that reduces 16 blocks."""
 
 
-def measure(config: HardwareConfig) -> Iterator[Figure]:
-    """Run every benchmark on a machine of configuration `config`, big enough for the tile."""
+def measure(config: HardwareConfig) -> Iterator[Measurement]:
+    """Run every benchmark on a machine of configuration `config`, which must hold the tile."""
     engine = make_engine("functional", config)
     for name, kernel, work in _kernels():
         yield _rate(engine, name, kernel, work)
@@ -99,7 +99,7 @@ def _alu(op: AluOp, use_imm: bool) -> Alu:
     )
 
 
-def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Figure:
+def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Measurement:
     words = np.frombuffer(pack_uops(engine.config, kernel), dtype=np.uint8)
     table = Load(
         memory=MemoryId.UOP,
@@ -113,7 +113,7 @@ def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -
     return _timed(engine, name, "micro-ops/s", micro_ops, [work], 2000, table, words)
 
 
-def _move_rate(engine: Engine, memory: MemoryId) -> Figure:
+def _move_rate(engine: Engine, memory: MemoryId) -> Measurement:
     config = engine.config
     count = min(config.depth(memory), IMAGE_BYTES // 2 // config.element_bytes(memory))
     kind = Store if memory is MemoryId.OUT else Load
@@ -132,8 +132,8 @@ def _timed(
     times: int,
     first: Load | None = None,
     words: np.ndarray[tuple[int], np.dtype[np.uint8]] | None = None,
-) -> Figure:
-    """Run `work` `times` times a program, as often as fits, and take the best round."""
+) -> Measurement:
+    """The rate of a program with `work` repeated `times` times: the best of several rounds."""
     setup: list[Instruction] = [] if first is None else [first]
     program = Program.from_instructions(engine.config, [*setup, *(work * times), Finish()])
     image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
@@ -150,12 +150,12 @@ def _timed(
             seconds += engine.launch(program, memory, how).seconds
             done += amount * times
         best = max(best, done / seconds)
-    return Figure(name, best, unit, LEAST_GEMM if name.startswith("GEMM") else None)
+    return Measurement(name, best, unit, LEAST_GEMM if name.startswith("GEMM") else None)
 
 
 def main() -> int:
     """Print the report; 1 where a target is missed."""
-    return print_figures(measure(HardwareConfig()))
+    return print_measurements(measure(HardwareConfig()))
 
 
 if __name__ == "__main__":

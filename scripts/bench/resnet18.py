@@ -1,8 +1,8 @@
 """ResNet-18 in float32 beside ONNX Runtime: `python -m scripts.bench.resnet18`.
 
-The same model, one image, one thread, in this process. What counts is the processor's time, in
-which waiting for other programs has no part: both take turns, and medians are compared. From ONNX
-to an artifact it is compiled before, and the memory of this process is looked at after that.
+The same model, one image, one thread, in this process. Measured is CPU time, which excludes waiting
+for other programs: the two alternate, and medians are compared. Compiling from ONNX to an artifact
+is measured before, and then the peak memory of this process.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from runtime.artifact import Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from runtime.inputs import random_inputs
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 
 __all__ = ["main", "measure"]
 
 MOST = 2.0
-"""Times ONNX Runtime's time."""
+"""The most time of an image, relative to ONNX Runtime's."""
 MOST_SECONDS = 20.0
 MOST_MEBIBYTES = 2048.0
 ROUNDS = 15
 
 
-def measure(model: ModelProto) -> Iterator[Figure]:
-    """Compiling, and running."""
+def measure(model: ModelProto) -> Iterator[Measurement]:
+    """Measure compiling and running."""
     begun = process_time()
     artifact = compile_network(
         model, Provenance("resnet18"), CompileOptions(quantise=None), [cpu(CpuTarget.host(1))]
     )
     taken = process_time() - begun
-    yield Figure("ONNX to artifact", taken, "s", MOST_SECONDS, at_most=True)
+    yield Measurement("ONNX to artifact", taken, "s", MOST_SECONDS, at_most=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield Figure("memory of this process", peak, "MiB", MOST_MEBIBYTES, at_most=True)
+    yield Measurement("memory of this process", peak, "MiB", MOST_MEBIBYTES, at_most=True)
 
     executor = Executor(artifact, [CpuDevice(threads=1)])
-    given = random_inputs(executor.inputs, seed=0)
+    inputs = random_inputs(executor.inputs, seed=0)
     rival = _rival(model)
-    (ours,) = executor.run(given).outputs.values()
-    (theirs,) = rival.run(None, given)
+    (ours,) = executor.run(inputs).outputs.values()
+    (theirs,) = rival.run(None, inputs)
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3 * float(np.abs(theirs).max()))
     rounds = [
-        (_seconds(lambda: executor.run(given)), _seconds(lambda: rival.run(None, given)))
+        (_seconds(lambda: executor.run(inputs)), _seconds(lambda: rival.run(None, inputs)))
         for _ in range(ROUNDS)
     ]
-    one, other = (median(each) for each in zip(*rounds, strict=True))
-    yield Figure("an image", one * 1e3, "ms")
-    yield Figure("an image, ONNX Runtime", other * 1e3, "ms")
-    yield Figure("an image", one / other, "times ONNX Runtime's time", MOST, at_most=True)
+    one, other = (median(seconds) for seconds in zip(*rounds, strict=True))
+    yield Measurement("an image", one * 1e3, "ms")
+    yield Measurement("an image, ONNX Runtime", other * 1e3, "ms")
+    yield Measurement("an image", one / other, "times ONNX Runtime's time", MOST, at_most=True)
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -80,7 +80,7 @@ def _rival(model: ModelProto) -> onnxruntime.InferenceSession:
 
 def main() -> int:
     """Print the report; 1 where a target is missed."""
-    return print_figures(measure(built_in("resnet18")))
+    return print_measurements(measure(built_in("resnet18")))
 
 
 if __name__ == "__main__":

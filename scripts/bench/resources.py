@@ -1,5 +1,5 @@
-"""What each preset takes of FPGAs: `python -m scripts.bench.resources` prints the table that
-ARCHITECTURE.md shows. Synthesis of all presets takes half an hour; what is known is not done again.
+"""The FPGA resources of each preset: `python -m scripts.bench.resources` prints the table that
+ARCHITECTURE.md shows. Synthesis of all presets takes half an hour; results are cached.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def configurations() -> Iterator[tuple[str, HardwareConfig]]:
 
 def row(name: str, config: HardwareConfig, found: Sequence[Resources]) -> str:
     """One row: multipliers of the array, then each family's LUT, FF, DSP and block RAM."""
-    amounts = [getattr(resources, unit) for resources in found for unit in UNITS]
-    return f"| {name} | {config.macs:,} | " + " | ".join(f"{each:,}" for each in amounts) + " |"
+    amounts = [f"{getattr(resources, unit):,}" for resources in found for unit in UNITS]
+    return f"| {name} | {config.macs:,} | " + " | ".join(amounts) + " |"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How fast the `rtl` engine is made and runs on this machine: `python -m scripts.bench.rtl`."""
+"""Speed of building and of running the `rtl` engine: `python -m scripts.bench.rtl`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from hw.config import HardwareConfig
-from scripts.bench.figures import Figure, print_figures
-from scripts.demo import SIZE, run_product
+from scripts.bench.measurements import Measurement, print_measurements
+from scripts.matmul_demo import SIZE, run_product
 from sim.rtl.engine import RtlEngine
 
 __all__ = ["main", "measure"]
@@ -20,19 +20,19 @@ LEAST_CYCLES = 0.8e6
 ROUNDS = 3
 
 
-def measure(config: HardwareConfig, size: int = SIZE) -> Iterator[Figure]:
-    """Build the simulator from nothing, and run the demo's product on it: the best of a few."""
+def measure(config: HardwareConfig, size: int = SIZE) -> Iterator[Measurement]:
+    """Build the simulator from scratch, and run the demo's product on it, a few times."""
     with TemporaryDirectory(prefix="tandem-bench-") as cache:
         engine = RtlEngine(config, cache=Path(cache))
         begun = perf_counter()
         engine.prepare()
         seconds = perf_counter() - begun
-        yield Figure("build of the RTL simulator", seconds, "s", MOST_SECONDS, at_most=True)
+        yield Measurement("build of the RTL simulator", seconds, "s", MOST_SECONDS, at_most=True)
         try:
             rate = max(_cycles_a_second(engine, size) for _ in range(ROUNDS))
         finally:
             engine.close()
-    yield Figure(f"product {size}^3 on the RTL", rate, "cycles/s", LEAST_CYCLES)
+    yield Measurement(f"product {size}^3 on the RTL", rate, "cycles/s", LEAST_CYCLES)
 
 
 def _cycles_a_second(engine: RtlEngine, size: int) -> float:
@@ -43,7 +43,7 @@ def _cycles_a_second(engine: RtlEngine, size: int) -> float:
 
 def main() -> int:
     """Print the report; 1 where a target is missed."""
-    return print_figures(measure(HardwareConfig()))
+    return print_measurements(measure(HardwareConfig()))
 
 
 if __name__ == "__main__":

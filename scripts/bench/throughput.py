@@ -1,8 +1,8 @@
-"""What the RTL does in a cycle, line by line: `python -m scripts.bench.throughput`.
+"""The throughput of the RTL, by operation: `python -m scripts.bench.throughput`.
 
-Every figure is a slope: the same program with more of one thing, and the cycles that this took.
-What is paid once (start-up, latency) falls out. Rows that miss their limit are marked, and make
-the command fail.
+Every figure is a slope: the additional cycles of the same program with more of one operation, so
+that constant costs (start-up, latency) cancel. Rows that miss their limit are marked, and make the
+command fail.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IMAGE_BYTES = 1 << 22
 TABLE = 4096
 """Address of the micro-ops."""
 DATA = 1 << 16
-"""Address of whatever else is loaded or stored."""
+"""Address of all other data that is loaded or stored."""
 FAR = MemoryModel(latency=1000, interval=1, in_flight=256)
 """A memory so slow that only bursts in flight keep the bus busy."""
 
@@ -38,9 +38,9 @@ Fill = Callable[[Assembler, int], object]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row: what was measured, in which unit, and what it may be."""
+    """A row of the table: the operation, its measured cost, and the limit."""
 
-    what: str
+    operation: str
     measured: float
     unit: str
     limit: float
@@ -48,7 +48,7 @@ class Line:
 
     @property
     def met(self) -> bool:
-        """Whether the figure is within its limit (slopes of whole cycles are exact)."""
+        """Whether the measured figure is within its limit (slopes of whole cycles are exact)."""
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
 
 
@@ -60,7 +60,7 @@ class _Bench:
         self._engines: dict[MemoryModel, Engine] = {}
 
     def cycles(self, model: MemoryModel, fill: Fill, amount: int) -> int:
-        """Cycles of a program that does `amount` of something, and nothing else of note."""
+        """Cycles of a program that `fill` fills with `amount` operations."""
         asm = Assembler(self.config)
         asm.load(MemoryId.UOP, sram=0, dram=TABLE // 4, columns=3)
         asm.nop(Module.COMPUTE, signals=Module.STORE)
@@ -70,7 +70,7 @@ class _Bench:
         return self._run(model, asm.build())
 
     def slope(self, model: MemoryModel, fill: Fill, few: int, many: int) -> float:
-        """Cycles that one more takes."""
+        """Cycles of one more operation."""
         more = self.cycles(model, fill, many) - self.cycles(model, fill, few)
         return more / (many - few)
 
@@ -89,14 +89,14 @@ class _Bench:
 
 
 def measure(config: HardwareConfig) -> list[Line]:
-    """Every line of the throughput table, for `config`."""
+    """All lines of the throughput table for `config`."""
     bench = _Bench(config)
     return [*_micro_ops(bench), *_gaps(bench), *_loads(bench), *_stores(bench), *_fetch(bench)]
 
 
 def _micro_ops(bench: _Bench) -> list[Line]:
-    """One a cycle, whatever the accumulators; with one read port of ACC, the ALU's with two
-    operands from it one in two."""
+    """Micro-ops: one a cycle, whatever the accumulators; one in two cycles for an ALU with two
+    operands from ACC and one read port of ACC."""
     fast = MEMORY_PRESETS["fast"]
     one = (0, 1)
 
@@ -132,9 +132,9 @@ def _micro_ops(bench: _Bench) -> list[Line]:
 
 
 def _gaps(bench: _Bench) -> list[Line]:
-    """Idle cycles between instructions of 64 micro-ops that need not wait for each other.
+    """Idle cycles between independent instructions of 64 micro-ops.
 
-    Two hundred instructions are more than fetch reads ahead, which delays the first LOAD.
+    Two hundred instructions are more than fetch prefetches, which delays the first LOAD.
     """
     loop = (Loop(64, dst=1, src=1),)
 
@@ -156,7 +156,7 @@ def _gaps(bench: _Bench) -> list[Line]:
 
 
 def _rows(bench: _Bench, memory: MemoryId, columns: int, gap: int) -> tuple[Fill, int]:
-    """Rows of `columns` elements with a `gap`, loaded or stored; and a row's beats."""
+    """A LOAD or STORE of rows of `columns` elements with a `gap`, and the beats of a row."""
     size = bench.config.element_bytes(memory)
     beats = max(1, columns * size // bench.config.bus_bytes)
 
@@ -229,7 +229,7 @@ def _stores(bench: _Bench) -> list[Line]:
 
 
 def _fetch(bench: _Bench) -> list[Line]:
-    """Empty instructions for all modules in turn: only fetch limits them."""
+    """Empty instructions for all modules in turn, which only fetch limits."""
 
     def nops(asm: Assembler, count: int) -> object:
         return [asm.nop(Module(index % 3)) for index in range(count)]
@@ -247,27 +247,29 @@ def _fetch(bench: _Bench) -> list[Line]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table for each configuration named; 1 where a line falls short.
+    """Print the table of each named configuration; 1 if a line misses its limit.
 
-    By default `pynq`, as it is and with one read port of ACC.
+    By default `pynq`, unchanged and with one read port of ACC.
     """
     names = sys.argv[1:] if argv is None else argv
     configs = [load_config(name) for name in names]
     if not configs:
         pynq = load_config("pynq")
         configs = [pynq, pynq.replace(name="pynq, acc_read_ports 1", acc_read_ports=1)]
-    # Every configuration is measured, whatever the first one gave.
+    # All configurations are measured, even if the first one misses a limit.
     return 0 if all([_met(config) for config in configs]) else 1
 
 
 def _met(config: HardwareConfig) -> bool:
-    """Measure and print; whether every line is met."""
+    """Measure a configuration and print its table; whether every line meets its limit."""
     lines = measure(config)
     table = Table("", "measured", "", "required", title=f"Throughput of the RTL, {config.name}")
     for line in lines:
         sign = "at least" if line.at_least else "at most"
         mark = "" if line.met else "[red]short[/]"
-        table.add_row(line.what, f"{line.measured:.3f}", line.unit, f"{sign} {line.limit:g} {mark}")
+        table.add_row(
+            line.operation, f"{line.measured:.3f}", line.unit, f"{sign} {line.limit:g} {mark}"
+        )
     Console().print(table)
     return all(line.met for line in lines)
 

@@ -1,4 +1,4 @@
-"""What latency hiding gains on the RTL: `python -m scripts.bench.utilization`.
+"""The gain of latency hiding on the RTL: `python -m scripts.bench.utilization`.
 
 ResNet-18's convolutions on `pynq` with memory `fast`. Cycles, so the same on every machine.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from hw.config_files import load_config
-from scripts.bench.figures import Figure, print_figures
+from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization import RESNET18, Layer, Row, measure, total
 from scripts.utilization.table import print_rows
@@ -19,7 +19,7 @@ from sim.timing import parse_memory
 __all__ = ["figures", "main", "run"]
 
 MOST_CYCLES = 7.4e6
-"""Of all, each as often as it comes. The array alone takes 6.62 million; VTA's best is 7.73."""
+"""Cycles of all layers, by their counts. The array alone takes 6.62 million; VTA's best is 7.73."""
 LEAST_BEST = 92
 LEAST_HIDDEN = 1
 
@@ -35,23 +35,23 @@ def run(config: str, layers: Sequence[Layer] = RESNET18) -> list[Row]:
     return rows
 
 
-def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """What the table has to show. Rows are of an engine with time."""
+def figures(rows: Sequence[Row]) -> Iterator[Measurement]:
+    """The measurements that have targets, from rows of an engine with time."""
     whole = total(rows).cycles_with
     assert whole is not None, "the rtl engine has time"
-    yield Figure("cycles of all layers", whole, "cycles", MOST_CYCLES, at_most=True)
+    yield Measurement("cycles of all layers", whole, "cycles", MOST_CYCLES, at_most=True)
     best = max(row.times.utilization_with or 0 for row in rows)
-    yield Figure("best layer's utilisation", 100 * best, "%", LEAST_BEST)
+    yield Measurement("best layer's utilisation", 100 * best, "%", LEAST_BEST)
     for row in rows:
         hidden = (row.times.cycles_without or 0) - (row.times.cycles_with or 0)
-        yield Figure(f"hidden in {row.layer.name}", hidden, "cycles", LEAST_HIDDEN)
+        yield Measurement(f"hidden in {row.layer.name}", hidden, "cycles", LEAST_HIDDEN)
 
 
 def main() -> int:
     """Print the table and the report; 1 where a target is missed."""
     rows = run(DEFAULT_CONFIG)
     print()
-    return print_figures(figures(rows))
+    return print_measurements(figures(rows))
 
 
 if __name__ == "__main__":

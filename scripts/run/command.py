@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hw.config_files import load_config
+from runtime.artifact import is_artifact
 from runtime.executor import Progress
 from runtime.inputs import Pixels
 from runtime.joined import join_runs
+from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
 from scripts.model_options import (
     CalibrateOption,
@@ -34,15 +37,13 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.report import errors_in_one_line, print_json
-from scripts.run.check import boundaries, compare
-from scripts.run.given import Given
-from scripts.run.machine import Machine, Report, open_model
+from scripts.run.comparison import boundaries, compare
+from scripts.run.inputs import RunInputs
+from scripts.run.machine import Machine, Network, Report, open_model
 from scripts.run.outputs import check_archive, write_archive
-from scripts.run.pictures import Pictures
-from scripts.run.refusals import check_files, check_for_artifact, check_offloaded
+from scripts.run.profile_files import ProfileFiles
+from scripts.run.report import RunReport
 from scripts.run.table import print_run
-from scripts.run.told import Told
 from scripts.sources import Accelerator, ModelOptions
 from sim.engines import check_engine
 from sim.timing import parse_memory
@@ -90,7 +91,7 @@ def command(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Run the same network on the CPU, and compare every bit: fail if not."
+            "--check", help="Run the same network on the CPU too, and fail if any bit differs."
         ),
     ] = False,
     report: Annotated[
@@ -99,8 +100,8 @@ def command(
             "--report",
             metavar="FILE",
             readable=False,
-            help="Write a page (.html) that shows where cycles went, of a model with latency "
-            "hiding and without.",
+            help="Write a page (.html) with the cycles of each layer by cause; for a model, with "
+            "latency hiding and without.",
         ),
     ] = None,
     trace: Annotated[
@@ -124,12 +125,13 @@ def command(
 ) -> None:
     """Run a network end to end.
 
-    A model is compiled first, with the options of `tandem compile`; an artifact was compiled with
-    its own. The functional engine has no time: --engine rtl tells cycles.
+    A model is compiled first, with the options of `tandem compile`; an artifact is compiled
+    already. The functional engine has no time: --engine rtl counts cycles.
     """
     with errors_in_one_line(debug):
+        # Wrong usage is refused before the network is compiled and run, which takes minutes.
         check_archive(output)
-        check_files((*(inputs or ()), calibrate))
+        _check_files((*(inputs or ()), calibrate))
         on_cpu = device is DeviceName.CPU
         compiling = {
             "--quantize": quantize is not None,
@@ -137,11 +139,11 @@ def command(
             "--config": config is not None,
             "--no-latency-hiding": not hiding,
         }
-        check_for_artifact(model, [name for name, given in compiling.items() if given])
+        _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
             check_for_cpu(context, ["--check"] * check + ["--explain"] * explain)
-        pictures = Pictures(report, trace)
-        pictures.check(on_cpu, engine)
+        files = ProfileFiles(report, trace)
+        files.check(on_cpu, engine)
         check_engine(engine)
         machine = Machine(engine, parse_memory(memory), threads)
         accelerator = None
@@ -149,38 +151,41 @@ def command(
             hardware = load_config(config or DEFAULT_CONFIG)
             accelerator = Accelerator(hardware, machine.memory, hiding)
         options = ModelOptions(quantize, calibrate, pixels, seed)
-        with show_activity("run", quiet=as_json) as tell:
-            opened = open_model(model, options, tell)
-            given = Given.of(opened.name, opened.inputs, inputs or [], pixels, seed)
-            network = opened.network(accelerator, tell)
+        with show_activity("run", quiet=as_json) as activity:
+            opened = open_model(model, options, activity)
+            run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
+            network = opened.network(accelerator, activity)
             artifact = network.artifact
-            check_offloaded(network, ["--check"] * check + pictures.options)
-            given.check(artifact)
-            batches = given.batches
+            _check_offloaded(network, ["--check"] * check + files.options)
+            run_inputs.check_finite(artifact)
+            batches = run_inputs.batches
             watch = boundaries(artifact) if check else ()
-            runs = machine.run(artifact, batches, _steps(tell), watch)
+            runs = machine.run(artifact, batches, _step_progress(activity), watch)
             run = join_runs(runs)
             comparison = ratios = None
             if check:
-                reference = machine.run(network.on_cpu(tell), batches, _steps(tell), watch)
+                fallback = network.on_cpu(activity)
+                reference = machine.run(fallback, batches, _step_progress(activity), watch)
                 comparison = compare(run, join_runs(reference))
                 ratios = network.sqnr(batches, runs)
-            plain = None
+            without_hiding = None
             timed = run.profile.cycles is not None
             # An artifact cannot be compiled once more.
             if report is not None and timed and hiding and network.prepared is not None:
-                slower = machine.run(network.without_hiding(tell), batches, _steps(tell))
-                plain = join_runs(slower)
-            told = Told(network, machine, run, comparison, ratios, plain, memory, len(runs))
-            pictures.write_page(told)
+                plain = network.without_hiding(activity)
+                without_hiding = join_runs(machine.run(plain, batches, _step_progress(activity)))
+            run_report = RunReport(
+                network, machine, run, comparison, ratios, without_hiding, memory, len(runs)
+            )
+            files.write_page(run_report)
             # Of the first batch.
-            pictures.write_trace(runs[0])
+            files.write_trace(runs[0])
         if output is not None:
             write_archive(output, run.outputs)
         if as_json:
-            print_json(told.as_json())
+            print_json(run_report.as_json())
         else:
-            print_run(told, explain=explain)
+            print_run(run_report, explain=explain)
         if comparison is not None and not comparison.equal:
             raise CommandError(
                 f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "
@@ -188,7 +193,26 @@ def command(
             )
 
 
-def _steps(report: Report | None) -> Progress | None:
-    if report is None:
+def _step_progress(activity: Report | None) -> Progress | None:
+    if activity is None:
         return None
-    return lambda done, steps, name: report(f"{name} ({done + 1} of {steps})")
+    return lambda done, steps, name: activity(f"{name} ({done + 1} of {steps})")
+
+
+def _check_files(paths: Sequence[Path | None]) -> None:
+    """Raise `OSError` for the first path at which there is no file."""
+    for path in paths:
+        if path is not None:
+            path.stat()
+
+
+def _check_for_artifact(model: str, options: Sequence[str]) -> None:
+    """Raise `CommandError` if options of compilation were given with an artifact."""
+    if options and is_artifact(Path(model)):
+        raise CommandError(f"{options[0]} is for models: {model} is an artifact, compiled already")
+
+
+def _check_offloaded(network: Network, options: Sequence[str]) -> None:
+    """Raise `CommandError` if options need the accelerator, and the network leaves it idle."""
+    if options and network.artifact.config is None:
+        raise CommandError(f"{options[0]}: nothing of {network.model} is on an accelerator")

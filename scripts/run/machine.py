@@ -1,4 +1,4 @@
-"""Networks and the machines that run them."""
+"""Networks to run, and the machine that runs them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is run: compiled here, if it was a model.
+    """A compiled network.
 
     Attributes
     ----------
     prepared, accelerator
-        What it was compiled from and for; None of an artifact that was read.
+        What it was compiled from and for; None for an artifact from a file.
     """
 
     artifact: Artifact
@@ -44,47 +44,46 @@ class Network:
 
     @property
     def model(self) -> str:
-        """As it was named."""
+        """The model's name."""
         return self.artifact.manifest.provenance.model
 
     def without_hiding(self, report: Report | None) -> Artifact:
-        """The same network with one virtual thread: of a model, something of which is on the
+        """Compile the same network with one virtual thread; only of a model with layers on the
         accelerator."""
         assert self.prepared is not None, "an artifact cannot be compiled once more"
-        assert self.accelerator is not None, "something is on it"
+        assert self.accelerator is not None, "some layer is on the accelerator"
         plain = replace(self.accelerator, hiding=False)
         return self.prepared.build(targets(plain), report)
 
     def on_cpu(self, report: Report | None) -> Artifact:
-        """The same network, the CPU doing what the accelerator does: there is something that it
-        does."""
+        """The same quantised network for the CPU alone; only with layers on the accelerator."""
         if self.prepared is None:
             if self.artifact.fallback is None:
                 raise CommandError(f"--check: the artifact of {self.model} has no code for the CPU")
             return self.artifact.fallback
-        assert self.accelerator is not None, "something is on it"
+        assert self.accelerator is not None, "some layer is on the accelerator"
         return self.prepared.build(targets(self.accelerator), report, fallback=True)
 
     def sqnr(self, batches: Sequence[Arrays], runs: Sequence[Run]) -> dict[str, float] | None:
-        """Of runs on these batches, against the network before it was quantised here; None where
-        there is no such network."""
+        """Decibels of each output of runs on these batches, against the network before it was
+        quantised; None if that network is not known."""
         real = None if self.prepared is None else self.prepared.real
         if real is None:
             return None
-        outputs = (each.outputs for each in runs)
+        outputs = (run.outputs for run in runs)
         return sqnr(zip(outputs, map(real.run, batches), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What is to be run: what it takes is known, and a model is not compiled yet."""
+    """A network whose inputs are known: an artifact, or a model that is not compiled yet."""
 
-    what: Artifact | Source
+    source: Artifact | Source
 
     @property
     def name(self) -> str:
-        """As messages call it."""
-        match self.what:
+        """The network's name in messages."""
+        match self.source:
             case Artifact(manifest=manifest):
                 return manifest.name
             case Source(provenance=provenance):
@@ -92,21 +91,22 @@ class Opened:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """By the model's names, in its order."""
-        return inputs_of(self.what) if isinstance(self.what, Artifact) else self.what.inputs
+        """The input tensors, by the model's names and in the model's order."""
+        source = self.source
+        return inputs_of(source) if isinstance(source, Artifact) else source.inputs
 
     def network(self, accelerator: Accelerator | None, report: Report | None) -> Network:
-        """A model is compiled; an artifact is, without an accelerator, what stands for it."""
-        if isinstance(self.what, Artifact):
-            fallback = self.what.fallback
-            return Network(fallback if accelerator is None and fallback else self.what)
-        prepared = self.what.prepared(report)
+        """The network, a model compiled; without an accelerator, the fallback of an artifact."""
+        if isinstance(self.source, Artifact):
+            fallback = self.source.fallback
+            return Network(fallback if accelerator is None and fallback else self.source)
+        prepared = self.source.prepared(report)
         artifact = prepared.build(targets(accelerator), report)
         return Network(artifact, prepared, accelerator)
 
 
 def open_model(model: str, options: ModelOptions, report: Report | None) -> Opened:
-    """An artifact, for which `options` say nothing, or a model."""
+    """Read an artifact, for which `options` are ignored, or import a model."""
     if is_artifact(Path(model)):
         return Opened(read_artifact(Path(model)))
     return Opened(open_source(model, options, report))
@@ -114,7 +114,7 @@ def open_model(model: str, options: ModelOptions, report: Report | None) -> Open
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An engine with a memory, and a CPU beside it."""
+    """The devices of a run: an engine with its memory model, and the CPU with its threads."""
 
     engine: str
     memory: MemoryModel
@@ -127,10 +127,10 @@ class Machine:
         progress: Progress | None = None,
         watch: Collection[str] = (),
     ) -> tuple[Run, ...]:
-        """Runs of an artifact, one for each batch."""
+        """Run an artifact on each batch."""
         with self._devices(artifact.config) as devices:
             executor = Executor(artifact, devices)
-            return tuple(executor.run(each, progress, watch) for each in batches)
+            return tuple(executor.run(batch, progress, watch) for batch in batches)
 
     @contextmanager
     def _devices(self, config: HardwareConfig | None) -> Iterator[list[Device]]:

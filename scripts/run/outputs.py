@@ -1,4 +1,4 @@
-"""What a network gave: told, and kept."""
+"""The outputs of a run: as JSON, and as an `.npz` file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from hw.files import check_destination, replacing
 from scripts.errors import CommandError
 
-__all__ = ["check_archive", "told", "top5", "write_archive"]
+__all__ = ["check_archive", "output_json", "top5", "write_archive"]
 
 _Array: TypeAlias = NDArray[Any]
 _TOP = 5
 
 
-def told(name: str, array: _Array) -> dict[str, object]:
-    """An output as the command's JSON has it."""
+def output_json(name: str, array: _Array) -> dict[str, object]:
+    """The entry of an output in the command's JSON."""
     return {
         "name": name,
         "shape": list(array.shape),
@@ -31,32 +31,32 @@ def told(name: str, array: _Array) -> dict[str, object]:
 
 
 def top5(array: _Array) -> list[int] | None:
-    """The classes with the greatest values, greatest first, of equals the first; None of what is
-    not one value a class for one input."""
+    """Indices of the five greatest values, greatest first and the lower index before an equal one;
+    None unless the array has one value a class for one input."""
     if array.ndim not in (1, 2) or array.size != array.shape[-1] or array.size < 2:
         return None
     values = array.reshape(-1)
     order = np.argsort(values, kind="stable")
-    # Equal ones keep their order when what is sorted upwards is read downwards from behind.
+    # The groups of equal values in descending order; within a group the indices ascend.
     _, first = np.unique(values[order], return_index=True)
     ends = [*first[1:], len(order)]
     classes = [
-        int(each)
+        int(index)
         for begin, end in zip(first[::-1], ends[::-1], strict=True)
-        for each in order[begin:end]
+        for index in order[begin:end]
     ]
     return classes[:_TOP]
 
 
 def check_archive(path: Path | None) -> None:
-    """Refuse now what `write_archive` could not write later."""
+    """Raise `CommandError` or `OSError` for a path that `write_archive` could not write."""
     if path is not None and path.suffix != ".npz":
         raise CommandError(f"{path}: outputs are written to a file that ends in .npz")
     check_destination(path)
 
 
 def write_archive(path: Path, arrays: Mapping[str, _Array]) -> None:
-    """An `.npz` that is there whole, or not at all. Unlike `numpy.savez`, it takes any name."""
+    """Write an `.npz` atomically. Unlike `numpy.savez`, any name of an array is allowed."""
     with replacing(path) as draft:
         try:
             with zipfile.ZipFile(draft, "w") as archive:

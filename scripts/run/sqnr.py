@@ -1,4 +1,4 @@
-"""How far a quantised network's outputs are from those of the network before."""
+"""The signal-to-quantisation-noise ratio of a quantised network's outputs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
     """The signal-to-quantisation-noise ratio of each output of real numbers, in decibels.
 
-    The sum of squares of what it should be over that of the error: infinite without an error, NaN
-    where what it should be is not finite.
+    The ratio is the sum of squares of the reference over that of the error: infinite without an
+    error, NaN if the reference is not finite.
 
     Parameters
     ----------
     pairs
-        What runs gave, and what they should have given.
+        Outputs of runs and of the reference, by name.
     """
     signals: dict[str, float] = {}
     noises: dict[str, float] = {}
@@ -41,11 +41,11 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
 
 
 def show_sqnr(ratios: Mapping[str, float]) -> str:
-    """`34.1 dB`; by name where there are several outputs."""
-    shown = {name: _shown(each) for name, each in ratios.items()}
+    """The ratios as text: `34.1 dB`, with names if there are several outputs."""
+    shown = {name: _shown(ratio) for name, ratio in ratios.items()}
     if len(shown) == 1:
         return next(iter(shown.values()))
-    return ", ".join(f"{name} {each}" for name, each in shown.items())
+    return ", ".join(f"{name} {ratio}" for name, ratio in shown.items())
 
 
 def _decibels(signal: float, noise: float) -> float:

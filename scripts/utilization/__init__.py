@@ -1,4 +1,4 @@
-"""How much of the array's time convolutions use, with and without latency hiding.
+"""The array's utilisation in convolutions, with and without latency hiding.
 
 engine = make_engine("rtl", load_config("pynq"), parse_memory("fast"))
 for row in measure(engine, RESNET18):

@@ -1,4 +1,4 @@
-"""The rows as bars: for each convolution one without latency hiding and one with it."""
+"""A bar chart of utilisation: for each convolution a bar without latency hiding and one with it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _WAYS = ("without latency hiding", "with latency hiding")
 _COLOURS = ("#B4BEC9", "#0072B2")
 _INK = "#24292F"
 _BAR = 20
-"""Pixels of a bar: room for its percentage."""
+"""Width of a bar in pixels, which has to hold its percentage."""
 _SHORT = 6
-"""Names of so many letters have room beside each other."""
+"""Longest name that is written horizontally, in letters."""
 _SHARPNESS = 3
-"""Pixels of a PNG for each of ours."""
+"""Pixels of a PNG by those of the chart."""
 
 
 def draw(rows: Sequence[Row], kind: str) -> bytes:
-    """The picture, `kind` svg or png."""
+    """The chart as a picture; `kind` is svg or png."""
     drawn = chart(rows)
     if kind == "svg":
         text = StringIO()
@@ -38,9 +38,9 @@ def draw(rows: Sequence[Row], kind: str) -> bytes:
 
 
 def chart(rows: Sequence[Row]) -> alt.LayerChart:
-    """Utilisation of each, and of all together. Rows are of an engine with time."""
+    """Utilisation of each convolution, and of all together; rows are of an engine with time."""
     times = [*(row.times for row in rows), total(rows)]
-    values = [value for number, each in enumerate(times) for value in _values(number, each)]
+    values = [value for number, one in enumerate(times) for value in _values(number, one)]
     base = alt.Chart(alt.InlineData(values=values)).encode(
         x=alt.X("place:O", axis=_axis([each.name for each in times])),
         xOffset=alt.XOffset("way:N", sort=_WAYS),
@@ -80,7 +80,7 @@ def _values(number: int, times: Times) -> list[dict[str, Any]]:
 
 
 def _axis(names: list[str]) -> alt.Axis:
-    """Bars are told apart by their place, for a convolution may be called `total`, too."""
+    """The axis of convolutions, by position: a convolution may be called `total`, too."""
     slanted = max(map(len, names)) > _SHORT
     return alt.Axis(
         title=None,

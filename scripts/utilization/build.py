@@ -1,4 +1,4 @@
-"""From a convolution to an instruction stream, with latency hiding and without."""
+"""Convolutions compiled to instruction streams, with latency hiding and without."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from scripts.utilization.case import Case
 __all__ = ["HIDING", "Built", "Convolution"]
 
 HIDING = 2
-"""Virtual threads that hide latency: one computes while the other's data come."""
+"""Number of virtual threads that hides latency: one computes while the other's data are loaded."""
 
 Array = npt.NDArray[np.generic]
 
@@ -39,7 +39,7 @@ _TEMPLATE = Conv2dOnArray()
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A stream, and what its memory begins with."""
+    """A compiled convolution: the stream, and the arguments in its memory."""
 
     stream: Stream
     values: dict[str, Array]
@@ -57,12 +57,12 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A case on a configuration, and the choice that is best with latency hiding.
+    """A case on a configuration, with the choice that is best with latency hiding.
 
     Attributes
     ----------
     values, immediates
-        The arguments of the program: tensors, and numbers that lie in instructions.
+        The arguments of the program: tensors, and immediates of instructions.
     """
 
     case: Case
@@ -74,7 +74,7 @@ class Convolution:
 
     @staticmethod
     def of(case: Case, config: HardwareConfig, memory: MemoryTiming) -> Convolution:
-        """Raises `Unsupported` where not even the smallest tiles fit."""
+        """The convolution of a case. Raises `Unsupported` if not even the smallest tiles fit."""
         target, layer = accelerator(config, memory), case.layer
         passes, numbers = structure(case.requantisation, layer.outputs, config)
         workload = Conv2dWorkload(
@@ -93,12 +93,12 @@ class Convolution:
         )
 
     def build(self, threads: int) -> Built:
-        """The stream with so many virtual threads; the tiles are always the same.
+        """Compile the stream with so many virtual threads; the tiles are always the same.
 
         Raises
         ------
         CompilerError
-            For what the machine cannot do.
+            If the machine cannot compute it.
         """
         machine = self.target.machine
         choice = {**self.choice, "threads": threads}

@@ -1,4 +1,4 @@
-"""A convolution with everything that a run of it needs: values, requantisation, expected result."""
+"""Test cases of convolutions: values, requantisation and expected result."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Int8 = npt.NDArray[np.int8]
 
 MOST = 127
 DEVIATIONS = 3
-"""Standard deviations of a sum that make the greatest output."""
+"""Standard deviations of a sum that are scaled to the greatest output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Values of one convolution.
+    """The arguments of a convolution.
 
     Attributes
     ----------
     data, weight
         int8[1, IC, H, W] and int8[OC, IC, K, K].
     requantisation
-        From sums to int8 in 0..127: a bias a channel, rounding, a shift, and two clippings.
+        From sums to int8 in 0..127: a bias for each channel, rounding, a shift, and clipping.
     """
 
     layer: Layer
@@ -39,14 +39,14 @@ class Case:
 
 
 def make_case(layer: Layer, seed: int) -> Case:
-    """Random values, and a shift with which outputs use their range.
+    """A case with random values, and with a shift that makes outputs use their range.
 
-    The same for a layer and a seed, whatever other layers are measured.
+    The case depends on the layer and the seed only, not on other layers.
     """
     random = np.random.default_rng(seed)
     data = _bytes(random, (1, layer.inputs, layer.height, layer.width))
     weight = _bytes(random, (layer.outputs, layer.inputs, layer.kernel, layer.kernel))
-    # A product of two of 256 numbers with like chances has this variance.
+    # The variance of a product of two numbers, each uniform over 256 values.
     deviation = math.sqrt(((256**2 - 1) / 12) ** 2 * layer.products)
     bias = random.integers(-round(deviation), round(deviation), layer.outputs, endpoint=True)
     shift = round(math.log2(DEVIATIONS * deviation / MOST))
@@ -60,11 +60,11 @@ def _bytes(random: np.random.Generator, shape: tuple[int, ...]) -> Int8:
 
 
 def expected(case: Case) -> Int8:
-    """The result, int8[1, OC, OH, OW], by NumPy alone and exact."""
+    """The exact result, int8[1, OC, OH, OW], computed by NumPy alone."""
     layer = case.layer
     rows, columns = layer.size
     border = (layer.padding, layer.padding)
-    # In doubles, whose product of matrices is the fast one: sums are under 2^31, so exact.
+    # In float64, for which NumPy's matrix product is fastest: sums are under 2^31, so exact.
     image = np.pad(case.data[0].astype(np.float64), ((0, 0), border, border))
     sums = np.zeros((layer.outputs, rows * columns))
     step = layer.stride

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hw.config_files import load_config
+from scripts.console import errors_in_one_line, print_json
 from scripts.errors import LayerError
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -21,7 +22,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.report import errors_in_one_line, print_json
 from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
 from scripts.utilization.models import layers_of
@@ -80,7 +80,7 @@ def command(
 
     Each runs alone, from launch to done, and its result is compared with NumPy's. The total counts
     ResNet-18's layers as often as the network has them. The functional engine checks results, but
-    has no time: --engine rtl tells cycles and utilisation.
+    has no time: --engine rtl counts cycles.
     """
     with errors_in_one_line(debug):
         layers, left = distinct(layer or RESNET18), tuple[str, ...]()

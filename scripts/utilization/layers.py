@@ -1,4 +1,4 @@
-"""Convolutions by name: those of ResNet-18, and others as people write them."""
+"""Convolutions to measure: those of ResNet-18 by name, and others parsed from text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["FIRST", "LARGEST_SUM", "RESNET18", "Layer", "distinct", "parse_layer
 NUMBERS = ("H", "W", "IC", "OC", "K", "STRIDE", "PAD")
 
 LARGEST_SUM = 1 << 30
-"""Of products, so that 32 bits hold it with its bias and what rounds it."""
+"""The largest sum of products, which 32 bits hold with its bias and rounding offset."""
 MOST_PRODUCTS = LARGEST_SUM >> 14
-"""In a sum: one of int8 is up to 2^14."""
+"""The most products in a sum: a product of two int8 is up to 2^14."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Layer:
     Attributes
     ----------
     height, width
-        Of the image, without padding.
+        Size of the image, without padding.
     inputs, outputs
-        Channels.
+        Numbers of channels.
     kernel, stride, padding
-        The same along y and x; zeros on all four sides.
+        The same along y and x; padding with zeros on all four sides.
     count
-        How often it comes in its network: its weight in the total.
+        How often the network has the convolution: its weight in the total.
 
     Raises
     ------
@@ -78,15 +78,15 @@ class Layer:
 
     @property
     def products(self) -> int:
-        """Terms of a sum."""
+        """Number of products in a sum."""
         return self.inputs * self.kernel**2
 
     @property
     def macs(self) -> int:
         """Useful multiply-accumulates.
 
-        As everybody counts them: with the zeros around the image, without what fills up blocks of
-        channels.
+        As usual, products with the zeros around the image count, and those that pad blocks of
+        channels do not.
         """
         rows, columns = self.size
         return rows * columns * self.outputs * self.products
@@ -112,18 +112,18 @@ RESNET18 = (
     Layer("C10", 14, 14, 256, 512, 1, 2, 0),
     Layer("C11", 7, 7, 512, 512, 3, 1, 1, count=3),
 )
-"""Its others (He et al., CVPR'16, table 1), as VTA's benchmark names them."""
+"""ResNet-18's other convolutions (He et al., CVPR'16, table 1), named as in VTA's benchmark."""
 
 _KNOWN = {layer.name: layer for layer in (FIRST, *RESNET18)}
 
 
 def parse_layer(text: str) -> Layer:
-    """`NAME=H,W,IC,OC,K,STRIDE,PAD`, or the name of one of ResNet-18's.
+    """Parse `NAME=H,W,IC,OC,K,STRIDE,PAD`, or the name of a convolution of ResNet-18.
 
     Raises
     ------
     LayerError
-        For another text, an unknown name, and numbers that make no convolution.
+        Another text, an unknown name, or numbers of an impossible convolution.
     """
     name, equals, numbers = text.partition("=")
     if not equals:
@@ -148,7 +148,7 @@ def _is_number(text: str) -> bool:
 
 
 def distinct(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The layers, refused where two have one name: a table of them would be ambiguous."""
+    """The layers as a tuple; raises `LayerError` if two have the same name."""
     names = [layer.name for layer in layers]
     for layer in layers:
         if names.count(layer.name) > 1:

@@ -1,4 +1,4 @@
-"""Convolutions on an engine, one at a time, each result checked."""
+"""Measurements of convolutions on an engine, one at a time, each with its result checked."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def measure(
 ) -> Iterator[Row]:
     """Run each layer without latency hiding and with it, on the same tiles and values.
 
-    A row comes once both results are equal to NumPy's.
+    A row is returned after both results are found equal to NumPy's.
 
     Parameters
     ----------
     engine
-        The machine; its memory model is what tiles are chosen for.
+        The machine; tiles are chosen for its memory model.
     seed
-        Of data, weights and biases.
+        Seed of data, weights and biases.
     report
-        Is told what is being done.
+        Callback for progress.
 
     Raises
     ------
     LayerError
-        A layer that the machine cannot hold or do, or two layers of one name.
+        A layer that the machine cannot hold or compute, or two layers of one name.
     WrongResultError
-        A result that differs: says which, where, and how.
+        A wrong result: names the layer, the index and both values.
     """
-    say = report if report is not None else _nothing
+    say = report if report is not None else _ignore
     for layer in distinct(layers):
         yield Row(layer, _measured(engine, layer, seed, say))
 
@@ -62,7 +62,7 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
         ways = {"without": conv.build(1), "with": conv.build(HIDING)}
     except CompilerError as error:
         raise LayerError(f"layer {layer.name}: {error}") from error
-    say(f"{layer.name}: computing what is expected")
+    say(f"{layer.name}: computing the expected result")
     wanted = cases.expected(case)
     cycles = {
         way: _run(engine, built, wanted, f"{layer.name} {way} latency hiding", say)
@@ -72,28 +72,28 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
     return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
 
 
-def _run(engine: Engine, built: Built, wanted: Int8, what: str, say: Report) -> int | None:
-    """Its cycles, once its result is right."""
-    say(what)
+def _run(engine: Engine, built: Built, wanted: Int8, label: str, say: Report) -> int | None:
+    """The cycles of a run, whose result is checked."""
+    say(label)
     memory, address = place(built.image(), built.stream.program, None)
-    how = Launch(address=address, progress=lambda done: say(f"{what}, {done:,} steps"))
+    how = Launch(address=address, progress=lambda done: say(f"{label}, {done:,} steps"))
     result = engine.launch(built.stream.program, memory, how)
-    _compare(built.result(memory), wanted, f"{what} on {engine.name}")
+    _compare(built.result(memory), wanted, f"{label} on {engine.name}")
     return result.cycles
 
 
 def _compare(
-    got: np.ndarray[tuple[int, ...], np.dtype[np.generic]], wanted: Int8, who: str
+    got: np.ndarray[tuple[int, ...], np.dtype[np.generic]], wanted: Int8, label: str
 ) -> None:
     wrong = np.argwhere(got != wanted)
     if not len(wrong):
         return
     first = tuple(map(int, wrong[0]))
     raise WrongResultError(
-        f"{who}: {len(wrong):,} of {wanted.size:,} results differ from NumPy's; the first, "
+        f"{label}: {len(wrong):,} of {wanted.size:,} results differ from NumPy's; the first, "
         f"{list(first)} of [n, c, y, x], is {got[first]} and has to be {wanted[first]}"
     )
 
 
-def _nothing(what: str) -> None:
+def _ignore(step: str) -> None:
     pass

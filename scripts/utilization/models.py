@@ -22,11 +22,11 @@ __all__ = ["layers_of"]
 
 
 def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
-    """Its convolutions, and the names of those that cannot be measured.
+    """The convolutions of a model that can be measured, and the names of those that cannot.
 
-    Of equal ones there is one, which counts as often as they come and has the first one's name.
-    Measured are those with square images, windows and strides, the same padding on all sides, one
-    group and no dilation. An open batch is 1.
+    Equal convolutions are one layer, with their count and the first one's name. Convolutions can be
+    measured if they have square windows and equal strides, the same padding on all sides, one group
+    and no dilation. An open batch is 1.
 
     Raises
     ------
@@ -39,19 +39,19 @@ def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, 
         built_in(model, seed) if model in BUILT_IN else read_model(model_file(model))
     )
     function = import_model(proto).function
-    symbols = {each for param in function.params for each in symbols_of(param.type)}
-    function = transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])
+    symbols = {symbol for param in function.params for symbol in symbols_of(param.type)}
+    function = transform(function, [BindSymbols(tuple((name, 1) for name in sorted(symbols)))])
     types = infer(function)
     found: dict[Layer, int] = {}
     names: dict[Layer, str] = {}
     left: list[str] = []
     for let in function.body.lets:
         match let.value:
-            case Call(callee=OpSpec(name="conv2d"), args=args, attributes=Conv2d() as given):
+            case Call(callee=OpSpec(name="conv2d"), args=args, attributes=Conv2d() as attributes):
                 data, weight = (
-                    types[each.name] if isinstance(each, Var) else each.type for each in args[:2]
+                    types[arg.name] if isinstance(arg, Var) else arg.type for arg in args[:2]
                 )
-                layer = _layer(let.name, data, weight, given)
+                layer = _layer(let.name, data, weight, attributes)
                 if layer is None:
                     left.append(let.name)
                     continue
@@ -62,16 +62,19 @@ def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, 
                 pass
     if not found:
         raise LayerError(f"{model} has no convolution that can be measured alone")
-    layers = (replace(each, name=names[each], count=count) for each, count in found.items())
+    layers = (replace(shape, name=names[shape], count=count) for shape, count in found.items())
     return tuple(layers), tuple(left)
 
 
-def _layer(name: str, data: object, weight: object, given: Conv2d) -> Layer | None:
+def _layer(name: str, data: object, weight: object, attributes: Conv2d) -> Layer | None:
+    """A convolution as a layer to measure; None if it cannot be measured."""
     assert isinstance(data, TensorType), "verified"
     assert isinstance(weight, TensorType), "verified"
     batch, _, height, width = data.static_shape(name)
     outputs, inputs, tall, wide = weight.static_shape(name)
-    alike = tall == wide and len({*given.strides}) == len({*given.padding}) == 1
-    if not alike or given.groups != 1 or {*given.dilation} != {1} or batch != 1:
+    alike = tall == wide and len({*attributes.strides}) == len({*attributes.padding}) == 1
+    if not alike or attributes.groups != 1 or {*attributes.dilation} != {1} or batch != 1:
         return None
-    return Layer(name, height, width, inputs, outputs, tall, given.strides[0], given.padding[0])
+    return Layer(
+        name, height, width, inputs, outputs, tall, attributes.strides[0], attributes.padding[0]
+    )

@@ -1,4 +1,4 @@
-"""`--plot`: a picture of the rows, for papers."""
+"""`--plot`: the utilisation of the rows as a picture."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _NEEDED = ("altair", "vl_convert")
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Where the picture goes; the end of its name says which kind it is."""
+    """The file of a picture, whose format is its suffix."""
 
     path: Path
 
     def check(self) -> None:
-        """Refuse before any work what cannot be written after it.
+        """Check before the measurements that the picture can be drawn after them.
 
         Raises
         ------
         CommandError
-            Another kind of file, or what draws is not installed.
+            Another kind of file, or a library for drawing is not installed.
         OSError
             The file cannot be written.
         """
@@ -44,13 +44,13 @@ class Plot:
             )
 
     def check_engine(self, engine: Engine) -> None:
-        """Refuse, with a `CommandError`, an engine that has nothing to show."""
+        """Raise `CommandError` for an engine without time, which has no utilisation."""
         if not engine.has_time:
             raise CommandError(f"a plot needs cycles: the {engine.name} engine has no time")
 
     def write(self, rows: Sequence[Row]) -> None:
         """Draw the rows and their total."""
-        # What is large, and optional, is loaded by those who ask for it.
+        # Here, because Altair is large and optional.
         from scripts.utilization.bars import draw
 
         write_atomically(self.path, draw(rows, self.path.suffix.removeprefix(".")))

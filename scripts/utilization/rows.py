@@ -1,4 +1,4 @@
-"""What was measured: a row a convolution, and their total."""
+"""The measurements: a row for each convolution, and their total."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Row", "Times", "total"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Cycles of some work on an array, without latency hiding and with it.
+    """Cycles of a convolution, or of several, without latency hiding and with it.
 
     Attributes
     ----------
     macs
         Useful multiply-accumulates.
     multipliers
-        Of the array: what it could do in a cycle.
+        Number of multipliers of the array.
     cycles_without, cycles_with
         From launch to done; None from an engine that has no time.
     """
@@ -33,19 +33,19 @@ class Times:
 
     @property
     def utilization_without(self) -> float | None:
-        """Useful multiply-accumulates / (cycles x multipliers)."""
+        """Utilisation without hiding: useful multiply-accumulates / (cycles x multipliers)."""
         return self._utilization(self.cycles_without)
 
     @property
     def utilization_with(self) -> float | None:
-        """The same with latency hiding."""
+        """Utilisation with latency hiding."""
         return self._utilization(self.cycles_with)
 
     def _utilization(self, cycles: int | None) -> float | None:
         return None if cycles is None else self.macs / (cycles * self.multipliers)
 
     def as_json(self) -> dict[str, object]:
-        """What the command's JSON has of it."""
+        """The entry of these times in the command's JSON."""
         return {
             "name": self.name,
             "count": self.count,
@@ -59,14 +59,14 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A convolution and its times: those of one, however often it comes."""
+    """A convolution and the times of one run, whatever its count."""
 
     layer: Layer
     times: Times
 
 
 def total(rows: Sequence[Row]) -> Times:
-    """All of them together, each as often as it comes."""
+    """The times of all convolutions together, by their counts."""
     return Times(
         "total",
         sum(row.layer.count for row in rows),
@@ -78,5 +78,5 @@ def total(rows: Sequence[Row]) -> Times:
 
 
 def _sum(cycles: Sequence[tuple[int, int | None]]) -> int | None:
-    known = [count * each for count, each in cycles if each is not None]
+    known = [count * value for count, value in cycles if value is not None]
     return sum(known) if len(known) == len(cycles) else None

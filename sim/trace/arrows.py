@@ -17,10 +17,10 @@ __all__ = ["arrows"]
 
 
 def arrows(events: tuple[Event, ...], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:
-    """A pair of records for each token that was pushed and popped by what is drawn.
+    """A pair of flow events for each token that a drawn instruction pushed and another one popped.
 
-    `slices` are by instruction. Their records have to come before these in the file: what begins
-    an arrow and what ends one belong to the slice that is open there.
+    `slices` are by instruction. In the file their records have to precede these: each end of an
+    arrow is attached to the slice that is open on its track at that time.
     """
     pushes: dict[TokenQueue, list[int]] = defaultdict(list)
     pops: dict[TokenQueue, list[int]] = defaultdict(list)
@@ -32,19 +32,19 @@ def arrows(events: tuple[Event, ...], slices: Mapping[int, Slice]) -> Iterator[d
     for queue in TokenQueue:
         name = str(queue)
         for push, pop in zip(pushes[queue], pops[queue], strict=False):
-            giver, taker = slices.get(push), slices.get(pop)
-            if giver is None or taker is None:
+            producer, consumer = slices.get(push), slices.get(pop)
+            if producer is None or consumer is None:
                 continue
             number += 1
-            # Half a cycle before its end the slice is open still, and the next is not yet.
-            sent = max(giver.start, min(giver.end - 0.5, taker.start))
+            # Half a cycle before its end the slice is still open, and the next has not begun.
+            sent = max(producer.start, min(producer.end - 0.5, consumer.start))
             common = {"cat": "token", "name": name, "id": number}
-            yield {"ph": "s", "pid": PROCESS, "tid": giver.number, "ts": sent, **common}
+            yield {"ph": "s", "pid": PROCESS, "tid": producer.number, "ts": sent, **common}
             yield {
                 "ph": "f",
                 "bp": "e",
                 "pid": PROCESS,
-                "tid": taker.number,
-                "ts": taker.start,
+                "tid": consumer.number,
+                "ts": consumer.start,
                 **common,
             }

@@ -1,4 +1,4 @@
-"""How busy the multipliers are, as a curve."""
+"""The utilisation of the multipliers over time, as a counter track."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from sim.trace.tracks import PROCESS, Slice, Track, number_of
 __all__ = ["WINDOWS", "busy_records"]
 
 WINDOWS = 1000
-"""So many averages, which is more than a screen has room for."""
+"""Number of averages: more than a screen can show."""
 
 
 def busy_records(
     slices: Iterable[Slice], program: Program, cycles: int
 ) -> Iterator[dict[str, Any]]:
-    """The products of each window of time, in percent of what the array could do in it.
+    """Counter records: multiplications in each time window, in percent of the array's capacity.
 
-    A GEMM's are taken to be spread evenly over its slice. Resets use no multiplier. Padding counts:
-    a layer's utilisation, which leaves it out, is less.
+    The products of a GEMM are assumed to be spread evenly over its slice. Resets use no multiplier.
+    Products with padding count, unlike in a layer's utilisation.
     """
-    drawn = [each for each in slices if each.track is Track.GEMM]
+    gemms = [item for item in slices if item.track is Track.GEMM]
     columns = program.columns()
-    at = np.array([each.instruction for each in drawn], np.int64)
+    at = np.array([item.instruction for item in gemms], np.int64)
     products = columns.iter_out * columns.iter_in * (columns.uop_end - columns.uop_bgn)
     work = np.where(columns.reset_reg, 0, products)[at]
     if not work.any():
         return
-    start = np.array([each.start for each in drawn], np.float64)
-    end = np.array([each.end for each in drawn], np.float64)
+    start = np.array([item.start for item in gemms], np.float64)
+    end = np.array([item.end for item in gemms], np.float64)
     # The rate changes where a slice starts or ends; its integral is the work done.
     times = np.concatenate([start, end])
     changes = np.concatenate([work / (end - start), -work / (end - start)])

@@ -1,4 +1,4 @@
-"""What people call the parts of a program: its layers, and where instructions come from."""
+"""Labels of a program for its timeline: layers, and the schedule position of each instruction."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Labels:
     Attributes
     ----------
     layers
-        Their names.
+        Names of the layers.
     macs
-        Useful multiply-accumulates of each.
+        Useful multiply-accumulates of each layer.
     layer_of
-        For each instruction the number of its layer, -1 for those of none.
+        For each instruction the number of its layer; -1 if it belongs to none.
     places
-        For each instruction where in its layer's schedule it comes from, or "".
+        For each instruction the position in its layer's schedule that it was generated from, or "".
     """
 
     layers: tuple[str, ...]
@@ -35,7 +35,7 @@ class Labels:
     places: Sequence[str]
 
     def check(self, instructions: int) -> None:
-        """Raise `EngineError` unless they fit a program of so many instructions."""
+        """Raise `EngineError` unless the labels fit a program of so many instructions."""
         numbers = self.layer_of
         if len(numbers) != instructions or len(self.places) != instructions:
             raise EngineError(
@@ -49,6 +49,6 @@ class Labels:
             raise EngineError(f"an instruction of layer {wrong[0]}: there are {len(self.layers)}")
 
     def layer(self, instruction: int) -> str | None:
-        """The name of an instruction's layer."""
+        """The name of an instruction's layer; None if it belongs to none."""
         number = int(self.layer_of[instruction])
         return None if number < 0 else self.layers[number]

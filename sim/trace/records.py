@@ -1,6 +1,6 @@
-"""Timelines in the Trace Event Format: tracks, slices, arrows, a curve.
+"""Timelines in the Trace Event Format: tracks, slices, arrows and a counter.
 
-A cycle is drawn as a microsecond. Compute has a track for each kind of its work.
+A cycle is drawn as a microsecond. Compute has a track for each kind of instruction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.result import Event, Result
 from sim.trace.arrows import arrows
 from sim.trace.busy import busy_records
 from sim.trace.labels import Labels
-from sim.trace.layers import layer_records
+from sim.trace.layer_spans import layer_records
 from sim.trace.tracks import (
     PROCESS,
     Slice,
@@ -31,7 +31,7 @@ _Record = dict[str, Any]
 
 
 def timeline(result: Result, program: Program, labels: Labels | None = None) -> Iterator[_Record]:
-    """The run of `program`, record by record.
+    """The records of the timeline of a run of `program`.
 
     Raises
     ------

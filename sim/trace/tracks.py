@@ -1,4 +1,4 @@
-"""Which track an instruction is drawn on, from when to when."""
+"""The slices of a timeline: the track and the cycles of each instruction."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = [
 
 PROCESS = 1
 _LANES = 1000
-"""Tracks are numbered kind by kind, with room for so many each. None is 0, which Perfetto keeps for
-the idle thread, and none is the number of the process, which it takes for the main thread."""
+"""Track numbers reserved for each kind of track. No track is 0, Perfetto's idle thread, or has the
+number of the process, Perfetto's main thread."""
 
 
 class Track(IntEnum):
@@ -35,7 +35,7 @@ class Track(IntEnum):
     FETCH = 2
     LOAD = 3
     COMPUTE_LOADS = 4
-    """Of micro-ops and accumulators: compute loads these itself."""
+    """Loads of micro-ops and accumulators, which compute executes itself."""
     GEMM = 5
     ALU = 6
     FINISH = 7
@@ -62,12 +62,14 @@ _COMPUTE = {
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One instruction on its track, in cycles.
+    """An instruction on its track, in cycles.
 
     Attributes
     ----------
+    track
+        The kind of track.
     number
-        Of the track in the file.
+        The number of the track in the file.
     """
 
     instruction: int
@@ -78,21 +80,21 @@ class Slice:
 
 
 def number_of(track: Track, lane: int = 0) -> int:
-    """What the file calls a lane of a kind of track."""
+    """The number, in the file, of a lane of a kind of track."""
     return _LANES * track + lane
 
 
 def title_of(number: int) -> str:
-    """What people call it."""
+    """The title of the track with this number."""
     track, lane = divmod(number, _LANES)
     return _TITLES[Track(track)] + (f" ({lane + 1})" if lane else "")
 
 
 def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]:
-    """Each finished instruction, in the order of their starts, on its kind's first free track.
+    """The slices of finished instructions, by start, each on the first free lane of its track.
 
-    Where a module works on several at once, a kind has more than one: a STORE waits for its
-    acknowledgement, and the results of a GEMM are on their way, while the next one runs.
+    A track has several lanes where a module overlaps instructions: while a STORE waits for its
+    acknowledgement, or the results of a GEMM are in the pipeline, the next one runs.
     """
     opcodes = program.columns().opcode.tolist()
     starts = {
@@ -104,7 +106,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
     for event in finished:
         track = _track(event.module, opcodes[event.instruction])
         start = starts[event.instruction]
-        # Nothing is drawn without a width.
+        # Slices without a width are invisible.
         end = max(cycle_of(event), start + 1)
         lanes = free[track]
         lane = next((lane for lane, until in enumerate(lanes) if until <= start), len(lanes))
@@ -113,18 +115,18 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
 
 
 def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
-    """Each dealt instruction from when it came to be dealt: long where its module's queue was full.
+    """The slices of fetch: each instruction from the end of its fetch until it was dispatched.
 
-    In the gaps there was no instruction, because memory had not delivered one.
+    A slice is long while the module's queue was full. Between slices, fetch waited for memory.
     """
     number = number_of(Track.FETCH)
-    came: dict[int, int] = {}
+    fetched: dict[int, int] = {}
     for event in events:
         if event.kind is EventKind.FETCH:
-            came[event.instruction] = cycle_of(event)
+            fetched[event.instruction] = cycle_of(event)
         elif event.kind is EventKind.DEAL:
             at = event.instruction
-            yield Slice(at, Track.FETCH, number, came[at], cycle_of(event) + 1)
+            yield Slice(at, Track.FETCH, number, fetched[at], cycle_of(event) + 1)
 
 
 def _track(module: Module, opcode: int) -> Track:
@@ -138,6 +140,6 @@ def _track(module: Module, opcode: int) -> Track:
 
 
 def cycle_of(event: Event) -> int:
-    """When it happened: asked only of engines with time."""
+    """The cycle of an event from an engine with time."""
     assert event.cycle is not None, "an engine with cycles stamps its events"
     return event.cycle

@@ -1,4 +1,4 @@
-"""Timelines as files, written while they are made."""
+"""Timelines as JSON files, written record by record."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from sim.trace.records import timeline
 __all__ = ["write_timeline"]
 
 _AT_ONCE = 4096
-"""Records that are turned into text together."""
+"""Records that are encoded together."""
 
 
 def write_timeline(
     path: Path, result: Result, program: Program, labels: Labels | None = None
 ) -> None:
-    """Write the timeline to `path` (JSON), which holds the old content or the new, whatever
-    happens.
+    """Write the timeline to `path` as JSON, atomically.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def write_timeline(
     with replacing(path) as draft:
         try:
             with draft.open("w", encoding="utf-8") as file:
-                # Records come first: there are readers that stop at a key that they do not know.
+                # Records come first: some readers stop at an unknown key.
                 file.write('{"traceEvents":[\n')
                 for number, text in enumerate(_texts(records)):
                     file.write(f",\n{text}" if number else text)
@@ -54,7 +53,7 @@ def write_timeline(
 
 
 def _texts(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    # As UTF-8, for not every reader knows escapes of characters.
+    # As UTF-8, for some readers do not decode escaped characters.
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
     while some := list(islice(records, _AT_ONCE)):
         yield encoder.encode(some)[1:-1]

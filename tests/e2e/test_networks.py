@@ -26,28 +26,28 @@ MODELS = Path(__file__).parents[2] / "compiler" / "models"
 def run(*arguments: object) -> dict[str, object]:
     result = CliRunner().invoke(app, ["run", *map(str, arguments), "--json"])
     assert result.exit_code == 0, result.stderr
-    told: dict[str, object] = json.loads(result.stdout)
-    return told
+    written: dict[str, object] = json.loads(result.stdout)
+    return written
 
 
 def checked(*arguments: object) -> dict[str, object]:
     """A run that is equal to the CPU's."""
-    told = run(*arguments, "--check")
-    check = told["check"]
+    written = run(*arguments, "--check")
+    check = written["check"]
     assert isinstance(check, dict)
     assert check["equal"] is True
-    return told
+    return written
 
 
-def layers(told: dict[str, object]) -> list[dict[str, object]]:
-    found = told["layers"]
+def layers(written: dict[str, object]) -> list[dict[str, object]]:
+    found = written["layers"]
     assert isinstance(found, list)
     return found
 
 
 def test_digits_on_the_rtl() -> None:
-    told = checked("digits", "--engine", "rtl")
-    operators = {str(each["op"]) for each in layers(told) if each["device"] == "cpu"}
+    written = checked("digits", "--engine", "rtl")
+    operators = {str(each["op"]) for each in layers(written) if each["device"] == "cpu"}
     assert operators <= {"quantise", "pack_windows", "join_planes+unpack_data+reshape+dequantise"}
 
 
@@ -66,11 +66,11 @@ def test_digits_on_other_machines(config: str, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_resnet18_on_the_rtl() -> None:
-    told = checked("resnet18", "--engine", "rtl")
-    cycles = told["cycles"]
+    written = checked("resnet18", "--engine", "rtl")
+    cycles = written["cycles"]
     assert isinstance(cycles, int)
     assert cycles <= 9_300_000
-    macs = [each["macs"] for each in layers(told) if each["device"] == "cpu"]
+    macs = [each["macs"] for each in layers(written) if each["device"] == "cpu"]
     assert not any(macs), "no arithmetic is left to the CPU"
 
 
@@ -91,8 +91,8 @@ def test_other_residual_networks(model: str, options: list[str]) -> None:
 def test_what_pytorch_exports() -> None:
     """`bottlenecks.onnx`: PyTorch 2.15's exporter, of a net of bottlenecks with 20, 36, 48 and 72
     channels, images of 64 x 64, 37 classes, weights of chance."""
-    told = checked(GOLDEN / "bottlenecks.onnx", "--engine", "rtl")
-    assert not any(each["macs"] for each in layers(told) if each["device"] == "cpu")
+    written = checked(GOLDEN / "bottlenecks.onnx", "--engine", "rtl")
+    assert not any(each["macs"] for each in layers(written) if each["device"] == "cpu")
 
 
 @pytest.mark.exhaustive
@@ -101,8 +101,8 @@ def test_light_models(name: str, tmp_path: Path) -> None:
     """Of the onnx package, with weights of chance: nobody here made them."""
     path = tmp_path / f"{name}.onnx"
     onnx.save(light_model(name), path)
-    told = checked(path)
-    assert any(each["macs"] for each in layers(told) if each["device"] == "accelerator")
+    written = checked(path)
+    assert any(each["macs"] for each in layers(written) if each["device"] == "accelerator")
 
 
 @pytest.mark.exhaustive

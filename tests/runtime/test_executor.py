@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, Step
-from runtime.devices import CpuDevice, Ready
+from runtime.devices import CpuDevice, StepFunction
 from runtime.errors import InputError, RunError
 from runtime.executor import Executor
 from tests.support.artifacts import compiled, image
@@ -123,7 +123,7 @@ class Doubling:
     def accepts(self, step: Step) -> bool:
         return step.operators == ("max_pool", "add")
 
-    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[Ready]:
+    def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         assert [each.name for each in steps] == ["d"]
 
         def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> None:
@@ -163,14 +163,14 @@ def test_runs_at_the_same_time() -> None:
     found: dict[tuple[int, int], NDArray[Any]] = {}
 
     def work(seed: int) -> None:
-        for turn in range(20):
-            found[seed, turn] = ready.run(image(seed)).outputs["f"]
+        for iteration in range(20):
+            found[seed, iteration] = ready.run(image(seed)).outputs["f"]
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(60)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
     assert len(found) == 80
     for (seed, _), array in found.items():
         np.testing.assert_array_equal(array, wanted[seed])

@@ -43,8 +43,8 @@ def test_runs_on_the_rtl() -> None:
     executor = Executor(shared, [AcceleratorDevice(engine), CpuDevice(1)])
     x = image((3, 3, 16, 16))
     runs = [
-        executor.run(each, None, ["out_acc_bytes"])
-        for each in batches_of({"x": x}, executor.inputs)
+        executor.run(batch, None, ["out_acc_bytes"])
+        for batch in batches_of({"x": x}, executor.inputs)
     ]
     joined = join_runs(runs)
     np.testing.assert_array_equal(
@@ -52,11 +52,11 @@ def test_runs_on_the_rtl() -> None:
     )
     assert joined.watched["out_acc_bytes"].shape[0] == 3
     assert joined.profile.cycles == sum(each.profile.cycles or 0 for each in runs)
-    (told,) = (each.run for each in joined.profile.steps if each.run is not None)
-    assert sum(each.cycles or 0 for each in told.layers) == joined.profile.cycles
+    (stream,) = (each.run for each in joined.profile.steps if each.run is not None)
+    assert sum(each.cycles or 0 for each in stream.layers) == joined.profile.cycles
     (alone,) = (each.run for each in runs[0].profile.steps if each.run is not None)
-    for one, all_of_them in zip(alone.layers, told.layers, strict=True):
-        assert all_of_them.layer.macs == 3 * one.layer.macs
-        assert all_of_them.loaded == 3 * one.loaded
-        assert all_of_them.cycles == sum(all_of_them.causes.values())
+    for one, combined in zip(alone.layers, stream.layers, strict=True):
+        assert combined.layer.macs == 3 * one.layer.macs
+        assert combined.loaded == 3 * one.loaded
+        assert combined.cycles == sum(combined.causes.values())
     assert join_runs(runs[:1]) is runs[0]

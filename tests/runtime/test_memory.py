@@ -12,14 +12,14 @@ from runtime.memory import aligned_copy, aligned_empty, aligned_size
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "int64"])
 def test_new_ones(shape: tuple[int, ...], dtype: str) -> None:
     found = [aligned_empty(shape, dtype) for _ in range(3)]
-    for number, each in enumerate(found):
-        assert each.shape == shape
-        assert each.dtype == dtype
-        assert each.size == 0 or each.__array_interface__["data"][0] % 64 == 0
-        assert each.flags.c_contiguous
-        each[...] = number % 2
-    for number, each in enumerate(found):
-        assert (each == number % 2).all()
+    for number, array in enumerate(found):
+        assert array.shape == shape
+        assert array.dtype == dtype
+        assert array.size == 0 or array.__array_interface__["data"][0] % 64 == 0
+        assert array.flags.c_contiguous
+        array[...] = number % 2
+    for number, array in enumerate(found):
+        assert (array == number % 2).all()
 
 
 def test_copies() -> None:

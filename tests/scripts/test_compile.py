@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from onnx import helper
 from typer.testing import CliRunner, Result
 
@@ -64,7 +65,8 @@ def test_text(tmp_path: Path) -> None:
     assert f"{path.stat().st_size:,} bytes" in result.stdout
 
 
-def test_why_operators_are_on_the_cpu(tmp_path: Path) -> None:
+def test_why_operators_are_on_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # So that no reason folds.
     model, path = convolution(tmp_path / "net.onnx"), tmp_path / "net.tandem"
     result = run(model, "-o", path, "--config", "tiny", "--explain")
     assert result.exit_code == 0, result.stderr

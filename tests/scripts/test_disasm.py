@@ -99,7 +99,7 @@ def test_verified_in_part(program: Path) -> None:
     assert result.exit_code == 0
     verdict = result.stdout.splitlines()[-1]
     assert verdict.startswith("verified in part: tokens balance, and no race was found, but instr")
-    assert verdict.endswith("uses micro-ops, and no memory image tells them")
+    assert verdict.endswith("uses micro-ops, and there is no memory image that holds them")
 
 
 def test_verified_json(program: Path, image: Path) -> None:
@@ -145,7 +145,7 @@ def test_tokens_that_do_not_balance(tmp_path: Path) -> None:
     assert found["unchecked"] == ["instruction 0 never starts"]
 
 
-def test_an_image_that_does_not_tell_all(program: Path, tmp_path: Path) -> None:
+def test_an_image_without_all_micro_ops(program: Path, tmp_path: Path) -> None:
     """With an image, nothing less than a proof passes."""
     path = tmp_path / "short.bin"
     path.write_bytes(bytes(2))
@@ -173,7 +173,7 @@ def test_a_store_over_the_program(tmp_path: Path) -> None:
         result = disasm(path, "--verify", "--program-address", "0xf0", *options)
         assert result.exit_code == 1
         assert "instruction 0 stores over the program, at byte 0x100" in result.stderr
-    # Where the program is not told, it is above the image.
+    # Without --program-address, the program lies above the image.
     image.write_bytes(bytes(0x1000))
     asm = Assembler(TINY)
     asm.store(sram=0, dram=0x1004 // 4, columns=1)

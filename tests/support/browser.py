@@ -1,4 +1,4 @@
-"""Pages as a browser shows them: Chromium without a window."""
+"""Pages rendered by a browser: headless Chromium."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shown:
 
 
 def find_chromium() -> str | None:
-    """The program, or None on a machine that has none."""
+    """The path of Chromium; None if it is not installed."""
     return next((found for name in _NAMES if (found := shutil.which(name))), None)
 
 

@@ -1,4 +1,4 @@
-"""Draws for networks of chance: values, numbers, windows."""
+"""Random choices for random networks: values, numbers, windows."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from tests.support.drawn_graphs import Drawing
 __all__ = ["LARGEST", "Chance"]
 
 LARGEST = 1200
-"""Elements of an image: that nobody waits long."""
+"""The most elements of an image, so that tests are quick."""
 
 
 class Chance(Drawing):
-    """A network under way, and what is drawn for it."""
+    """A network under construction, with random choices for it."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__()
         self.rng = rng
 
     def draw(self, *among: int) -> int:
-        """One of these."""
+        """One of these numbers, at random."""
         return int(self.rng.choice(among))
 
     def most(self, limit: int) -> int:
-        """1 to `limit`."""
+        """A number from 1 to `limit`, at random."""
         return int(self.rng.integers(1, limit + 1))
 
     def odds(self, chance: float) -> bool:
-        """True so often."""
+        """True with probability `chance`."""
         return bool(self.rng.random() < chance)
 
     def value(self, *ranks: int) -> Var | None:
-        """One of so many dimensions, mostly one of the last."""
+        """A value of one of these ranks, mostly one of the last; None if there is none."""
         names = [name for name, shape in self.shapes.items() if len(shape) in ranks]
         return Var(str(self.rng.choice(names[-2:] * 3 + names))) if names else None
 
     def weight(self, *shape: int) -> Constant:
-        """Of which some channels are large, small or nothing."""
+        """Random weights, of which some channels are large, small or zero."""
         values = self.rng.normal(size=shape) * np.sqrt(2 / prod(shape[1:]))
         channels = (shape[0], *[1] * (len(shape) - 1))
         if self.odds(0.3):
@@ -54,13 +54,13 @@ class Chance(Drawing):
         return Constant(values.astype(np.float32))
 
     def row(self, *shape: int, scale: float = 1.0, least: float | None = None) -> Constant:
-        """Numbers around 0; from `least` on, if there is one."""
+        """Random numbers around 0, or from `least` on."""
         values = self.rng.normal(size=shape) * scale
         values = values if least is None else np.abs(values) + least
         return Constant(values.astype(np.float32))
 
     def windows(self, kernel: tuple[int, int]) -> dict[str, tuple[int, ...]]:
-        """Strides, padding and dilation."""
+        """Random strides, padding and dilation."""
         padding = tuple(self.draw(0, 0, 1, each // 2, each - 1) for each in (*kernel, *kernel))
         if self.odds(0.5):
             padding = tuple(each // 2 for each in (*kernel, *kernel))
@@ -69,12 +69,12 @@ class Chance(Drawing):
         return {"strides": strides, "padding": padding, "dilation": dilation}
 
     def kernel(self) -> tuple[int, int]:
-        """Of a convolution: mostly square."""
+        """A random kernel size, mostly square."""
         one, other = (self.draw(1, 1, 2, 3, 3, 4, 5) for _ in range(2))
         return (one, one) if self.odds(0.6) else (one, other)
 
     def windowed(self, x: Var, kernel: tuple[int, int], given: dict[str, tuple[int, ...]]) -> bool:
-        """Whether there is a window, and not too many of them."""
+        """Whether a window fits, and the windows are not too many."""
         images, channels, *sides = self.shapes[x.name]
         top, left, bottom, right = given["padding"]
         left_over = [

@@ -1,4 +1,4 @@
-"""Single instructions that meet in one place of each memory, for programs with hazards."""
+"""Single instructions that access one location of each memory, for programs with hazards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 TINY = load_config("tiny")
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
 PLACE = 0x200
-"""A byte of DRAM that instructions meet at. Micro-ops lie at 0."""
+"""A byte of DRAM that the instructions access. Micro-ops lie at 0."""
 ELSEWHERE = 0x300
 
 

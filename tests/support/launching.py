@@ -1,4 +1,4 @@
-"""The shortest way from a program and an image to an engine's answer."""
+"""A launch of a program on an engine, from an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that nobody checked: random words, some of them nearly legal."""
+"""Unchecked programs: random words, some of them nearly legal."""
 
 from __future__ import annotations
 

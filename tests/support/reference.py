@@ -1,4 +1,4 @@
-"""The meaning of programs, one instruction after another: slow, obvious, and on its own.
+"""A reference simulator: instructions one after another, slow, simple and independent.
 
 Written from the instruction set's description, not from the simulators, which are tested against
 it. Instructions take effect in program order, or in any other order that the tokens allow.
@@ -38,7 +38,7 @@ Image = npt.NDArray[np.uint8]
 
 
 class ReferenceMachine:
-    """On-chip memories, and what each instruction does to them and to an image."""
+    """The on-chip memories of a machine; executes instructions on them and on an image."""
 
     def __init__(self, config: HardwareConfig, bases: Mapping[MemoryId, int] | None = None) -> None:
         self.config = config
@@ -192,8 +192,8 @@ def run_in_order(program: Program, image: Image) -> Image:
 def run_shuffled(program: Program, image: Image, seed: int) -> Image:
     """Memory after `program`, executed in an order drawn from those that its tokens allow.
 
-    Each module works in order. Which module moves is drawn with odds that are drawn too, so that
-    some runs let one module get far ahead of another.
+    Each module works in order. The next module is drawn with random odds, so that in some runs one
+    module gets far ahead of another.
     """
     rng = random.Random(seed)
     machine, memory = ReferenceMachine(program.config), image.copy()

@@ -1,4 +1,4 @@
-"""The command on a terminal, and Ctrl-C."""
+"""Runs of the command on a terminal, interrupted by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 __all__ = ["interrupted"]
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60
-"""Seconds that a command may take to end."""
+TIMEOUT = 60
+"""Seconds within which an interrupted command has to end."""
 
 
 def interrupted(
@@ -25,9 +25,10 @@ def interrupted(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> bytes:
-    """`tandem arguments` in `folder`, with Ctrl-C as soon as it shows something on its terminal.
+    """Run `tandem arguments` in `folder`, and press Ctrl-C when `shows` appears on its terminal.
 
-    It says so, ends with 130, and leaves no process behind. Gives what it printed elsewhere.
+    Checks that the command reports the interruption, exits with 130, and leaves no process behind.
+    Returns its standard output.
     """
     terminal, other_end = pty.openpty()
     process = subprocess.Popen(
@@ -43,7 +44,7 @@ def interrupted(
         _read_until(terminal, shows)
         process.send_signal(signal.SIGINT)
         _read_until(terminal, b"error: interrupted")
-        assert process.wait(timeout=PATIENCE) == 130
+        assert process.wait(timeout=TIMEOUT) == 130
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""A short run, told by hand, for what draws runs."""
+"""A short run with hand-written events, for tests of timelines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Story:
 def story() -> Story:
     """Two layers: a GEMM, an ALU and a STORE; a GEMM and a STORE that overlaps the first one.
 
-    Fetch waits for memory before the STORE, and for compute's queue to have room for FINISH.
+    Fetch waits for memory before the STORE, and for space in compute's queue for FINISH.
     """
     asm = Assembler(HardwareConfig())
     asm.gemm(uops=(0, 2))

@@ -1,7 +1,7 @@
-"""What Perfetto reads without a complaint, of the Trace Event Format, and how it reads it.
+"""A checker of files in the Trace Event Format, and the records and arrows that Perfetto reads.
 
-Stricter than its importer where that forgives, loses a record in silence, or did so in a version
-that is still about.
+Stricter than Perfetto's importer where that accepts errors or drops records silently, or did so in
+a version that is still in use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _METADATA = {"process_name": "name", "thread_name": "name", "thread_sort_index":
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow, with the slices that it is found to belong to."""
+    """An arrow, with the slices that its ends are attached to."""
 
     name: str
     giver: Record
@@ -56,7 +56,7 @@ def arrows_of(text: str) -> list[Arrow]:
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with a file; nothing is."""
+    """The faults of a file; empty for a valid one."""
     try:
         top = _parse(text)
     except ValueError as error:
@@ -71,7 +71,7 @@ def faults(text: str) -> list[str]:
         for number, record in enumerate(records)
         for fault in _record_faults(record)
     ]
-    # What they are together can only be asked of records that are right each for itself.
+    # Relations between records are checked only if each record is valid.
     return single or [*_title_faults(records), *_slice_faults(records), *_flow_faults(records)]
 
 
@@ -148,13 +148,13 @@ def _title_faults(records: list[Record]) -> Iterator[str]:
         ("thread_sort_index", tracks),
     ):
         keys = ("pid",) if what == "process_name" else ("pid", "tid")
-        told = Counter(
+        titled = Counter(
             tuple(record[key] for key in keys)
             for record in records
             if record["ph"] == "M" and record["name"] == what
         )
-        if told != Counter(wanted):
-            yield f"{what} is told of {dict(told)}, and there are {sorted(wanted)}"
+        if titled != Counter(wanted):
+            yield f"{what} is given for {dict(titled)}, and there are {sorted(wanted)}"
     names = Counter(record["args"]["name"] for record in records if record["name"] == "thread_name")
     yield from (f"{count} tracks are {name}" for name, count in names.items() if count > 1)
 
@@ -205,8 +205,9 @@ def _replay(records: list[Record]) -> Iterator[tuple[Record, Record | None]]:
 
 
 def _in_time(records: list[Record]) -> list[Record]:
-    """As they are looked at: by time, and what is at one time in the order of the file."""
-    return sorted((each for each in records if "ts" in each), key=lambda each: float(each["ts"]))
+    """The records by time, and those of one time in the order of the file."""
+    timed = (record for record in records if "ts" in record)
+    return sorted(timed, key=lambda record: float(record["ts"]))
 
 
 def _flow(record: Record) -> tuple[str, str, int]:

@@ -1,4 +1,4 @@
-"""Instruction words, legal and not, and what is wrong with each by itself."""
+"""Instruction words, legal and illegal, and the fault of each word alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hw.isa.rules import broken_rules, facts_of
 __all__ = ["faults_of", "near_legal_word"]
 
 _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
-"""What `broken_rules` knows and one word does not show in hardware."""
+"""Faults of `broken_rules` that hardware does not detect in a single word."""
 
 
 def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:

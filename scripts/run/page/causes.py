@@ -1,4 +1,4 @@
-"""Charts of what cycles went to."""
+"""Charts of cycles by cause."""
 
 from __future__ import annotations
 
@@ -7,66 +7,66 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from runtime.layers import Cause, LayerProfile
-from scripts.run.page.look import (
+from scripts.run.page.layer_rows import LayerRow
+from scripts.run.page.paired_bars import (
+    BAR,
+    end_labels,
+    hiding_kinds,
+    hiding_tooltip,
+    offset,
+    pairs_height,
+    runs,
+)
+from scripts.run.page.style import (
     CAUSE_COLOURS,
+    ChartSpec,
     Hiding,
-    Spec,
     Values,
     data,
     layer_axis,
     short_axis,
     spec_of,
 )
-from scripts.run.page.pairs import (
-    BAR,
-    end_labels,
-    hiding_tooltip,
-    hidings,
-    offset,
-    pairs_height,
-    runs,
-)
-from scripts.run.page.rows import Row
 
 __all__ = ["cause_bars", "cause_totals"]
 
-_LABEL_ROOM = 1.2
-"""Of the longest bar: the text at its end has to fit as well."""
+_LABEL_SPACE = 1.2
+"""Width of the chart by that of the longest bar: the label at its end has to fit as well."""
 
 
-def cause_bars(rows: Sequence[Row]) -> Spec:
-    """A stacked bar a layer and run."""
+def cause_bars(rows: Sequence[LayerRow]) -> ChartSpec:
+    """A stacked bar for each layer and run."""
     bars = {(row.name, hiding): [run] for row in rows for hiding, run in runs(row)}
     return _chart(bars, rows, BAR)
 
 
-def cause_totals(rows: Sequence[Row]) -> Spec:
+def cause_totals(rows: Sequence[LayerRow]) -> ChartSpec:
     """A stacked bar for each run of all layers."""
     bars = {
         ("all layers", hiding): [run for row in rows for of, run in runs(row) if of is hiding]
-        for hiding in hidings(rows)
+        for hiding in hiding_kinds(rows)
     }
     return _chart(bars, rows, 2 * BAR)
 
 
 def _chart(
-    bars: Mapping[tuple[str, Hiding], Sequence[LayerProfile]], rows: Sequence[Row], bar: int
-) -> Spec:
+    bars: Mapping[tuple[str, Hiding], Sequence[LayerProfile]], rows: Sequence[LayerRow], bar: int
+) -> ChartSpec:
     parts: Values = []
     ends: Values = []
     for (name, hiding), layers in bars.items():
-        who = {"layer": name, "hiding": hiding.value}
-        parts += [who | part for part in _parts(layers)]
-        cycles = sum(each.cycles or 0 for each in layers)
-        told = f"{cycles:,}" if len(hidings(rows)) == 1 else f"{hiding.value}: {cycles:,}"
-        ends.append(who | {"cycles": cycles, "text": told})
+        bar_key = {"layer": name, "hiding": hiding.value}
+        parts += [bar_key | part for part in _parts(layers)]
+        cycles = sum(layer.cycles or 0 for layer in layers)
+        text = f"{cycles:,}" if len(hiding_kinds(rows)) == 1 else f"{hiding.value}: {cycles:,}"
+        ends.append(bar_key | {"cycles": cycles, "text": text})
     names = [*dict.fromkeys(name for name, _ in bars)]
     longest = max(each["cycles"] for each in ends)
     y, beside = layer_axis(names), offset(rows)
     x = alt.X(
         "cycles:Q",
         axis=short_axis("cycles"),
-        scale=alt.Scale(domain=[0, _LABEL_ROOM * longest], nice=False),
+        scale=alt.Scale(domain=[0, _LABEL_SPACE * longest], nice=False),
     )
     colours = alt.Scale(
         domain=[each.value for each in Cause], range=[CAUSE_COLOURS[each] for each in Cause]
@@ -82,7 +82,7 @@ def _chart(
             order="order:O",
             tooltip=[
                 "layer:N",
-                *hiding_tooltip(hidings(rows)),
+                *hiding_tooltip(hiding_kinds(rows)),
                 "cause:N",
                 alt.Tooltip("cycles:Q", format=","),
                 alt.Tooltip("share:Q", format=".1%"),
@@ -96,8 +96,8 @@ def _chart(
 
 
 def _parts(layers: Sequence[LayerProfile]) -> Values:
-    """A row for each cause that layers together spent cycles on."""
-    sums = {cause: sum(each.causes.get(cause, 0) for each in layers) for cause in Cause}
+    """A row for each cause that the layers together spent cycles on."""
+    sums = {cause: sum(layer.causes.get(cause, 0) for layer in layers) for cause in Cause}
     whole = sum(sums.values())
     return [
         {"cause": cause.value, "order": order, "cycles": cycles, "share": cycles / whole}

@@ -1,16 +1,16 @@
-"""Which charts a page has, with what is said of each."""
+"""The charts of a page, with their titles and explanations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scripts.run.page.bars import byte_bars, utilization_bars
 from scripts.run.page.causes import cause_bars, cause_totals
-from scripts.run.page.look import Spec
+from scripts.run.page.layer_bars import byte_bars, utilization_bars
+from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Page
 from scripts.run.page.roofline import roofline
-from scripts.run.page.rows import rows
+from scripts.run.page.style import ChartSpec
 
 __all__ = ["Figure", "figures"]
 
@@ -22,22 +22,22 @@ class Figure:
     Attributes
     ----------
     key
-        Its name within the page.
+        The chart's identifier within the page.
     text
-        What it shows and how to read it.
+        An explanation of the chart.
     leads
-        Whether it comes before the table of layers.
+        Whether the chart comes before the table of layers.
     """
 
     key: str
     title: str
     text: str
-    spec: Spec
+    spec: ChartSpec
     leads: bool = False
 
 
 def figures(page: Page) -> tuple[Figure, ...]:
-    """The charts for which the run has figures, in the page's order."""
+    """The charts for which the run has data, in the page's order."""
     return (*_times(page), *_bytes(page), *_memory(page))
 
 
@@ -50,8 +50,8 @@ def _times(page: Page) -> list[Figure]:
         Figure(
             "causes-total",
             "Where the cycles went",
-            "As seen from compute, which everything waits for in the end: what it was busy with, "
-            f"and what it waited for.{pair}",
+            "As seen from compute, on which all results depend: what it was busy with, and what it "
+            f"waited for.{pair}",
             cause_totals(found),
             leads=True,
         )
@@ -114,7 +114,7 @@ def _memory(page: Page) -> list[Figure]:
             "memory",
             "Memory map",
             "What lies where in the accelerator's memory. Areas that overlap are used at different "
-            "times. Drag to move, turn the wheel with Shift to zoom, double-click to return.",
+            "times. Drag to move, scroll with Shift to zoom, double-click to return.",
             memory_map(page.areas),
         )
     ]

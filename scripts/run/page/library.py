@@ -1,4 +1,4 @@
-"""The charts' JavaScript, as text to be written into a page."""
+"""The JavaScript library of the charts, as text to embed in a page."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _FILE = "charts.js"
 
 
 def chart_library(root: Path | None = None) -> str:
-    """Vega, Vega-Lite and vega-embed, which is left in `window.vegaEmbed`.
+    """A bundle of Vega, Vega-Lite and vega-embed, which defines `window.vegaEmbed`.
 
-    Altair names the version. To bundle them takes seconds, so that the result is kept under
-    `root` (default: the user's cache).
+    The versions are those of Altair. Bundling takes seconds, so the result is cached under `root`
+    (default: the user's cache).
 
     Raises
     ------
     CommandError
-        If the bundle cannot stand within a page.
+        If the bundle cannot be embedded in a page.
     hw.errors.CacheError
         If the cache cannot be used.
     """
@@ -40,7 +40,7 @@ def chart_library(root: Path | None = None) -> str:
 
     key = content_key(version("vl-convert-python"), wanted, _SNIPPET)
     text = (cache.entry(key, build) / _FILE).read_text("utf-8")
-    # Either would end or change the element that holds it.
+    # Either would end or change the script element.
     for mark in ("</script", "<!--"):
         if mark in text.lower():
             raise CommandError(f"report: the charts' library has {mark} in it, which ends a script")

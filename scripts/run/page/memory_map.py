@@ -1,4 +1,4 @@
-"""The memory map: what lies where in the accelerator's memory."""
+"""The memory map: the areas of the accelerator's memory, by address and kind."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.run.page.look import Spec, Values, data, short_axis, spec_of
 from scripts.run.page.page import Area, AreaKind
+from scripts.run.page.style import ChartSpec, Values, data, short_axis, spec_of
 
 __all__ = ["memory_map"]
 
-# Okabe and Ito's, as elsewhere; a row of its own tells each kind without its colour.
+# Okabe and Ito's colours, as elsewhere; each kind also has a row of its own.
 _COLOURS = {
     AreaKind.INPUTS: "#56B4E9",
     AreaKind.OUTPUTS: "#CC79A7",
@@ -24,25 +24,25 @@ _COLOURS = {
 _ROW, _BOX = 30, 22
 """Pixels of height."""
 _NARROW = 1 / 500
-"""Of the map's width."""
+"""Narrow areas, which are drawn as ticks: at most this fraction of the map's width."""
 
 
-def memory_map(areas: Sequence[Area]) -> Spec:
+def memory_map(areas: Sequence[Area]) -> ChartSpec:
     """A row for each kind, and in it a box for each area."""
     values: Values = [
         {
-            "name": each.name,
-            "kind": each.kind.value,
-            "first": each.address,
-            "end": each.address + each.bytes,
-            "bytes": each.bytes,
-            "range": f"{each.address:#x} to {each.address + each.bytes:#x}",
+            "name": area.name,
+            "kind": area.kind.value,
+            "first": area.address,
+            "end": area.address + area.bytes,
+            "bytes": area.bytes,
+            "range": f"{area.address:#x} to {area.address + area.bytes:#x}",
         }
-        for each in areas
+        for area in areas
     ]
-    kinds = [kind for kind in AreaKind if any(each.kind is kind for each in areas)]
-    names = [each.value for each in kinds]
-    # Without Shift, a wheel over the chart scrolls the page as it does elsewhere.
+    kinds = [kind for kind in AreaKind if any(area.kind is kind for area in areas)]
+    names = [kind.value for kind in kinds]
+    # Without Shift, the wheel scrolls the page.
     zoom = alt.selection_interval(
         bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]", name="zoom"
     )
@@ -61,7 +61,7 @@ def memory_map(areas: Sequence[Area]) -> Spec:
     boxes = base.mark_bar(stroke="white", strokeWidth=0.4, size=_BOX, clip=True).encode(x2="end:Q")
     layers = [boxes.add_params(zoom)]
     end = max(each["end"] for each in values)
-    # These would be less than a pixel. (A chart without rows is a warning of Vega's.)
+    # As bars these would be narrower than a pixel. (Vega warns of a chart without rows.)
     if narrow := [each for each in values if each["bytes"] <= end * _NARROW]:
         ticks = base.properties(data=data(narrow)).mark_tick(thickness=2, bandSize=_BOX, clip=True)
         layers.append(ticks)

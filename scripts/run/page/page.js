@@ -17,26 +17,26 @@ async function draw(place) {
 const drawn = await Promise.all([...document.querySelectorAll(".chart")].map(draw));
 document.body.dataset.drawn = drawn.filter(Boolean).length;
 
-// The number in a cell, without its separators and unit; what has none is less than all that have.
+// The number in a cell, without separators and unit; cells without a number sort below all others.
 function number(cell) {
   const text = cell.textContent.replace(/[,%\u00d7]/g, "");
   const value = Number(text);
   return text.trim() === "" || Number.isNaN(value) ? -Infinity : value;
 }
 
-// Numbers begin with the largest, words with the first of the alphabet; again, the other way round.
+// The first click sorts numbers descending and words ascending, the next one the other way round.
 function sort(head) {
   const at = head.cellIndex, ordinal = head.textContent === "#";
   const words = head.classList.contains("text") && !ordinal;
   const [first, other] = words || ordinal ? ["ascending", "descending"] : ["descending", "ascending"];
   const order = head.ariaSort === first ? other : first;
-  for (const each of head.parentElement.cells) each.ariaSort = null;
+  for (const cell of head.parentElement.cells) cell.ariaSort = null;
   head.ariaSort = order;
-  const turn = order === "ascending" ? 1 : -1;
+  const sign = order === "ascending" ? 1 : -1;
   const body = head.closest("table").tBodies[0];
   const between = words
-    ? (a, b) => turn * a.cells[at].textContent.localeCompare(b.cells[at].textContent)
-    : (a, b) => turn * Math.sign(number(a.cells[at]) - number(b.cells[at])) || 0;
+    ? (a, b) => sign * a.cells[at].textContent.localeCompare(b.cells[at].textContent)
+    : (a, b) => sign * Math.sign(number(a.cells[at]) - number(b.cells[at])) || 0;
   body.append(...[...body.rows].sort(between));
 }
 

@@ -1,4 +1,4 @@
-"""What the report of a run shows, as values."""
+"""The content of a run's HTML report, as values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sim.timing import MemoryModel, parse_memory
 __all__ = ["Area", "AreaKind", "CpuStep", "Page"]
 
 _CLOCK_MHZ = 100.0
-"""At which VTA's default configuration runs on its board."""
+"""The clock of VTA's default configuration on its board."""
 
 
 class AreaKind(Enum):
-    """What a part of memory holds; the values are for people."""
+    """The kind of a memory area's content; the values are labels for people."""
 
     INPUTS = "inputs"
     OUTPUTS = "outputs"
@@ -31,7 +31,7 @@ class AreaKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A part of the accelerator's memory; parts may share bytes at different times."""
+    """An area of the accelerator's memory; areas may share bytes at different times."""
 
     name: str
     address: int
@@ -48,7 +48,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class CpuStep:
-    """A step that this computer did, the seconds that it took, and why no accelerator does it."""
+    """A step on the CPU: its wall-clock time, and why the accelerator does not execute it."""
 
     name: str
     seconds: float
@@ -58,7 +58,7 @@ class CpuStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A run, as its report shows it.
+    """The content of a run's HTML report.
 
     Attributes
     ----------
@@ -67,22 +67,22 @@ class Page:
     command
         The command line that makes this page.
     batches
-        How many the figures sum up.
+        How many batches the figures sum up.
     layers
-        In their order; all with cycles, or none (an engine without time). With latency hiding if
-        there is `without`, and as the model was compiled if not.
+        In order; all with cycles, or none (an engine without time). With latency hiding if there is
+        `without`, and otherwise as the model was compiled.
     without
-        The same layers without latency hiding; None if that was not run as well.
+        The same layers without latency hiding; None if that was not run.
     cpu_steps
-        What did not run on the accelerator.
+        The steps that did not run on the accelerator.
     areas
         The memory map.
     versions
-        Of what made the page: a name and a version each.
+        Names and versions of the tools that made the page.
     equal
         Whether the run was compared with the CPU's and found equal; None if it was not compared.
     clock_mhz
-        For which cycles are told as time.
+        The clock with which cycles are converted to time.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class Page:
             raise CommandError(f"report: a clock of {self.clock_mhz} MHz: it must be above 0")
         names = _names(self.layers)
         if len({*names}) < len(names):
-            twice = next(each for each in names if names.count(each) > 1)
+            twice = next(name for name in names if names.count(name) > 1)
             raise CommandError(f"report: two layers of {self.model} are called {twice}")
         timed = _timed(self.layers)
         if self.without is None:
@@ -129,17 +129,17 @@ class Page:
 
     @property
     def has_time(self) -> bool:
-        """Whether the engine told cycles."""
+        """Whether the layers have cycles."""
         return bool(self.layers) and _timed(self.layers)
 
     @property
     def timing(self) -> MemoryModel:
-        """The memory's."""
+        """The memory model."""
         return parse_memory(self.memory)
 
     @property
     def bytes_per_cycle(self) -> float:
-        """The most that the bus moves in each direction."""
+        """The bus bandwidth in each direction."""
         return self.config.bus_bytes / self.timing.interval
 
 

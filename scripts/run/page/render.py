@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from runtime.layers import Cause
 from scripts.run.page.figures import figures
+from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.library import chart_library
 from scripts.run.page.page import Page
-from scripts.run.page.rows import rows, totals
 
 __all__ = ["render"]
 
@@ -19,8 +19,8 @@ _HERE = Path(__file__).parent
 
 
 def render(page: Page) -> str:
-    """The page as HTML. Whatever comes from the user's model is escaped."""
-    # Escaping is the default, and a name that is misspelt an error.
+    """The page as HTML. All text from the user's model is escaped."""
+    # Escaping by default; an undefined name in the template is an error.
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -33,7 +33,7 @@ def render(page: Page) -> str:
         totals=totals(page),
         figures=figures(page),
         causes=tuple(Cause),
-        # Both are ours, and no text of anybody else's gets there.
+        # Files of ours and the charts' library: no text of the user's model.
         style=Markup(_HERE.joinpath("page.css").read_text("utf-8")),
         library=Markup(chart_library()),
         script=Markup(_HERE.joinpath("page.js").read_text("utf-8")),
@@ -56,7 +56,7 @@ def _times(value: float | None) -> str:
 
 
 def _short(value: int) -> str:
-    """For a headline: a number up to 999.9 and the SI prefix of its unit, if that has one."""
+    """A number for a headline: up to 999.9, with an SI prefix."""
     scaled = float(value)
     for prefix in ("", "k", "M", "G", "T"):
         if scaled < 999.95 or prefix == "T":

@@ -7,32 +7,40 @@ from typing import Any
 
 import altair as alt
 
-from scripts.run.page.look import INK, PALE, Hiding, Spec, Values, data, spec_of
-from scripts.run.page.pairs import hiding_colour, hiding_legend, hiding_tooltip, hidings, runs
-from scripts.run.page.rows import Row
+from scripts.run.page.layer_rows import LayerRow
+from scripts.run.page.paired_bars import (
+    hiding_colour,
+    hiding_kinds,
+    hiding_legend,
+    hiding_tooltip,
+    runs,
+)
+from scripts.run.page.style import INK, PALE, ChartSpec, Hiding, Values, data, spec_of
 
 __all__ = ["roofline"]
 
 _MARGIN = 2.0
-"""Factor of room on each side of the points."""
+"""Margin on each side of the points, as a factor."""
 _HEIGHT = 420
 _SHAPES = {Hiding.WITHOUT: "circle", Hiding.WITH: "diamond"}
 
 
-def roofline(rows: Sequence[Row], multipliers: int, bytes_per_cycle: float) -> Spec | None:
-    """Layers and the machine's roof; None if none multiplies and moves bytes.
+def roofline(
+    rows: Sequence[LayerRow], multipliers: int, bytes_per_cycle: float
+) -> ChartSpec | None:
+    """The roofline chart of the layers; None if no layer both multiplies and moves bytes.
 
-    Reads and writes have channels of their own, and the busier one is the limit. What was loaded
-    while the layer before it still computed took none of a layer's own cycles, so that a layer can
-    lie above the slope; never above the flat part.
+    Reads and writes have separate channels, and the busier one is the limit. Loads during the
+    previous layer's computation take none of a layer's own cycles, so that a layer can lie above
+    the slope, but never above the flat part.
     """
     points = _points(rows)
     if not points:
         return None
     ridge = multipliers / bytes_per_cycle
-    across = [each["intensity"] for each in points] + [ridge]
+    across = [point["intensity"] for point in points] + [ridge]
     low, high = min(across) / _MARGIN, max(across) * _MARGIN
-    rates = [each["rate"] for each in points]
+    rates = [point["rate"] for point in points]
     x = alt.X(
         "intensity:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
@@ -45,11 +53,12 @@ def roofline(rows: Sequence[Row], multipliers: int, bytes_per_cycle: float) -> S
     )
     roof = _roof(low, high, multipliers, bytes_per_cycle)
     lines = alt.Chart(data(points)).mark_line(color=PALE, strokeWidth=1).encode(detail="layer:N")
-    layers = [each.encode(x=x, y=y) for each in (*roof, lines, _dots(points, hidings(rows)))]
+    charts = (*roof, lines, _dots(points, hiding_kinds(rows)))
+    layers = [chart.encode(x=x, y=y) for chart in charts]
     return spec_of(alt.LayerChart(layer=layers), _HEIGHT)
 
 
-def _points(rows: Sequence[Row]) -> Values:
+def _points(rows: Sequence[LayerRow]) -> Values:
     found: Values = []
     for row in rows:
         for hiding, run in runs(row):
@@ -83,8 +92,8 @@ def _roof(
     return line, _text(flat, 0, -8), _text(slope, -24, 2)
 
 
-def _text(told: dict[str, Any], right: int, down: int) -> alt.Chart:
-    chart = alt.Chart(data([told]))
+def _text(label: dict[str, Any], right: int, down: int) -> alt.Chart:
+    chart = alt.Chart(data([label]))
     text: alt.Chart = chart.mark_text(color=INK, align="right", dx=right, dy=down).encode(
         text="text:N"
     )
@@ -92,9 +101,9 @@ def _text(told: dict[str, Any], right: int, down: int) -> alt.Chart:
 
 
 def _dots(points: Values, found: Sequence[Hiding]) -> alt.Chart:
-    """Told apart by colour and shape, as large as their cycles."""
+    """The points, with a colour and a shape for each kind of run, and sized by cycles."""
     shapes = alt.Scale(
-        domain=[each.value for each in found], range=[_SHAPES[each] for each in found]
+        domain=[kind.value for kind in found], range=[_SHAPES[kind] for kind in found]
     )
     dots = alt.Chart(data(points)).mark_point(
         filled=True, opacity=0.85, stroke=INK, strokeWidth=0.7

@@ -1,4 +1,4 @@
-"""Pages as files."""
+"""Writes a page to a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NEEDED = ("altair", "jinja2", "vl_convert")
 
 
 def check_page(path: Path) -> None:
-    """Refuse before a run what cannot be written after it.
+    """Check before a run that its page can be written after it.
 
     Raises
     ------
     CommandError
-        Another kind of file, or what draws is not installed.
+        Another kind of file, or a library for drawing is not installed.
     OSError
         The file cannot be written.
     """
@@ -35,7 +35,7 @@ def check_page(path: Path) -> None:
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write the page to `path`, which is there whole or stays as it was.
+    """Write the page to `path`, atomically.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def write_page(page: Page, path: Path) -> None:
         As `check_page`.
     """
     check_page(path)
-    # What is large, and optional, is loaded by those who ask for it.
+    # Here, because these libraries are large and optional.
     from scripts.run.page.render import render
 
     write_atomically(path, render(page))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.errors import DeadlockError
 from hw.faults import Fault
-from hw.hazards import Doubt, HazardReport, check_hazards
+from hw.hazards import HazardReport, Unknown, check_hazards
 from hw.isa import (
     AluOp,
     Assembler,
@@ -63,11 +63,11 @@ def compare(program: Program, image: Image, clashes: list[Clash] | None = None) 
         )
         assert race.address in same.addresses
     if report.race_count == len(report.races):
-        # Of an unordered pair, the one that was taken later is told, if perhaps with another.
-        told = {(race.memory, at) for race in report.races for at in (race.first, race.second)}
+        # Of an unordered pair, the later in the execution order is reported, maybe with another.
+        reported = {(race.memory, at) for race in report.races for at in (race.first, race.second)}
         for clash in races:
             memory = None if clash.resource == DRAM else MemoryId(clash.resource)
-            assert {(memory, clash.first), (memory, clash.second)} & told
+            assert {(memory, clash.first), (memory, clash.second)} & reported
     return report
 
 
@@ -76,13 +76,14 @@ def compare_tokens(program: Program, report: HazardReport, run: Run) -> None:
     never = tuple(sorted(set(range(len(program))) - run.before.keys()))
     if never:
         assert isinstance(fault, DeadlockError)
-        assert {gap.doubt: gap.instructions for gap in report.gaps}[Doubt.NEVER_STARTS] == never
+        unchecked = {entry.reason: entry.instructions for entry in report.unchecked}
+        assert unchecked[Unknown.NEVER_STARTS] == never
     elif any(run.left.values()):
         assert fault is not None
         assert fault.fault is Fault.TOKENS_LEFT
     else:
         assert fault is None
-        assert not report.gaps
+        assert not report.unchecked
 
 
 # Programs drawn at random -------------------------------------------------------------------
@@ -120,12 +121,12 @@ def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
     match draw(st.integers(0, 8)):
         case 0 | 1:
             memory = draw(st.sampled_from((MemoryId.INP, MemoryId.WGT)))
-            place = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
+            dram = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
             pad = draw(st.sampled_from(((0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1))))
             asm.load(
                 memory,
                 sram=sram,
-                dram=place,
+                dram=dram,
                 rows=rows,
                 columns=columns,
                 stride=stride,
@@ -133,16 +134,16 @@ def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
             )
         case 2:
             memory = draw(st.sampled_from((MemoryId.ACC, MemoryId.ACC_8BIT)))
-            place = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
-            asm.load(memory, sram=sram, dram=place, rows=rows, columns=columns, stride=stride)
+            dram = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
+            asm.load(memory, sram=sram, dram=dram, rows=rows, columns=columns, stride=stride)
         case 3 | 4:
             asm.gemm(uops, loops, reset=draw(st.booleans()))
         case 5:
             imm = draw(st.sampled_from((None, 1)))
             asm.alu(AluOp.ADD, uops, loops, imm=imm)
         case 6 | 7:
-            place = 0x100 // 4 + draw(st.integers(0, 12))
-            asm.store(sram=sram, dram=place, rows=rows, columns=columns, stride=stride)
+            dram = 0x100 // 4 + draw(st.integers(0, 12))
+            asm.store(sram=sram, dram=dram, rows=rows, columns=columns, stride=stride)
         case _:
             asm.nop(draw(st.sampled_from(Module)))
 
@@ -218,7 +219,7 @@ def holders(program: Program, queue: TokenQueue, *, push: bool) -> list[int]:
 
 
 def matched(program: Program) -> Iterator[tuple[int, int, TokenQueue]]:
-    """Each token: who pushes it, who pops it, and its queue."""
+    """Each token: the instruction that pushes it, the one that pops it, and its queue."""
     for queue in TokenQueue:
         ends = (holders(program, queue, push=push) for push in (True, False))
         for producer, consumer in zip(*ends, strict=True):
@@ -246,10 +247,10 @@ def moved(program: Program, at: int, name: str, step: int) -> Program | None:
         for other, one in enumerate(instructions)
         if module_of(one) is module_of(instructions[at])
     ]
-    place = own.index(at) + step
-    if not 0 <= place < len(own) or getattr(instructions[own[place]].tokens, name):
+    neighbour = own.index(at) + step
+    if not 0 <= neighbour < len(own) or getattr(instructions[own[neighbour]].tokens, name):
         return None
-    return changed(changed(program, at, name, False), own[place], name, True)
+    return changed(changed(program, at, name, False), own[neighbour], name, True)
 
 
 def mutants(program: Program) -> Iterator[tuple[str, Program]]:
@@ -284,7 +285,7 @@ def test_mutants(name: str) -> None:
         program, image = vector.program, vector.before
     assert compare(program, image).proved
     assert {queue for _, _, queue in matched(program)} == set(TokenQueue)
-    # Tokens change neither what an instruction touches nor which micro-ops are there.
+    # Tokens change neither the accesses of an instruction nor the micro-ops.
     clashes = clashes_of(program, image)
     caught: dict[str, list[bool]] = {}
     for kind, mutant in mutants(program):

@@ -118,7 +118,7 @@ def test_a_token_that_was_pushed_before_does_not() -> None:
     assert (race.first, race.second) == (2, 3)
 
 
-def test_races_are_told_in_program_order() -> None:
+def test_races_are_in_program_order() -> None:
     """Tokens bring the LOAD forward: the GEMM in front of it waits for what stands behind."""
     asm = assembler()
     asm.nop(COMPUTE, waits_for=STORE)
@@ -217,7 +217,7 @@ def test_bases_are_added() -> None:
     assert race.address == 0x1000 + PLACE
 
 
-def test_bases_tell_where_micro_ops_lie() -> None:
+def test_base_registers_locate_micro_ops() -> None:
     memory = image()
     memory[0x104:0x108], memory[:4] = memory[:4], 0
     asm = Assembler(TINY)

@@ -1,4 +1,4 @@
-"""What else a report tells: tokens, gaps, STOREs onto the program; and what is refused."""
+"""The rest of a report: tokens, unchecked instructions, STOREs into the program; and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import hw.hazards
 from hw.errors import DeadlockError, EncodingError, HazardError, ProgramError
 from hw.faults import Fault
-from hw.hazards import Doubt, Gap, HazardReport, Overwrite, check_hazards
+from hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazards
 from hw.hazards.check import RACES_KEPT
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
 from tests.support.hazard_steps import (
@@ -46,9 +46,9 @@ def test_deadlock() -> None:
         (1, (L2C,)),
         (None, ()),
     ]
-    assert report.gaps == (Gap(Doubt.NEVER_STARTS, (1, 2, 3)),)
+    assert report.unchecked == (Unchecked(Unknown.NEVER_STARTS, (1, 2, 3)),)
     with pytest.raises(DeadlockError, match="compute waits at instruction 1"):
-        report.raise_if_any(allow_gaps=True)
+        report.raise_if_any(allow_unchecked=True)
 
 
 def test_tokens_left() -> None:
@@ -88,15 +88,15 @@ def test_illegal_programs_are_refused() -> None:
 # What is not known --------------------------------------------------------------------------
 
 
-def unproved(report: HazardReport) -> tuple[Gap, ...]:
-    """The gaps of a report in which nothing is wrong."""
+def unproved(report: HazardReport) -> tuple[Unchecked, ...]:
+    """The unchecked instructions of a report in which nothing is wrong."""
     assert report.token_fault is None
     assert not report.races
     assert not report.proved
-    report.raise_if_any(allow_gaps=True)
+    report.raise_if_any(allow_unchecked=True)
     with pytest.raises(HazardError, match="the order of the program is not proved"):
         report.raise_if_any()
-    return report.gaps
+    return report.unchecked
 
 
 def test_no_image() -> None:
@@ -105,7 +105,7 @@ def test_no_image() -> None:
     alu(asm, (), ())
     asm.finish()
     report = check_hazards(asm.build())
-    assert unproved(report) == (Gap(Doubt.NO_IMAGE, (1, 2)),)
+    assert unproved(report) == (Unchecked(Unknown.NO_IMAGE, (1, 2)),)
     with pytest.raises(
         HazardError, match=r"instruction 1 \(and 1 more alike\) uses micro-ops, and"
     ):
@@ -122,7 +122,9 @@ def test_micro_ops_never_loaded() -> None:
     asm = assembler()
     asm.gemm((0, 2))
     asm.finish()
-    assert unproved(check_hazards(asm.build(), image=image())) == (Gap(Doubt.UNLOADED, (1,)),)
+    assert unproved(check_hazards(asm.build(), image=image())) == (
+        Unchecked(Unknown.UNLOADED, (1,)),
+    )
 
 
 def test_padding_makes_micro_ops_of_zeros() -> None:
@@ -138,7 +140,7 @@ def test_padding_makes_micro_ops_of_zeros() -> None:
 
     reports = [check_hazards(program(inp), image=image()) for inp in range(8)]
     assert [inp for inp, report in enumerate(reports) if report.races] == [0, 5]
-    assert all(not report.gaps for report in reports)
+    assert all(not report.unchecked for report in reports)
 
 
 def test_micro_ops_are_those_of_their_time() -> None:
@@ -160,9 +162,9 @@ def test_micro_ops_are_those_of_their_time() -> None:
 
 
 def test_micro_ops_beyond_the_image() -> None:
-    for size, gaps in ((4, ()), (3, (Gap(Doubt.BEYOND_IMAGE, (1,)),))):
+    for size, unchecked in ((4, ()), (3, (Unchecked(Unknown.BEYOND_IMAGE, (1,)),))):
         program = two_steps(gemm, load_acc, ())
-        assert check_hazards(program, image=image()[:size]).gaps == gaps
+        assert check_hazards(program, image=image()[:size]).unchecked == unchecked
 
 
 def test_micro_ops_that_a_store_wrote() -> None:
@@ -172,7 +174,7 @@ def test_micro_ops_that_a_store_wrote() -> None:
     asm.load(UOP, sram=0, dram=0, columns=1, waits_for=STORE)
     gemm(asm, (), ())
     asm.finish()
-    assert unproved(check_hazards(asm.build(), image=image())) == (Gap(Doubt.STORED, (3,)),)
+    assert unproved(check_hazards(asm.build(), image=image())) == (Unchecked(Unknown.STORED, (3,)),)
 
 
 @pytest.mark.parametrize("field", ["dst", "src", "wgt"])
@@ -186,7 +188,7 @@ def test_micro_ops_beyond_a_memory(field: str) -> None:
         report = check_hazards(asm.build(), image=image())
         assert report.proved == proved
         if not proved:
-            assert unproved(report) == (Gap(Doubt.BEYOND_MEMORY, (1,)),)
+            assert unproved(report) == (Unchecked(Unknown.BEYOND_MEMORY, (1,)),)
 
 
 def test_tensor_operands_beyond_a_memory() -> None:
@@ -198,7 +200,7 @@ def test_tensor_operands_beyond_a_memory() -> None:
 
     assert check_hazards(program(1), image=image()).proved
     report = check_hazards(program(None), image=image())
-    assert unproved(report) == (Gap(Doubt.BEYOND_MEMORY, (1,)),)
+    assert unproved(report) == (Unchecked(Unknown.BEYOND_MEMORY, (1,)),)
 
 
 def test_addresses_that_begin_anew() -> None:
@@ -212,7 +214,7 @@ def test_addresses_that_begin_anew() -> None:
 
     assert check_hazards(program(0xFFFC)).proved
     report = check_hazards(program(0x10000))
-    assert unproved(report) == (Gap(Doubt.BEYOND_ADDRESSES, (0,)),)
+    assert unproved(report) == (Unchecked(Unknown.BEYOND_ADDRESSES, (0,)),)
     wide = two_steps(load_inp, gemm, (L2C,)).data
     bases = (0, 0, (1 << 62) - 16, 0, 0, 0)
     config = TINY.replace(address_bits=64)
@@ -237,7 +239,7 @@ def test_stores_onto_the_program() -> None:
         assert report.overwrites == (Overwrite(1, address),)
         assert not report.proved
         with pytest.raises(HazardError, match=f"instruction 1 stores over .* byte {address:#x}"):
-            report.raise_if_any(allow_gaps=True)
+            report.raise_if_any(allow_unchecked=True)
 
 
 def test_an_empty_store_writes_nothing() -> None:

@@ -16,9 +16,9 @@ from tests.support.artifacts import compiled
 def tensor(name: str, **changes: Any) -> Manifest:
     """The manifest with another tensor of that name."""
     manifest = compiled().manifest
-    assert name in [each.name for each in manifest.tensors]
+    assert name in [item.name for item in manifest.tensors]
     tensors = tuple(
-        replace(each, **changes) if each.name == name else each for each in manifest.tensors
+        replace(item, **changes) if item.name == name else item for item in manifest.tensors
     )
     return replace(manifest, tensors=tensors)
 
@@ -27,7 +27,7 @@ def step(name: str, **changes: Any) -> Manifest:
     """The manifest with another step of that name."""
     manifest = compiled().manifest
     steps = tuple(
-        replace(each, **changes) if each.name == name else each for each in manifest.steps
+        replace(item, **changes) if item.name == name else item for item in manifest.steps
     )
     return replace(manifest, steps=steps)
 

@@ -29,20 +29,20 @@ def shared() -> Artifact:
 
 def test_layers_sum_to_the_whole(shared: Artifact) -> None:
     run = run_on(shared, "rtl", image((1, 3, 16, 16)))
-    (told,) = (each.run for each in run.profile.steps if each.run is not None)
-    assert told.result.cycles == run.profile.cycles
-    assert sum(each.cycles or 0 for each in told.layers) == told.result.cycles
-    assert [each.layer.name for each in told.layers][:2] == ["c1", "pool"]
-    for each in told.layers:
-        assert each.cycles == sum(each.causes.values())
-        assert min(each.causes.values()) >= 0
-        assert (each.utilization is None) == (each.layer.macs == 0)
-        assert (each.causes[Cause.GEMM] > 0) == (each.layer.macs > 0)
-        assert each.loaded > 0
-        assert each.stored > 0
-    work = told.result.work
-    assert sum(each.stored for each in told.layers) == work.stored
-    assert sum(each.loaded for each in told.layers) == sum(work.loaded.values())
+    (stream,) = (step.run for step in run.profile.steps if step.run is not None)
+    assert stream.result.cycles == run.profile.cycles
+    assert sum(layer.cycles or 0 for layer in stream.layers) == stream.result.cycles
+    assert [profile.layer.name for profile in stream.layers][:2] == ["c1", "pool"]
+    for layer in stream.layers:
+        assert layer.cycles == sum(layer.causes.values())
+        assert min(layer.causes.values()) >= 0
+        assert (layer.utilization is None) == (layer.layer.macs == 0)
+        assert (layer.causes[Cause.GEMM] > 0) == (layer.layer.macs > 0)
+        assert layer.loaded > 0
+        assert layer.stored > 0
+    work = stream.result.work
+    assert sum(layer.stored for layer in stream.layers) == work.stored
+    assert sum(layer.loaded for layer in stream.layers) == sum(work.loaded.values())
 
 
 def test_an_engine_without_time(shared: Artifact) -> None:

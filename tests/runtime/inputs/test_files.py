@@ -99,9 +99,9 @@ def test_samples_one_after_the_other(tmp_path: Path) -> None:
     np.savez(tmp_path / "all.npz", a=a, b=np.arange(3, dtype=np.int32))
     samples = [*read_samples(tmp_path / "all.npz", [A, B])]
     assert len(samples) == 3
-    for number, each in enumerate(samples):
-        np.testing.assert_array_equal(each["a"], a[2 * number : 2 * number + 2])
-        np.testing.assert_array_equal(each["b"], [number])
+    for number, sample in enumerate(samples):
+        np.testing.assert_array_equal(sample["a"], a[2 * number : 2 * number + 2])
+        np.testing.assert_array_equal(sample["b"], [number])
 
 
 def test_samples_of_a_folder(tmp_path: Path) -> None:
@@ -143,10 +143,10 @@ def test_random_inputs_are_the_seeds() -> None:
         Tensor("e", (50,), "int64", Input()),
     ]
     one, same, other = (random_inputs(tensors, seed) for seed in (0, 0, 1))
-    for each in tensors:
-        assert one[each.name].shape == each.shape
-        assert one[each.name].dtype == each.dtype
-        np.testing.assert_array_equal(one[each.name], same[each.name])
+    for tensor in tensors:
+        assert one[tensor.name].shape == tensor.shape
+        assert one[tensor.name].dtype == tensor.dtype
+        np.testing.assert_array_equal(one[tensor.name], same[tensor.name])
     assert (one["a"] != other["a"]).all()
     assert one["c"].max() > 200
     assert set(one["e"]) == {0, 1}

@@ -53,9 +53,9 @@ def test_outputs_of_the_caller(add: NativeFunction) -> None:
 def test_an_input_may_be_its_own_output(add: NativeFunction) -> None:
     a, b, r = good()
     c = np.empty_like(a)
-    for turn in range(3):
+    for iteration in range(3):
         add(a, b, r, out=(c, r))
-        np.testing.assert_array_equal(r, [turn + 1] * 6)
+        np.testing.assert_array_equal(r, [iteration + 1] * 6)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_without_checks(add: NativeFunction) -> None:
     """One array is both the input and the output R."""
     a, b, r = good()
     c = np.empty_like(a)
-    for turn in range(2):
+    for iteration in range(2):
         add.run_unchecked([a, b, r], [c, r])
         np.testing.assert_array_equal(c, a + b)
-        np.testing.assert_array_equal(r, [turn + 1] * 6)
+        np.testing.assert_array_equal(r, [iteration + 1] * 6)
 
 
 def test_no_elements() -> None:

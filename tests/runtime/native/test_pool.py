@@ -16,7 +16,7 @@ import pytest
 from compiler.codegen import NativeFunction, ThreadPool, compile_function
 from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
-from runtime.native.pool import Launch
+from runtime.native.pool import LoopLauncher
 from tests.support.native import EXACT, run_text, same
 
 SUMS = """
@@ -98,11 +98,11 @@ def test_a_pool_for_several_functions_and_callers() -> None:
                     failures.append("different")
 
         callers = [threading.Thread(target=call, args=(each,)) for each in functions * 2]
-        for each in callers:
-            each.start()
-        for each in callers:
-            each.join(60)
-            assert not each.is_alive()
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join(60)
+            assert not caller.is_alive()
     assert not failures
 
 
@@ -123,64 +123,64 @@ def test_threads_end_with_their_pool() -> None:
     assert len(started) == 2
     del function
     gc.collect()
-    for each in started:
-        each.join(30)
-        assert not each.is_alive()
+    for thread in started:
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def interrupt_fourth_chunk(monkeypatch: pytest.MonkeyPatch, stopped: bool) -> list[int]:
-    """The chunks that were dealt. With the fourth comes Ctrl-C; until it `stopped`, nobody goes on.
+    """The chunks that were scheduled. With the fourth comes Ctrl-C; until `stopped`, threads wait.
 
     No clock: how fast the machine is must not matter.
     """
     numbers: list[int] = []
     heard = threading.Event()
 
-    def stop(launch: Launch) -> None:
-        launch.stopped = True
+    def stop(launcher: LoopLauncher) -> None:
+        launcher.stopped = True
         heard.set()
 
-    def deal() -> Iterator[int]:
+    def schedule() -> Iterator[int]:
         for number in range(1000):
             numbers.append(number)
             if number == 3:
                 os.kill(os.getpid(), signal.SIGINT)
             if stopped and number >= 3:
-                assert heard.wait(60), "nobody was told"
+                assert heard.wait(60), "the launcher was not stopped"
             yield number
 
     # A generator can't be resumed by two threads at once, as a count can.
-    lock, chunks = threading.Lock(), deal()
+    lock, chunks = threading.Lock(), schedule()
 
     def next_chunk() -> int:
         with lock:
             return next(chunks)
 
     monkeypatch.setattr("runtime.native.pool.count", lambda: iter(next_chunk, -1))
-    monkeypatch.setattr("runtime.native.pool.Launch.stop", stop)
+    monkeypatch.setattr("runtime.native.pool.LoopLauncher.stop", stop)
     return numbers
 
 
 def test_an_interruption_comes_out_when_all_threads_have_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    dealt = interrupt_fourth_chunk(monkeypatch, stopped=True)
+    scheduled = interrupt_fourth_chunk(monkeypatch, stopped=True)
     with ThreadPool(2) as pool:
         function = compile_function(parse(SUMS), EXACT, pool)
         data = np.ones((37, 50), np.float32)
         with pytest.raises(KeyboardInterrupt):
             function(data)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        # There are ten chunks; who had asked before the signal was heard gets one.
-        assert 4 <= len(dealt) <= 5
+        # There are ten chunks; a thread that asked before the signal arrived gets one.
+        assert 4 <= len(scheduled) <= 5
 
         monkeypatch.undo()  # the pool still works
         same(function(data)[0], np.full(37, 100, np.float32))
 
 
-def test_a_handler_of_the_users_is_called_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It wants to go on: all turns are done."""
-    dealt = interrupt_fourth_chunk(monkeypatch, stopped=False)
+def test_a_handler_of_the_users_is_called_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler may continue: all iterations are done."""
+    scheduled = interrupt_fourth_chunk(monkeypatch, stopped=False)
     seen: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
     try:
@@ -190,7 +190,7 @@ def test_a_handler_of_the_users_is_called_behind(monkeypatch: pytest.MonkeyPatch
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [signal.SIGINT]
-    assert len(dealt) >= 8
+    assert len(scheduled) >= 8
     same(found, np.ones((24, 9000), np.float32))
 
 
@@ -224,7 +224,7 @@ def test_a_pool_after_a_fork() -> None:
     code = f"""
 import os, numpy as np
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from runtime.native.pool import Launch
+from runtime.native.pool import LoopLauncher
 from compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)

@@ -6,7 +6,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from scripts.bench import functional
-from scripts.bench.figures import print_figures
+from scripts.bench.measurements import print_measurements
 
 
 def test_the_report_names_every_rate(
@@ -16,7 +16,7 @@ def test_the_report_names_every_rate(
     monkeypatch.setattr(functional, "SECONDS", 0.001)
 
     figures = list(functional.measure(HardwareConfig()))
-    print_figures(figures)
+    print_measurements(figures)
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines].count("ALU") == 10

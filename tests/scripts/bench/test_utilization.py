@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts.bench import utilization
-from scripts.bench.figures import print_figures
+from scripts.bench.measurements import print_measurements
 from scripts.utilization import Layer, Row, Times
 
 
@@ -36,4 +36,4 @@ def test_targets(without: int, hiding: int, missed: list[str]) -> None:
     rows = [Row(layer, Times("a", 1, layer.macs, 256, without, hiding))]
     figures = list(utilization.figures(rows))
     assert [figure.name for figure in figures if not figure.met] == missed
-    assert print_figures(figures) == bool(missed)
+    assert print_measurements(figures) == bool(missed)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from runtime.executor import Run
 from runtime.profile import Profile
 from scripts.cli import app
-from scripts.run.check import compare
+from scripts.run.comparison import compare
 from tests.support.models import convolution
 
 
@@ -32,15 +32,15 @@ def test_cycles_layer_by_layer(model: Path, tmp_path: Path) -> None:
         *("--report", page, "--trace", trace),
     )
     assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert (told["engine"], told["config"]) == ("rtl", "tiny")
-    assert told["check"]["equal"] is True
-    assert told["check"]["first"] is None
-    layers = [each for each in told["layers"] if each["device"] == "accelerator"]
+    written = json.loads(result.stdout)
+    assert (written["engine"], written["config"]) == ("rtl", "tiny")
+    assert written["check"]["equal"] is True
+    assert written["check"]["first"] is None
+    layers = [each for each in written["layers"] if each["device"] == "accelerator"]
     assert layers
-    assert sum(each["cycles"] for each in layers) == told["cycles"]
-    assert told["simulated_cycles_per_second"] > 0
-    assert all(each["cycles"] is None for each in told["layers"] if each["device"] == "cpu")
+    assert sum(each["cycles"] for each in layers) == written["cycles"]
+    assert written["simulated_cycles_per_second"] > 0
+    assert all(each["cycles"] is None for each in written["layers"] if each["device"] == "cpu")
     assert all(layer["name"] in page.read_text() for layer in layers)
     assert '"kind": "instructions"' in page.read_text()
     assert json.loads(trace.read_text())["traceEvents"]
@@ -57,16 +57,16 @@ def test_hiding_latency_saves_cycles(model: Path) -> None:
 def test_an_artifact_keeps_its_machine(model: Path, tmp_path: Path) -> None:
     artifact = tmp_path / "net.tandem"
     assert tandem("compile", model, "-o", artifact, "--config", "small8").exit_code == 0
-    told = json.loads(tandem("run", artifact, "--json").stdout)
-    assert (told["engine"], told["config"]) == ("functional", "small8")
-    assert told["cycles"] is None
+    written = json.loads(tandem("run", artifact, "--json").stdout)
+    assert (written["engine"], written["config"]) == ("functional", "small8")
+    assert written["cycles"] is None
     again = json.loads(tandem("run", model, "--config", "small8", "--json").stdout)
     on_cpu = json.loads(tandem("run", model, "--device", "cpu", "--json").stdout)
-    assert told["outputs"] == again["outputs"] == on_cpu["outputs"]
+    assert written["outputs"] == again["outputs"] == on_cpu["outputs"]
     checked = json.loads(tandem("run", artifact, "--engine", "rtl", "--check", "--json").stdout)
     assert checked["check"]["equal"] is True
     fallback = json.loads(tandem("run", artifact, "--device", "cpu", "--json").stdout)
-    assert (fallback["outputs"], fallback["config"]) == (told["outputs"], None)
+    assert (fallback["outputs"], fallback["config"]) == (written["outputs"], None)
     page = tmp_path / "page.html"
     assert tandem("run", artifact, "--engine", "rtl", "--report", page).exit_code == 0
     assert "<th>cycles</th>" in page.read_text()
@@ -86,10 +86,10 @@ def test_several_batches(model: Path, tmp_path: Path) -> None:
             *("run", model, "--engine", "rtl", "--config", "tiny", "--check", "--json"),
             *("--input", path, "--output", archive),
         )
-        told = json.loads(result.stdout)
-        assert told["check"]["equal"] is True
-        layers = [each["cycles"] for each in told["layers"] if each["cycles"] is not None]
-        assert sum(layers) == told["cycles"]
+        written = json.loads(result.stdout)
+        assert written["check"]["equal"] is True
+        layers = [each["cycles"] for each in written["layers"] if each["cycles"] is not None]
+        assert sum(layers) == written["cycles"]
         (found,) = np.load(archive).values()
         outputs.append(found)
     several, one = outputs

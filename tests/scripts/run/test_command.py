@@ -108,11 +108,12 @@ def test_quantised_it_is_nearly_the_same(model: Path, tmp_path: Path) -> None:
 def test_the_table(artifact: Path) -> None:
     result = tandem("run", artifact)
     assert result.exit_code == 0, result.stderr
-    for each in ("net.onnx", "conv2d", "10,368", "total", "out:0: float32[1, 6], greatest at"):
-        assert each in result.stdout
+    for part in ("net.onnx", "conv2d", "10,368", "total", "out:0: float32[1, 6], greatest at"):
+        assert part in result.stdout
 
 
-def test_why_operators_are_on_the_cpu(model: Path) -> None:
+def test_why_operators_are_on_the_cpu(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # So that no reason folds.
     result = tandem("run", model, "--config", "tiny", "--explain")
     assert result.exit_code == 0, result.stderr
     (head, *rows) = result.stdout.split("\non the CPU")[1].splitlines()
@@ -120,8 +121,8 @@ def test_why_operators_are_on_the_cpu(model: Path) -> None:
     assert rows[0].split("  ")[0] == "quantise"
     assert rows[0].rstrip().endswith("no schedule template for quantise")
     assert "no schedule template for dequantise" in rows[-1]
-    told = json.loads(tandem("run", model, "--config", "tiny", "--json").stdout)["layers"]
-    for layer in told:
+    written = json.loads(tandem("run", model, "--config", "tiny", "--json").stdout)["layers"]
+    for layer in written:
         assert (layer["reason"] is None) is (layer["device"] == "accelerator")
         if layer["reason"]:
             assert any(layer["reason"] in row for row in rows)
@@ -140,9 +141,9 @@ def test_why_an_artifact_for_the_cpu_is_on_it(model: Path, tmp_path: Path) -> No
 
 def test_the_table_says_if_nothing_is_on_the_accelerator(model: Path) -> None:
     said = "nothing of it is for the accelerator: the CPU did it all"
-    for options, told in ([], True), (["--device", "cpu"], False):
+    for options, expected in ([], True), (["--device", "cpu"], False):
         result = tandem("run", model, "--quantize", "none", *options)
-        assert (said in result.stdout) is told
+        assert (said in result.stdout) is expected
 
 
 def test_compile_options_of_an_artifact(artifact: Path) -> None:
@@ -202,9 +203,9 @@ def test_what_integers_do_not_tell(model: Path, tmp_path: Path, value: float) ->
     images = np.zeros((2, 3, 8, 8), np.float32)
     images[1, 2, 0, 7] = value
     np.save(tmp_path / "x.npy", images)
-    told = f"input image of net.onnx is {value} at [1, 2, 0, 7]: the network is quantised"
+    message = f"input image of net.onnx is {value} at [1, 2, 0, 7]: the network is quantised"
     for options in ([], ["--device", "cpu"]):
-        refused(told, model, "--input", tmp_path / "x.npy", *options)
+        refused(message, model, "--input", tmp_path / "x.npy", *options)
     result = tandem("run", model, "--quantize", "none", "--input", tmp_path / "x.npy")
     assert result.exit_code == 0, result.stderr
 

@@ -1,4 +1,4 @@
-"""Outputs as the command tells and keeps them."""
+"""`scripts.run.outputs`: outputs as JSON and as files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scripts.errors import CommandError
-from scripts.run.outputs import check_archive, told, top5, write_archive
+from scripts.run.outputs import check_archive, output_json, top5, write_archive
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_top5(array: Any, classes: list[int] | None) -> None:
     assert top5(array) == classes
 
 
-def test_told() -> None:
+def test_json() -> None:
     array = np.arange(3, dtype=np.float32)
-    assert told("y", array) == {
+    assert output_json("y", array) == {
         "name": "y",
         "shape": [3],
         "sha256": hashlib.sha256(array.tobytes()).hexdigest(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -14,32 +15,71 @@ from scripts.cli import app
 ARGUMENTS = ["run", "digits", "--config", "tiny", "--engine", "rtl", "--memory", "edge"]
 
 
-@pytest.fixture(scope="module")
-def lines() -> list[str]:
-    result = CliRunner().invoke(app, ARGUMENTS)
+def printed(columns: int, *arguments: str) -> list[str]:
+    """The lines of a run on a terminal of so many columns."""
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(columns)})
     assert result.exit_code == 0, result.stderr
     return result.stdout.splitlines()
 
 
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    return printed(80, *ARGUMENTS)
+
+
+def table(lines: list[str]) -> list[str]:
+    """The lines of the table, which stands between two empty lines."""
+    first, last, *_ = [number for number, line in enumerate(lines) if not line.strip()]
+    return lines[first + 1 : last]
+
+
 def test_the_total_counts_for_the_accelerator_what_it_did(lines: list[str]) -> None:
-    told = json.loads(CliRunner().invoke(app, [*ARGUMENTS, "--json"]).stdout)
+    written = json.loads(CliRunner().invoke(app, [*ARGUMENTS, "--json"]).stdout)
     macs = {"cpu": 0, "accelerator": 0}
-    for each in told["layers"]:
-        macs[each["device"]] += each["macs"]
+    for layer in written["layers"]:
+        macs[layer["device"]] += layer["macs"]
     assert all(macs.values()), "both multiply"
     (total,) = (line.split() for line in lines if line.startswith("total"))
-    share = macs["accelerator"] / (told["cycles"] * load_config("tiny").macs)
-    assert total[1:4] == [f"{sum(macs.values()):,}", f"{told['cycles']:,}", f"{share:.1%}"]
+    share = macs["accelerator"] / (written["cycles"] * load_config("tiny").macs)
+    assert total[1:4] == [f"{sum(macs.values()):,}", f"{written['cycles']:,}", f"{share:.1%}"]
 
 
 def test_the_cpus_time_is_the_sum_of_its_steps(lines: list[str]) -> None:
-    own = [line.split()[-1] for line in lines if re.search(r" cpu ", line)]
-    (total,) = (line.split()[-1] for line in lines if line.startswith("total"))
+    milliseconds = [re.findall(r" (\d+\.\d{3})$", line) for line in table(lines)]
+    *own, total = [float(found[0]) for found in milliseconds if found]
     assert len(own) > 2
-    assert float(total) == pytest.approx(sum(map(float, own)), abs=5e-4 * (1 + len(own)))
+    assert total == pytest.approx(sum(own), abs=5e-4 * (1 + len(own)))
+
+
+def test_a_layer_has_cycles_or_milliseconds(lines: list[str]) -> None:
+    *rows, total = [line for line in table(lines) if re.search(r"\d$|%", line)]
+    assert len(rows) > 5
+    for row in rows:
+        assert bool(re.search(r"\d%  +$", row)) is not bool(re.search(r"\d\.\d{3}$", row)), row
+    assert re.search(r"\d%  *\d+\.\d{3}$", total)
 
 
 def test_what_the_figures_rest_on(lines: list[str]) -> None:
     assert lines[0] == "digits on tiny, engine rtl, memory edge:"
     (speed,) = (line for line in lines if line.startswith("rtl: "))
     assert re.fullmatch(r"rtl: [\d,]+ cycles in \d+\.\d m?s, [\d,]+ a second", speed)
+
+
+def test_a_table_of_cycles_fits_80_columns(tmp_path: Path) -> None:
+    """With the column of cycles without latency hiding, which a page adds."""
+    page = str(tmp_path / "page.html")
+    lines = printed(80, *ARGUMENTS, "--check", "--report", page)
+    assert max(map(len, lines)) <= 80
+    assert "hiding" in "".join(table(lines)[:2])
+    numbers = re.findall(r"[\d,]+", table(lines)[-1])
+    wide = printed(200, *ARGUMENTS, "--report", page)
+    assert numbers[:3] == re.findall(r"[\d,]+", table(wide)[-1])[:3]
+
+
+def test_without_cycles_the_table_names_the_device() -> None:
+    lines = printed(80, "run", "digits", "--config", "tiny")
+    assert max(map(len, lines)) <= 80
+    head, *rows, _ = table(lines)
+    assert "device" in head + rows[0]
+    devices = {word for row in rows for word in row.split() if word in ("cpu", "accelerator")}
+    assert devices == {"cpu", "accelerator"}

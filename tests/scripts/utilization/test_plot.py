@@ -33,11 +33,11 @@ def test_svg(tmp_path: Path) -> None:
     path = tmp_path / "bars.svg"
     result = run(*TINY, *LAYERS, "--plot", str(path), "--json")
     assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    written = [text.text for text in ElementTree.parse(path).iter() if text.tag.endswith("text")]
-    for row in (*told["layers"], told["total"]):
+    written = json.loads(result.stdout)
+    texts = [text.text for text in ElementTree.parse(path).iter() if text.tag.endswith("text")]
+    for row in (*written["layers"], written["total"]):
         wanted = row["name"], row["utilization_without"], row["utilization_with"]
-        assert {wanted[0], *(f"{share:.0%}" for share in wanted[1:])} <= set(written)
+        assert {wanted[0], *(f"{share:.0%}" for share in wanted[1:])} <= set(texts)
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -29,11 +29,11 @@ def gemm(start: int, end: int, products: int, *, reset: bool = False) -> tuple[l
 
 
 def test_a_story() -> None:
-    told = story()
-    slices = list(place_slices(told.result.events, told.program))
+    run = story()
+    slices = list(place_slices(run.result.events, run.program))
     # Two products in four cycles from 2 on, three in four from 10 on.
     wanted = {0: 0, 2: 50, 6: 0, 10: 75, 14: 0}
-    assert curve(slices, told.program, 20) == wanted
+    assert curve(slices, run.program, 20) == wanted
 
 
 def test_windows_of_a_long_run_are_averages() -> None:
@@ -58,10 +58,10 @@ def test_resets_are_no_products() -> None:
 
 
 def test_gemms_at_once_add_up() -> None:
-    told = story()
+    run = story()
     slices = [
-        replace(each, start=4, end=8)
-        for each in place_slices(told.result.events, told.program)
-        if each.track is Track.GEMM
+        replace(item, start=4, end=8)
+        for item in place_slices(run.result.events, run.program)
+        if item.track is Track.GEMM
     ]
-    assert curve(slices, told.program, 10) == {0: 0, 4: 125, 8: 0}
+    assert curve(slices, run.program, 10) == {0: 0, 4: 125, 8: 0}

@@ -15,8 +15,8 @@ Records = list[dict[str, Any]]
 
 
 def records() -> Records:
-    told = story()
-    return list(timeline(told.result, told.program, told.labels))
+    run = story()
+    return list(timeline(run.result, run.program, run.labels))
 
 
 def first(found: Records, **wanted: Any) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def test_files(text: str, message: str) -> None:
         ({"name": "thread_name"}, {"args": {"name": ""}}, "args are"),
         ({"name": "thread_sort_index"}, {"args": {"sort_index": "1"}}, "args are"),
         ({"name": "thread_name"}, {"name": "thread_names"}, "args are"),
-        ({"name": "thread_name"}, {"tid": 9}, "thread_name is told of"),
-        ({"name": "process_name"}, {"pid": 2}, "process_name is told of"),
+        ({"name": "thread_name"}, {"tid": 9}, "thread_name is given for"),
+        ({"name": "process_name"}, {"pid": 2}, "process_name is given for"),
         ({"name": "thread_name"}, {"args": {"name": "store"}}, "2 tracks are store"),
         ({"name": "second"}, {"ts": 5}, "slices overlap on track 1000 at 5"),
         ({"ph": "C", "ts": 2}, {"ts": 6}, "multipliers busy has two values at 6"),

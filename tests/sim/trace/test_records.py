@@ -25,9 +25,9 @@ from tests.support.trace_events import arrows_of, faults, records_of
 STORY = story()
 
 
-def written(folder: Path, told: Story = STORY, labels: Labels | None = STORY.labels) -> str:
+def written(folder: Path, run: Story = STORY, labels: Labels | None = STORY.labels) -> str:
     path = folder / "timeline.json"
-    write_timeline(path, told.result, told.program, labels)
+    write_timeline(path, run.result, run.program, labels)
     return path.read_text(encoding="utf-8")
 
 
@@ -94,15 +94,15 @@ def test_labels_without_layers_are_none(tmp_path: Path) -> None:
 
 def test_what_a_slice_tells(tmp_path: Path) -> None:
     text = written(tmp_path)
-    told = {
+    shown = {
         record["args"]["instruction"]: record["args"]
         for record in records_of(text)
         if "instruction" in record.get("args", {})
     }
     lines = [" ".join(line.split()[1:]) for line in disassemble(STORY.program).splitlines()]
-    assert told[1] == {"instruction": 1, "text": lines[1], "layer": "first", "place": "add y=3"}
-    assert told[1]["text"].endswith("push compute->store")
-    assert told[5] == {"instruction": 5, "text": "FINISH"}
+    assert shown[1] == {"instruction": 1, "text": lines[1], "layer": "first", "place": "add y=3"}
+    assert shown[1]["text"].endswith("push compute->store")
+    assert shown[5] == {"instruction": 5, "text": "FINISH"}
 
 
 def test_an_arrow(tmp_path: Path) -> None:

@@ -37,17 +37,17 @@ def test_each_kind_of_work_has_its_track() -> None:
 
 
 def test_slices_at_once_are_on_tracks_of_their_own() -> None:
-    told = story()
+    run = story()
     stores = [
-        each for each in place_slices(told.result.events, told.program) if each.track is Track.STORE
+        item for item in place_slices(run.result.events, run.program) if item.track is Track.STORE
     ]
-    assert [title_of(each.number) for each in stores] == ["store", "store (2)"]
+    assert [title_of(item.number) for item in stores] == ["store", "store (2)"]
 
 
 def test_a_slice_has_a_width() -> None:
-    told = story()
+    run = story()
     (alu,) = [
-        each for each in place_slices(told.result.events, told.program) if each.track is Track.ALU
+        item for item in place_slices(run.result.events, run.program) if item.track is Track.ALU
     ]
     assert (alu.start, alu.end) == (6, 7)
 

@@ -1,4 +1,4 @@
-"""The page in a browser: no complaint on the console, and every chart drawn."""
+"""The page in a browser: no message on the console, and every chart drawn."""
 
 from __future__ import annotations
 

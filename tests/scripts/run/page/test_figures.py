@@ -9,21 +9,21 @@ import pytest
 
 from runtime.layers import Cause
 from scripts.run.page.figures import figures
-from scripts.run.page.look import CAUSE_COLOURS, Spec
+from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Area, AreaKind, Page
 from scripts.run.page.roofline import roofline
-from scripts.run.page.rows import rows
+from scripts.run.page.style import CAUSE_COLOURS, ChartSpec
 from tests.support.profiles import page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]
 
 
-def drawn(made: Page) -> dict[str, Spec]:
+def drawn(made: Page) -> dict[str, ChartSpec]:
     return {each.key: each.spec for each in figures(made)}
 
 
-def values(spec: Spec, *having: str) -> list[dict[str, Any]]:
+def values(spec: ChartSpec, *having: str) -> list[dict[str, Any]]:
     """The rows of a chart's data that have these columns."""
     every = [row for each in spec["datasets"].values() for row in each]
     return [row for row in every if {*having} <= row.keys()]

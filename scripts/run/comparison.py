@@ -1,4 +1,4 @@
-"""`--check`: the accelerator's run against the CPU's."""
+"""`--check`: the accelerator's run compared with the CPU's, bit for bit."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How far two runs agree, bit for bit.
+    """The result of comparing two runs.
 
     Attributes
     ----------
+    tensors, elements
+        How many were compared.
     mismatches
-        Elements that differ, of all tensors that were compared.
+        How many elements differ.
     largest
-        The largest difference.
+        The largest absolute difference.
     first
-        The first tensor that differs, the place, and both values; empty if all are equal.
+        The first tensor that differs, the index, and both values; empty if all are equal.
     """
 
     tensors: int
@@ -39,11 +41,11 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Nothing differs."""
+        """Whether no element differs."""
         return not self.mismatches
 
     def as_json(self) -> dict[str, object]:
-        """As the command's JSON has it."""
+        """The entry `check` of the command's JSON."""
         return {
             "reference": "cpu",
             "equal": self.equal,
@@ -54,7 +56,7 @@ class Comparison:
 
 
 def boundaries(artifact: Artifact) -> tuple[str, ...]:
-    """Tensors that go from one device to another: what streams take and give."""
+    """Names of the tensors that go from one device to another: inputs and outputs of streams."""
     found: dict[str, None] = {}
     for step in artifact.manifest.steps:
         if isinstance(step, StreamCall):
@@ -63,7 +65,7 @@ def boundaries(artifact: Artifact) -> tuple[str, ...]:
 
 
 def compare(run: Run, reference: Run) -> Comparison:
-    """All that was watched, and the outputs."""
+    """Compare all watched tensors and all outputs of two runs."""
     tensors = elements = mismatches = 0
     largest, first = 0.0, ""
     for name, found, wanted in _pairs(run, reference):
@@ -83,6 +85,7 @@ def compare(run: Run, reference: Run) -> Comparison:
 
 
 def _pairs(run: Run, reference: Run) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
+    """Name, array of `run` and array of `reference` for each tensor to compare."""
     for found, wanted in ((run.watched, reference.watched), (run.outputs, reference.outputs)):
         for name in wanted:
             yield name, found[name], wanted[name]

@@ -1,16 +1,19 @@
-"""`scripts.report`: one line of error, and the exit code."""
+"""`scripts.console`: one line of error, the exit code, and interrupts that Python drops."""
 
 from __future__ import annotations
 
 import json
+import signal
+import sys
 import warnings
+from time import sleep
 
 import pytest
 import typer
 
 from hw.errors import ProgramError
 from hw.faults import Fault
-from scripts.report import errors_in_one_line, print_json
+from scripts.console import errors_in_one_line, print_json, repeated_interrupts
 from sim.errors import EngineError
 
 
@@ -74,3 +77,40 @@ def test_what_is_not_ours_passes(error: Exception) -> None:
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"cycles": None, "name": "ü"})
     assert json.loads(capsys.readouterr().out) == {"cycles": None, "name": "ü"}
+
+
+class Interrupted:
+    """An object whose finaliser raises KeyboardInterrupt."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def discard_interrupting_object() -> None:
+    with repeated_interrupts():
+        made = Interrupted()
+        del made
+        sleep(60)
+
+
+def test_an_interrupt_in_a_finaliser_is_raised_again() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        discard_interrupting_object()
+
+
+class Broken:
+    def __del__(self) -> None:
+        raise ValueError("something else")
+
+
+def test_other_errors_reach_the_previous_hook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: seen.append(dropped.exc_type))
+    hook = sys.unraisablehook
+    with repeated_interrupts():
+        made = Broken()
+        del made
+    assert seen == [ValueError]
+    assert sys.unraisablehook is hook

@@ -1,4 +1,4 @@
-"""`make demo`: a matrix product on the RTL, checked, with its cycles and where they went."""
+"""`make matmul`: a matrix product on the RTL, checked, with its cycles by module and activity."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from hw.config_files import load_config
+from scripts.console import FAILED, errors_in_one_line
 from scripts.counters import module_table
 from scripts.matmul import matmul_program
 from scripts.options import (
@@ -24,7 +25,6 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_progress
-from scripts.report import FAILED, errors_in_one_line
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
@@ -39,18 +39,18 @@ Int8 = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One product, run.
+    """The outcome of a matrix product on an engine.
 
     Attributes
     ----------
     instructions
         Length of the program.
     wrong
-        Elements of C that differ from NumPy's.
+        How many elements of C differ from NumPy's.
     macs
         Useful multiply-accumulates.
     preparation
-        Seconds that the engine took beside the run itself: building the simulator, mostly.
+        Seconds of the launch beside the run itself: mostly for building the simulator.
     """
 
     result: Result
@@ -103,7 +103,7 @@ def command(
 
 
 def _reference(a: Int8, b: Int8) -> Int8:
-    # Sums of up to 2**39 products are exact in a double, whose product is the fast one.
+    # Sums of up to 2**39 products are exact in float64, for which NumPy's product is fastest.
     product = a.astype(np.float64) @ b.astype(np.float64).T
     return product.astype(np.int64).astype(np.int8)
 

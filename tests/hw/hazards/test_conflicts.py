@@ -1,4 +1,4 @@
-"""The compiled search says what its plain Python says; and who has to wait for Numba."""
+"""The compiled search finds what plain Python finds; only a search imports Numba."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from hw.config_files import load_config
-from hw.hazards import accesses, check_hazards, micro_ops, operands, order, pieces
+from hw.hazards import check_hazards, conflicts, dram_pieces, micro_ops, operands, order
 from hw.isa import Program, Tokens
 from tests.support.compiled import plain
 from tests.support.programs import random_program
@@ -37,11 +37,11 @@ def test_plain_python_reports_the_same(seed: int, monkeypatch: pytest.MonkeyPatc
 
     for module, name in (
         (order, "run_tokens"),
-        (accesses, "compare_accesses"),
-        (operands, "reach"),
+        (conflicts, "compare_accesses"),
+        (operands, "reached_elements"),
         (operands, "group_rows"),
         (micro_ops, "group_rows"),
-        (pieces, "group_rows"),
+        (dram_pieces, "group_rows"),
     ):
         monkeypatch.setattr(module, name, plain(getattr(module, name)))
     for program, report in zip(programs, reports, strict=True):

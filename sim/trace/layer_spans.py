@@ -1,8 +1,8 @@
-"""Layers as slices of their own.
+"""The track of layers: the spans of cycles that belong to each layer.
 
-Compute is what everything waits for in the end: a layer's cycles run from the previous layer's last
-completion in compute to its own, so that they fill the time from launch to done. Where instructions
-of two layers take turns, a layer has several slices.
+Cycles are attributed to layers as seen from compute: a layer's cycles run from the previous layer's
+last completion in compute to its own, so that they fill the time from launch to done. Where
+instructions of two layers alternate, a layer has several spans.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Span", "layer_records", "layer_spans"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Cycles of one layer."""
+    """Consecutive cycles of one layer, from `start` to `end` (excluded)."""
 
     layer: int
     start: int
@@ -29,7 +29,7 @@ class Span:
 
 
 def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Iterator[Span]:
-    """They follow one another from 0 to `cycles`, the end of the run; none without layers."""
+    """The spans of all layers, contiguous from 0 to `cycles`, the end of the run."""
     if not labels.layers:
         return
     numbers = labels.layer_of.tolist()
@@ -50,7 +50,7 @@ def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Itera
 def layer_records(
     events: tuple[Event, ...], labels: Labels, cycles: int, multipliers: int
 ) -> Iterator[dict[str, Any]]:
-    """The slices, each with the figures of its whole layer."""
+    """A slice for each span, with the cycles and the utilisation of its whole layer."""
     spans = list(layer_spans(events, labels, cycles))
     totals = [0] * len(labels.layers)
     for span in spans:

@@ -1,4 +1,4 @@
-"""Inputs where nobody has any."""
+"""Random inputs, for runs without input files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BYTE_BITS = 8
 
 
 def random_inputs(tensors: Sequence[Tensor], seed: int) -> dict[str, NDArray[Any]]:
-    """An array for each tensor, always the same for a seed.
+    """An array for each tensor, the same for the same seed.
 
-    Floats are normal, around 0 with variance 1; bytes are any; wider integers, which may count or
-    be indices, are 0 or 1.
+    Floats have the standard normal distribution; bytes are uniform; wider integers, which may be
+    counts or indices, are 0 or 1.
     """
     generator = np.random.default_rng(seed)
     return {each.name: _drawn(generator, each) for each in tensors}

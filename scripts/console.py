@@ -1,13 +1,15 @@
-"""How commands speak: results on standard output, one line of error on standard error."""
+"""How commands end: the result on standard output, or one line of error, and an exit code."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Timer, main_thread
 
 import typer
 
@@ -15,25 +17,25 @@ from compiler.errors import CompilerError
 from hw.errors import HardwareError
 from runtime.errors import RunError
 from scripts.errors import CommandError
-from scripts.interrupts import lasting_interrupts
 from sim.errors import SimulationError
 
-__all__ = ["FAILED", "INTERRUPTED", "errors_in_one_line", "print_json"]
+__all__ = ["FAILED", "INTERRUPTED", "errors_in_one_line", "print_json", "repeated_interrupts"]
 
 FAILED = 1
 INTERRUPTED = 130
 """128 + SIGINT, as shells report a program that Ctrl-C ended."""
+_REPEAT_SECONDS = 0.02
 
 
 @contextmanager
 def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """Turn whatever fails inside into one line `error: ...` and an exit code.
+    """Report any exception raised inside as one line `error: ...`, and exit with a code.
 
-    With `debug`, the traceback comes first. Wrong usage is Typer's to report, and a reader that
-    closed the pipe is no error of ours.
+    With `debug`, the traceback comes first. Typer's own exceptions (wrong usage) and a closed pipe
+    pass through.
     """
     try:
-        with lasting_interrupts():
+        with repeated_interrupts():
             yield
         # Now, while an output that cannot be written is still an error like others.
         if sys.stdout is not None:  # it is None where the caller closed it
@@ -45,7 +47,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except (HardwareError, SimulationError, CompilerError, RunError, CommandError) as error:
         _fail(str(error), FAILED, debug)
     except OSError as error:
-        _fail(_of_system(error), FAILED, debug)
+        _fail(_system_error(error), FAILED, debug)
     except MemoryError as error:
         _fail(f"out of memory: {error}", FAILED, debug)
     except Exception as error:
@@ -58,7 +60,36 @@ def print_json(result: Mapping[str, object]) -> None:
     typer.echo(json.dumps(result, indent=2))
 
 
-def _of_system(error: OSError) -> str:
+@contextmanager
+def repeated_interrupts() -> Iterator[None]:
+    """Within the context, a KeyboardInterrupt that Python drops is raised again a moment later.
+
+    Python raises KeyboardInterrupt wherever the main thread is, and drops the exception where that
+    is a finaliser or a callback of native code: there an exception has nowhere to go.
+    """
+    before = sys.unraisablehook
+    timers: list[Timer] = []
+
+    def interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        # A signal, which wakes the thread up as well if it sleeps.
+        timer = Timer(_REPEAT_SECONDS, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
+
+
+def _system_error(error: OSError) -> str:
     reason = error.strerror or str(error)
     return reason if error.filename is None else f"{error.filename}: {reason}"
 
@@ -67,7 +98,7 @@ def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     else:
-        # What was half done may complain when it is thrown away (Amaranth's designs do).
+        # Unfinished objects may warn when they are destroyed (Amaranth's designs do).
         warnings.simplefilter("ignore")
     line = " ".join(message.split())
     print(f"error: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`scripts.reach`: programs stay inside their image."""
+"""`scripts.image_bounds`: programs stay inside their image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.isa import Assembler, Program
 from hw.memories import MemoryId
-from scripts.reach import check_reach
+from scripts.image_bounds import check_image_bounds
 from sim.errors import MemoryImageError
 from tests.support.vectors import load_vector, vector_names
 
@@ -24,7 +24,7 @@ def _program(*, store_at: int) -> Program:
 
 
 def test_just_inside() -> None:
-    check_reach(_program(store_at=0x100), 0x150)
+    check_image_bounds(_program(store_at=0x100), 0x150)
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_just_inside() -> None:
 )
 def test_beyond(size: int, message: str) -> None:
     with pytest.raises(MemoryImageError, match=message):
-        check_reach(_program(store_at=0x100), size)
+        check_image_bounds(_program(store_at=0x100), size)
 
 
 def test_an_illegal_program() -> None:
     with pytest.raises(ProgramError, match="OPCODE"):
-        check_reach(Program(HardwareConfig(), b"\xff" * 16), 100)
+        check_image_bounds(Program(HardwareConfig(), b"\xff" * 16), 100)
 
 
 @pytest.mark.parametrize("name", vector_names())
 def test_the_golden_vectors_stay_inside(name: str) -> None:
     vector = load_vector(name)
-    check_reach(vector.program, len(vector.before))
+    check_image_bounds(vector.program, len(vector.before))

@@ -1,4 +1,4 @@
-"""Does a program stay inside its memory image?"""
+"""A check that a program stays inside its memory image."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import numpy as np
 from hw.isa import Program, dram_ranges, validate
 from sim.errors import MemoryImageError
 
-__all__ = ["check_reach"]
+__all__ = ["check_image_bounds"]
 
 
-def check_reach(program: Program, image_bytes: int) -> None:
-    """Refuse a program that reads or writes beyond the image, all base registers being 0.
+def check_image_bounds(program: Program, image_bytes: int) -> None:
+    """Refuse a program that reads or writes beyond the image; all base registers are 0.
 
-    There is memory there, pages are filled up and the program may lie above, but what a program
-    leaves there would be lost, and what it finds there is nobody's data.
+    Memory does go on there, for pages are filled and the program may lie above, but data that a
+    program writes there would be lost, and data that it reads there is undefined.
 
     Raises
     ------
     ProgramError
         The program is illegal.
     MemoryImageError
-        Names the first instruction that reaches too far, and how far.
+        Names the first instruction with an address beyond the image, and its bytes.
     """
     validate(program)
     ranges = dram_ranges(program)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scripts.run.page.rows import rows, totals
+from scripts.run.page.layer_rows import rows, totals
 from tests.support.profiles import page, profile
 
 

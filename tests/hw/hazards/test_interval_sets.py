@@ -1,4 +1,4 @@
-"""Sets of places, and the grouping of equal rows."""
+"""Sets of intervals, and the grouping of equal rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.hazards.places import PlaceSets, group_rows
+from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Ints
 from tests.support.compiled import plain
 
@@ -42,8 +42,8 @@ def test_many_rows() -> None:
 
 
 def test_sets_are_numbered_through() -> None:
-    one = PlaceSets.of(numbers(2, 0), numbers(0, 5), numbers(3, 6))
-    other = PlaceSets.of(numbers(1), numbers(8), numbers(9))
-    joined = PlaceSets.joined([one, PlaceSets.of(numbers(), numbers(), numbers()), other])
+    one = IntervalSets.of(numbers(2, 0), numbers(0, 5), numbers(3, 6))
+    other = IntervalSets.of(numbers(1), numbers(8), numbers(9))
+    joined = IntervalSets.joined([one, IntervalSets.of(numbers(), numbers(), numbers()), other])
     assert (len(one), len(joined)) == (2, 3)
     assert [list(joined.runs(number)) for number in range(3)] == [[(0, 3), (5, 6)], [], [(8, 9)]]

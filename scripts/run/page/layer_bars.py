@@ -1,4 +1,4 @@
-"""Charts with a bar a layer: utilisation and bytes moved."""
+"""Bar charts by layer: utilisation and bytes moved."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.run.page.look import (
+from scripts.run.page.layer_rows import LayerRow
+from scripts.run.page.paired_bars import (
+    BAR,
+    end_labels,
+    hiding_colour,
+    hiding_kinds,
+    hiding_tooltip,
+    offset,
+    pairs_height,
+    runs,
+)
+from scripts.run.page.style import (
     INK,
     LOADED,
     STORED,
-    Spec,
+    ChartSpec,
     Values,
     data,
     layer_axis,
     short_axis,
     spec_of,
 )
-from scripts.run.page.pairs import (
-    BAR,
-    end_labels,
-    hiding_colour,
-    hiding_tooltip,
-    hidings,
-    offset,
-    pairs_height,
-    runs,
-)
-from scripts.run.page.rows import Row
 
 __all__ = ["byte_bars", "utilization_bars"]
 
 
-def utilization_bars(rows: Sequence[Row]) -> Spec:
-    """Of layers that multiply, without and with latency hiding."""
+def utilization_bars(rows: Sequence[LayerRow]) -> ChartSpec:
+    """Utilisation of each layer that multiplies, without and with latency hiding."""
     values: Values = [
         {
             "layer": row.name,
@@ -54,10 +54,10 @@ def utilization_bars(rows: Sequence[Row]) -> Spec:
         x=alt.X("utilisation:Q", axis=percent, scale=alt.Scale(domain=[0, 1])),
     )
     bars = base.mark_bar().encode(
-        color=hiding_colour(hidings(rows)),
+        color=hiding_colour(hiding_kinds(rows)),
         tooltip=[
             "layer:N",
-            *hiding_tooltip(hidings(rows)),
+            *hiding_tooltip(hiding_kinds(rows)),
             alt.Tooltip("utilisation:Q", format=".2%"),
             alt.Tooltip("cycles:Q", format=","),
             alt.Tooltip("MACs:Q", format=","),
@@ -67,12 +67,12 @@ def utilization_bars(rows: Sequence[Row]) -> Spec:
     return spec_of(bars + labels, pairs_height(rows, len(names)))
 
 
-def byte_bars(rows: Sequence[Row]) -> Spec:
-    """Bytes that each layer moved, and a tick at the least that it had to."""
+def byte_bars(rows: Sequence[LayerRow]) -> ChartSpec:
+    """Bytes that each layer moved, and a tick at the minimum traffic."""
     values: Values = [
-        {"layer": row.name, "way": way, "order": order, "bytes": moved, "least": row.least}
+        {"layer": row.name, "way": direction, "order": order, "bytes": moved, "least": row.least}
         for row in rows
-        for order, (way, moved) in enumerate(
+        for order, (direction, moved) in enumerate(
             (("loaded", row.hidden.loaded), ("stored", row.hidden.stored))
         )
     ]

@@ -1,4 +1,4 @@
-"""`scripts.demo` on small sizes."""
+"""`scripts.matmul_demo` on small sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from hw.config_files import load_config
 from hw.isa import Program
-from scripts.demo import command, run_product
+from scripts.matmul_demo import command, run_product
 from sim.engine import Bytes, Engine, Launch
 from sim.engines import make_engine
 from sim.result import Result

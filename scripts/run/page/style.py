@@ -1,4 +1,4 @@
-"""How charts look: colours, sizes, and the axis of layers."""
+"""The style of the charts: colours, sizes, and the axis of layers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = [
     "LOADED",
     "PALE",
     "STORED",
+    "ChartSpec",
     "Hiding",
-    "Spec",
     "Values",
     "data",
     "layer_axis",
@@ -26,7 +26,7 @@ __all__ = [
     "spec_of",
 ]
 
-Spec: TypeAlias = dict[str, Any]
+ChartSpec: TypeAlias = dict[str, Any]
 """A chart in Vega-Lite's JSON."""
 Values: TypeAlias = list[dict[str, Any]]
 """Rows of a chart's data."""
@@ -34,7 +34,7 @@ Values: TypeAlias = list[dict[str, Any]]
 INK = "#24292f"
 PALE = "#8b949e"
 # Okabe and Ito's colours, which stay apart for every kind of colour blindness. Their yellow is too
-# pale for a white page, and grey stands for what is nobody's work.
+# pale for a white page; grey stands for start and end.
 CAUSE_COLOURS: Mapping[Cause, str] = {
     Cause.GEMM: "#0072B2",
     Cause.RESET: "#56B4E9",
@@ -48,7 +48,7 @@ LOADED, STORED = "#56B4E9", "#E69F00"
 
 
 class Hiding(Enum):
-    """With latency hiding or without; the values are for people."""
+    """With latency hiding or without; the values are labels for people."""
 
     WITHOUT = "without"
     WITH = "with"
@@ -58,27 +58,27 @@ HIDING_COLOURS: Mapping[Hiding, str] = {Hiding.WITHOUT: "#B4BEC9", Hiding.WITH: 
 
 
 def data(values: Values) -> alt.InlineData:
-    """Rows, written into the chart."""
+    """Rows of data, inlined in the chart."""
     return alt.InlineData(values=values)
 
 
 def layer_axis(names: Sequence[str]) -> alt.Y:
-    """Layers downwards, in their order."""
+    """A vertical axis of layers, in the order of `names`."""
     axis = alt.Axis(title=None, labelLimit=280, ticks=False, domain=False)
     return alt.Y("layer:N", axis=axis, sort=[*names], scale=alt.Scale(paddingInner=0.25))
 
 
 def short_axis(title: str) -> alt.Axis:
-    """Large numbers along an axis, with SI's prefixes."""
-    # By itself Vega writes zero with the prefix of the others.
+    """A horizontal axis of large numbers, with SI prefixes."""
+    # By default Vega labels zero with the prefix of the other labels.
     zero = "datum.value ? datum.label : '0'"
     return alt.Axis(format="~s", labelExpr=zero, title=title, tickCount=10)
 
 
-def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
-    """The chart as wide as its place and so many pixels high, in the page's look.
+def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> ChartSpec:
+    """The chart as JSON, as wide as its container and so many pixels high, in the page's style.
 
-    Altair checks it against Vega-Lite's schema.
+    Altair checks the chart against Vega-Lite's schema.
     """
     sized = chart.properties(width="container", height=height)
     styled = sized.configure(
@@ -102,5 +102,5 @@ def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
         ),
         view=alt.ViewConfig(stroke=None),
     )
-    spec: Spec = styled.to_dict()
+    spec: ChartSpec = styled.to_dict()
     return spec

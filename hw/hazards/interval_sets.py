@@ -1,7 +1,7 @@
-"""Sets of places, each as runs of neighbours, and rows that are equal.
+"""Sets of locations as intervals, and groups of equal rows.
 
-A place is an element of an on-chip memory or a piece of DRAM. Programs touch the same sets again
-and again: rows of numbers that describe a set are grouped, and each set is found once.
+A location is an element of an on-chip memory or a piece of DRAM. Programs access the same sets
+again and again: the rows of numbers that describe sets are grouped, and each set is computed once.
 """
 
 from __future__ import annotations
@@ -14,36 +14,39 @@ import numpy as np
 from hw.isa.columns import Ints
 from hw.jit import cached
 
-__all__ = ["PlaceSets", "group_rows"]
+__all__ = ["IntervalSets", "group_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceSets:
-    """Set `k` holds the places `begin[r]` up to `end[r]` of its runs r, from `start[k]` up to
-    `start[k + 1]`. Runs ascend, do not overlap and are not empty."""
+class IntervalSets:
+    """Sets of locations, each as runs of neighbours (intervals).
+
+    Set `k` has the runs `start[k]` up to `start[k + 1]`; run `r` holds the locations `begin[r]` up
+    to `end[r]`. The runs of a set ascend, do not overlap and are not empty.
+    """
 
     start: Ints
     begin: Ints
     end: Ints
 
     @staticmethod
-    def of(counts: Ints, begin: Ints, end: Ints) -> PlaceSets:
+    def of(counts: Ints, begin: Ints, end: Ints) -> IntervalSets:
         """Sets of `counts` runs each."""
-        return PlaceSets(np.concatenate([[0], np.cumsum(counts)]), begin, end)
+        return IntervalSets(np.concatenate([[0], np.cumsum(counts)]), begin, end)
 
     @staticmethod
-    def joined(parts: Sequence[PlaceSets]) -> PlaceSets:
-        """The sets of all `parts`, numbered through."""
+    def joined(parts: Sequence[IntervalSets]) -> IntervalSets:
+        """The sets of all `parts`, numbered consecutively."""
         counts = np.concatenate([np.diff(part.start) for part in parts])
         begin = np.concatenate([part.begin for part in parts])
-        return PlaceSets.of(counts, begin, np.concatenate([part.end for part in parts]))
+        return IntervalSets.of(counts, begin, np.concatenate([part.end for part in parts]))
 
     def __len__(self) -> int:
         """Number of sets."""
         return len(self.start) - 1
 
     def runs(self, number: int) -> Iterator[tuple[int, int]]:
-        """First place and end of each run of set `number`."""
+        """First location and end of each run of set `number`."""
         own = slice(self.start[number], self.start[number + 1])
         return zip(self.begin[own].tolist(), self.end[own].tolist(), strict=True)
 

@@ -1,4 +1,4 @@
-"""What a network is given: read and looked at before anything lasts."""
+"""The inputs of a run: read and checked before the network is compiled."""
 
 from __future__ import annotations
 
@@ -14,29 +14,39 @@ from runtime.inputs import Pixels, random_inputs, read_inputs
 from runtime.inputs.batches import batches_of
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 
-__all__ = ["Given"]
+__all__ = ["RunInputs"]
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Arrays by name, of one batch or several."""
+class RunInputs:
+    """The inputs of a run.
+
+    Attributes
+    ----------
+    network
+        The network's name, for messages.
+    arrays
+        Arrays by the names of inputs, of one batch or several.
+    batches
+        The same, batch by batch.
+    """
 
     network: str
     arrays: _Arrays
     batches: Sequence[_Arrays]
 
     @classmethod
-    def of(
+    def read(
         cls,
         network: str,
         tensors: Sequence[Tensor],
         paths: Sequence[Path],
         pixels: Pixels,
         seed: int,
-    ) -> Given:
-        """From files, or noise where there are none.
+    ) -> RunInputs:
+        """Inputs from files, or seeded noise where there are no files.
 
         Raises
         ------
@@ -45,11 +55,11 @@ class Given:
         """
         arrays = read_inputs(paths, tensors, pixels) if paths else random_inputs(tensors, seed)
         batches = batches_of(arrays, tensors)
-        for each in batches:
-            check_inputs(network, tensors, each)
+        for batch in batches:
+            check_inputs(network, tensors, batch)
         return cls(network, arrays, batches)
 
-    def check(self, artifact: Artifact) -> None:
-        """Refuse, with an `InputError`, values that the compiled network has no integers for: in
-        all batches, before the first one runs."""
+    def check_finite(self, artifact: Artifact) -> None:
+        """Raise `InputError` if any batch has NaN or infinity in an input that the compiled network
+        rounds to integers."""
         check_finite(self.network, rounded_inputs(artifact.manifest), self.arrays)

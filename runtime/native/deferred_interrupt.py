@@ -1,7 +1,7 @@
-"""Ctrl-C while native code runs: put off until it has returned.
+"""Ctrl-C while native code runs: its handler is deferred until the code has returned.
 
-Python runs a signal's handler between any two of its instructions on the main thread, and thus in
-the middle of what native code calls back, where an exception has nowhere to go.
+Python runs signal handlers between any two bytecodes of the main thread, and so within callbacks of
+native code, out of which no exception can propagate.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["deferred_interrupt"]
 
 @contextmanager
 def deferred_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Within, an interruption only calls `stop`; behind, its handler runs as it would have.
+    """Within the context, SIGINT only calls `stop`; its handler runs at the end of the context.
 
-    Where a handler of the user's stands in place of KeyboardInterrupt, `stop` is not called: the
-    handler may want to go on. On other threads than the main one nothing happens, for they are not
-    interrupted.
+    With a handler of the user's in place of Python's, `stop` is not called: that handler may
+    continue the program. On threads other than the main one the context does nothing, for Python
+    runs no signal handlers there.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

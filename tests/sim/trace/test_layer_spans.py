@@ -14,7 +14,7 @@ from runtime.layers import profile_layers
 from sim.engines import make_engine
 from sim.timing import parse_memory
 from sim.trace import Labels
-from sim.trace.layers import Span, layer_records, layer_spans
+from sim.trace.layer_spans import Span, layer_records, layer_spans
 from tests.support.launching import launch
 from tests.support.programs import random_program
 from tests.support.timelines import story
@@ -37,7 +37,7 @@ def test_what_has_no_layer_belongs_to_the_one_before() -> None:
     assert spans(-1, -1, -1, -1, -1, -1) == [Span(0, 0, 20)]
 
 
-def test_layers_that_take_turns_have_several() -> None:
+def test_layers_that_take_iterations_have_several() -> None:
     assert spans(1, 1, 0, 0, 1, 1) == [Span(1, 0, 6), Span(0, 6, 14), Span(1, 14, 20)]
 
 
@@ -52,23 +52,23 @@ def test_no_layers() -> None:
 
 def test_records_have_the_figures_of_the_whole_layer() -> None:
     labels = replace(STORY.labels, layer_of=np.array([1, 1, 0, 0, 1, 1]))
-    told = [record["args"] for record in layer_records(EVENTS, labels, 20, 256)]
+    found = [record["args"] for record in layer_records(EVENTS, labels, 20, 256)]
     second = {"cycles": 12, "multiply-accumulates": 700, "utilisation": f"{700 / 12 / 256:.1%}"}
     first = {"cycles": 8, "multiply-accumulates": 512, "utilisation": "25.0%"}
-    assert told == [second, first, second]
+    assert found == [second, first, second]
 
 
 def test_without_products_there_is_no_utilisation() -> None:
     pooled = replace(STORY.labels, macs=(0, 0))
-    told = [record["args"] for record in layer_records(EVENTS, pooled, 20, 256)]
-    assert told == [
+    found = [record["args"] for record in layer_records(EVENTS, pooled, 20, 256)]
+    assert found == [
         {"cycles": 6, "multiply-accumulates": 0},
         {"cycles": 14, "multiply-accumulates": 0},
     ]
 
 
-@pytest.mark.parametrize("turns", [False, True])
-def test_as_the_profile(turns: bool) -> None:
+@pytest.mark.parametrize("alternating", [False, True])
+def test_as_the_profile(alternating: bool) -> None:
     config = load_config("tiny")
     program = random_program(config, seed=5, size=300)
     engine = make_engine("rtl", config, parse_memory("fast"))
@@ -76,8 +76,8 @@ def test_as_the_profile(turns: bool) -> None:
     assert result.cycles is not None
     count = len(program.program)
     draw = random.Random(0)
-    order = [draw.randrange(-1, 4) for _ in range(count)] if turns else range(count)
-    layer_of = np.array([each if turns else each * 4 // count for each in order], np.int32)
+    order = [draw.randrange(-1, 4) for _ in range(count)] if alternating else range(count)
+    layer_of = np.array([n if alternating else n * 4 // count for n in order], np.int32)
     names = tuple("abcd")
     stream = StreamCode(
         name="s",

@@ -1,0 +1,213 @@
+"""The search for conflicts: unordered accesses of one location by different modules.
+
+Why the last access is enough. Instructions are visited in an execution order that tokens allow
+(`Order.sequence`). Of two that conflict, the later is therefore never ordered before the earlier,
+and there is a race exactly if the earlier may be incomplete when the later starts. The instructions
+of one module that are complete then are a prefix of its instructions (`order`): if the last of them
+to access a location is complete, so are all before it. So a table of last accesses, one for each
+module and kind of access, misses no location with a race, and finds none that is not there. Which
+execution order is visited does not matter: two unordered instructions are both in it, one after the
+other.
+
+Only accesses of different modules are compared. Within a module, results are those of program order
+by construction of the machine: LOADs run one by one, GEMM and ALU forward, everything else of
+compute runs alone, and STOREs' writes have one AXI ID, which keeps them in order.
+
+Few pairs of modules can conflict. Each on-chip memory has one module that writes it: load for INP
+and WGT; compute for ACC, its mirror OUT, and UOP, which no other module accesses. Only store writes
+DRAM.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.config import HardwareConfig
+from hw.hazards.accesses import ACCESSES, Access, Accesses, accesses_of
+from hw.hazards.dram import Rectangles
+from hw.hazards.dram_pieces import pieces_of
+from hw.hazards.explain import Conflict
+from hw.hazards.order import Order, order_of
+from hw.hazards.report import Unknown
+from hw.isa.columns import Columns, Ints
+from hw.jit import cached
+from hw.memories import MemoryId
+
+__all__ = ["SearchResult", "search"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The result of `search`. Instructions ascend.
+
+    Attributes
+    ----------
+    conflicts
+        The first conflicts.
+    count
+        How many conflicts there are.
+    unknown
+        Instructions whose on-chip accesses are not known, by the reason.
+    never
+        Instructions that never start.
+    """
+
+    conflicts: Sequence[Conflict]
+    count: int
+    unknown: Mapping[Unknown, Ints]
+    never: Ints
+
+
+def search(
+    config: HardwareConfig,
+    columns: Columns,
+    modules: npt.NDArray[np.int8],
+    rectangles: Rectangles,
+    bases: Sequence[int],
+    image: npt.NDArray[np.uint8] | None,
+    keep: int,
+) -> SearchResult:
+    """Search a legal program for conflicts, and keep `keep` of them; see `check_hazards`."""
+    order = order_of(columns, modules)
+    pieces = pieces_of(rectangles)
+    accesses = accesses_of(config, columns, order.sequence, pieces, bases[MemoryId.UOP], image)
+    conflicts, count = _find_conflicts(config, order, accesses, pieces.cuts, keep)
+    waits = np.ones(len(modules), dtype=np.bool_)
+    waits[order.sequence] = False
+    return SearchResult(conflicts, count, accesses.unknown, np.flatnonzero(waits))
+
+
+def _opponents(access: Access) -> list[int]:
+    """The kinds of access that conflict with `access`, by their index in `ACCESSES`."""
+    return [
+        kind
+        for kind, other in enumerate(ACCESSES)
+        if other.memory == access.memory and other.writes is not access.writes
+    ]
+
+
+def _find_conflicts(
+    config: HardwareConfig, order: Order, accesses: Accesses, cuts: Ints, keep: int
+) -> tuple[list[Conflict], int]:
+    """Compare every access with the accesses before it in the execution order.
+
+    There is a conflict for each instruction that was the last of its module to access some of an
+    access's locations, at the lowest such location.
+
+    Parameters
+    ----------
+    cuts
+        The first byte of each piece of DRAM.
+    keep
+        How many conflicts to return; the others are only counted.
+
+    Returns
+    -------
+    The first `keep` conflicts, and how many there are.
+    """
+    widest = max(len(_opponents(access)) for access in ACCESSES)
+    opponents = np.full((len(ACCESSES), widest), -1, dtype=np.int64)
+    for kind, access in enumerate(ACCESSES):
+        found = _opponents(access)
+        opponents[kind, : len(found)] = found
+    modules = np.array([access.module for access in ACCESSES], dtype=np.int64)
+    memories = [access.memory for access in ACCESSES]
+    sizes = [len(cuts) if memory is None else config.depth(memory) for memory in memories]
+    rows, count = compare_accesses(
+        order.sequence,
+        order.clocks,
+        accesses.kinds,
+        accesses.which,
+        accesses.sets.start,
+        accesses.sets.begin,
+        accesses.sets.end,
+        opponents,
+        modules,
+        np.concatenate([[0], np.cumsum(sizes)]),
+        keep,
+    )
+    # Conflicts of one comparison by their earlier instruction; its locations were met ascending.
+    rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))][:keep]
+    earlier = order.positions[order.begins[modules[rows[:, 2]]] + rows[:, 3] - 1]
+    conflicts = [
+        Conflict(
+            first,
+            later,
+            memories[kind],
+            location if memories[kind] is not None else int(cuts[location]),
+            ACCESSES[kind].writes,
+        )
+        for first, (_, kind, _, _, later, location) in zip(
+            earlier.tolist(), rows.tolist(), strict=True
+        )
+    ]
+    return conflicts, count
+
+
+@cached
+def compare_accesses(
+    sequence: Ints,
+    clocks: Ints,
+    kinds: Ints,
+    which: Ints,
+    start: Ints,
+    begin: Ints,
+    end: Ints,
+    opponents: Ints,
+    modules: Ints,
+    tables: Ints,
+    keep: int,
+) -> tuple[Ints, int]:
+    """The loop of `_find_conflicts`; the table of a kind begins at `tables[kind]`.
+
+    Returns rows and the number of conflicts. A row is: the number of the comparison, kind of the
+    later access, kind of the earlier, 1 + how many instructions of its module precede the earlier
+    one, the later instruction, the location. The rows are those of all comparisons up to the one
+    that has the `keep`-th conflict.
+    """
+    # 1 + the position, within its module, of the instruction with the last access.
+    last = np.zeros(tables[-1], dtype=np.int32)
+    seen = np.zeros((len(tables) - 1, len(clocks) + 1), dtype=np.int32)
+    rows = np.empty((keep + len(clocks), 6), dtype=np.int64)
+    comparisons = count = kept = 0
+    for position in sequence:
+        for slot in range(which.shape[1]):
+            chosen, kind = which[position, slot], kinds[position, slot]
+            if chosen < 0:
+                continue
+            for opponent in opponents[kind]:
+                if opponent < 0:
+                    continue
+                table = last[tables[opponent] : tables[opponent + 1]]
+                clock = clocks[position, modules[opponent]]
+                latest = np.int32(0)
+                for run in range(start[chosen], start[chosen + 1]):
+                    for value in table[begin[run] : end[run]]:
+                        latest = max(latest, value)
+                if latest <= clock:
+                    continue
+                comparisons += 1
+                wanted = kept < keep
+                for run in range(start[chosen], start[chosen + 1]):
+                    for location in range(begin[run], end[run]):
+                        value = table[location]
+                        if value > clock and seen[opponent, value] != comparisons:
+                            seen[opponent, value] = comparisons
+                            count += 1
+                            if wanted:
+                                rows[kept, 0], rows[kept, 1] = comparisons, kind
+                                rows[kept, 2], rows[kept, 3] = opponent, value
+                                rows[kept, 4], rows[kept, 5] = position, location
+                                kept += 1
+            own = last[tables[kind] : tables[kind + 1]]
+            mine = clocks[position, modules[kind]] + 1
+            for run in range(start[chosen], start[chosen + 1]):
+                for location in range(begin[run], end[run]):
+                    own[location] = mine
+    return rows[:kept], count

@@ -1,0 +1,166 @@
+"""The report of a run: a row for each layer and CPU step, totals, and the JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.executor import Run
+from runtime.layers import LayerProfile
+from runtime.profile import StepProfile
+from scripts.run.comparison import Comparison
+from scripts.run.machine import Machine, Network
+from scripts.run.outputs import output_json
+
+__all__ = ["ReportRow", "RunReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """A layer of the accelerator, or a step of the CPU.
+
+    Attributes
+    ----------
+    cycles, utilization
+        None on the CPU, and where the engine has no time.
+    cycles_without_hiding
+        Cycles without latency hiding; None if that was not run.
+    seconds
+        Wall-clock time; None for a layer of the accelerator.
+    reason
+        Why the CPU executes the step; None on the accelerator, and where the network was compiled
+        for the CPU alone.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    device: str
+    macs: int
+    cycles: int | None
+    utilization: float | None
+    cycles_without_hiding: int | None
+    seconds: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run, with what it was compared with.
+
+    Attributes
+    ----------
+    comparison
+        With the CPU; None without `--check`.
+    sqnr
+        Decibels of each output against the network before it was quantised; None if not known.
+    without_hiding
+        The same run without latency hiding; None if there was none.
+    memory
+        The memory model, as the command line names it.
+    batches
+        How many batches the run sums up.
+    """
+
+    network: Network
+    machine: Machine
+    run: Run
+    comparison: Comparison | None
+    sqnr: Mapping[str, float] | None
+    without_hiding: Run | None
+    memory: str
+    batches: int
+
+    @property
+    def rows(self) -> tuple[ReportRow, ...]:
+        """A row for each layer and CPU step, in the order of the network."""
+        without = {} if self.without_hiding is None else _cycles_by_layer(self.without_hiding)
+        rows: list[ReportRow] = []
+        for step in self.run.profile.steps:
+            if step.run is None:
+                rows.append(_step_row(step))
+            else:
+                rows += (
+                    _layer_row(layer, without.get(layer.layer.name)) for layer in step.run.layers
+                )
+        return tuple(rows)
+
+    @property
+    def utilization(self) -> float | None:
+        """Utilisation of the accelerator over all of its layers; None without cycles."""
+        config, cycles = self.network.artifact.config, self.run.profile.cycles
+        if config is None or not cycles:
+            return None
+        macs = sum(step.macs for step in self.run.profile.steps if step.run is not None)
+        return macs / (cycles * config.macs)
+
+    @property
+    def simulated_seconds(self) -> float:
+        """Wall-clock time of the engine, in seconds."""
+        runs = (step.run for step in self.run.profile.steps)
+        return sum(run.result.seconds for run in runs if run is not None)
+
+    @property
+    def cycles_per_second(self) -> float | None:
+        """Simulated cycles by seconds of wall-clock time; None without cycles."""
+        cycles, seconds = self.run.profile.cycles, self.simulated_seconds
+        return cycles / seconds if cycles and seconds else None
+
+    def as_json(self) -> dict[str, object]:
+        """The command's JSON object. What concerns the accelerator is null where everything ran on
+        the CPU."""
+        config = self.network.artifact.config
+        layers = [
+            {
+                "name": row.name,
+                "op": "+".join(row.operators),
+                "device": row.device,
+                "macs": row.macs,
+                "cycles": row.cycles,
+                "utilization": row.utilization,
+                "reason": row.reason,
+            }
+            for row in self.rows
+        ]
+        return {
+            "model": self.network.model,
+            "engine": None if config is None else self.machine.engine,
+            "config": None if config is None else config.name,
+            "cycles": self.run.profile.cycles,
+            "layers": layers,
+            "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
+            "check": None if self.comparison is None else self.comparison.as_json(),
+            "wall_seconds": self.run.profile.seconds,
+            "simulated_cycles_per_second": self.cycles_per_second,
+        }
+
+
+def _cycles_by_layer(run: Run) -> dict[str, int | None]:
+    streams = (step.run for step in run.profile.steps if step.run is not None)
+    return {layer.layer.name: layer.cycles for stream in streams for layer in stream.layers}
+
+
+def _step_row(step: StepProfile) -> ReportRow:
+    return ReportRow(
+        name=step.name,
+        operators=step.operators,
+        device=step.device,
+        macs=step.macs,
+        cycles=None,
+        utilization=None,
+        cycles_without_hiding=None,
+        seconds=step.seconds,
+        reason=step.reason,
+    )
+
+
+def _layer_row(profile: LayerProfile, without_hiding: int | None) -> ReportRow:
+    return ReportRow(
+        name=profile.layer.name,
+        operators=profile.layer.operators,
+        device="accelerator",
+        macs=profile.layer.macs,
+        cycles=profile.cycles,
+        utilization=profile.utilization,
+        cycles_without_hiding=without_hiding,
+        seconds=None,
+    )
