@@ -14,7 +14,7 @@ Sums across lanes add in another order; a schedule has to ask for that (`reassoc
 """
 
 from compiler.codegen.compile import compile_function, emit_object
-from compiler.codegen.target import CpuTarget
+from compiler.codegen.cpu_target import CpuTarget
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = [

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from llvmlite import binding
+
+from compiler.codegen.cpu_target import CpuTarget
 from compiler.codegen.module import build_module, entry_name
-from compiler.codegen.optimise import machine_code
-from compiler.codegen.target import CpuTarget
+from compiler.errors import CodegenError
 from compiler.ir.operands import parameters
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.lower.pipeline import CPU_PASSES, Pass, lower
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
+from runtime.native.host import initialise
 
-__all__ = ["compile_function", "emit_object"]
+__all__ = ["compile_function", "emit_object", "machine_of", "optimise"]
+
+_LEVEL = 3
 
 
 def emit_object(
@@ -41,7 +47,7 @@ def emit_object(
         shared_bytes=storage.shared_bytes,
         worker_bytes=storage.worker_bytes,
         parallel=any(each.kind is LoopKind.PARALLEL for each in loops(plain.body)),
-        code=machine_code(text, target),
+        code=_machine_code(text, target),
     )
 
 
@@ -53,3 +59,43 @@ def compile_function(
     Parallel loops run on `pool`, or on a new one of `target.threads` threads.
     """
     return load(emit_object(function, target), threads=target.threads, pool=pool)
+
+
+def _machine_code(text: str, target: CpuTarget) -> bytes:
+    """An object file, position-independent, of a module's text."""
+    machine = machine_of(target)
+    code: bytes = machine.emit_object(optimise(text, machine))
+    return code
+
+
+def machine_of(target: CpuTarget) -> Any:
+    """LLVM's code generator for a processor; refused where LLVM has none."""
+    initialise()
+    try:
+        kind = binding.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise CodegenError(f"no code for {target.triple} can be made here: {error}") from None
+    return kind.create_target_machine(
+        cpu=target.cpu,
+        features=target.feature_string,
+        opt=_LEVEL,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+def optimise(text: str, machine: Any) -> Any:
+    """The module that a text is, after LLVM's passes; refused where it is no legal module."""
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM refuses the module: {error}") from None
+    options = binding.create_pipeline_tuning_options(_LEVEL)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.loop_interleaving = False
+    options.slp_vectorization = False
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module

@@ -5,23 +5,25 @@ A value is a scalar as long as no variable of a vectorized loop is in it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.codegen import arithmetic, memory
+from compiler.codegen import load_store, value_ops
 from compiler.codegen.frame import Frame, LaneVar
-from compiler.codegen.functions import call_function, power
-from compiler.codegen.lanes import (
+from compiler.codegen.llvm import (
+    I32,
     I64,
+    call_intrinsic,
     constant,
     lanes_of,
     register_type,
     splat,
     together,
 )
-from compiler.codegen.masks import lane_test
-from compiler.codegen.offset import known_number
+from compiler.codegen.math_functions import call_function, power
+from compiler.codegen.offset import known_number, linear
 from compiler.ir.dtypes import INDEX, UINT64
 from compiler.ir.expr import (
     Binary,
@@ -35,7 +37,7 @@ from compiler.ir.expr import (
     UnaryOp,
     Var,
 )
-from compiler.ir.interval import interval
+from compiler.ir.interval import interval, speaks_of_data
 from compiler.ir.visit import subexpressions
 
 __all__ = ["evaluate"]
@@ -49,14 +51,14 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
         case Var():
             return _variable(frame, expr)
         case Load():
-            return memory.load(frame, expr, lambda each: evaluate(frame, each))
+            return load_store.load(frame, expr, partial(evaluate, frame))
         case Unary():
             return _unary(frame, expr)
         case Binary():
             return _binary(frame, expr)
         case Cast(operand=operand, dtype=dtype):
             value = evaluate(frame, operand)
-            return arithmetic.cast(frame.builder, value, operand.dtype, dtype)
+            return value_ops.cast(frame.builder, value, operand.dtype, dtype)
         case Select():
             return _select(frame, expr)
         case _:
@@ -81,11 +83,11 @@ def _unary(frame: Frame, expr: Unary) -> Any:
     value, dtype = evaluate(frame, expr.operand), expr.dtype
     match expr.op:
         case UnaryOp.NEG:
-            return arithmetic.negative(frame.builder, dtype, value)
+            return value_ops.negative(frame.builder, dtype, value)
         case UnaryOp.NOT:
             return frame.builder.not_(value)
         case UnaryOp.ABS:
-            return arithmetic.absolute(frame.builder, dtype, value)
+            return value_ops.absolute(frame.builder, dtype, value)
         case _:
             return call_function(frame.builder, expr.op, dtype, value, frame.contract)
 
@@ -96,14 +98,14 @@ def _binary(frame: Frame, expr: Binary) -> Any:
         number = known_number(expr, frame)
         if number is not None:
             return constant(I64, INDEX.wrap(number))
-    test = lane_test(frame, expr, lambda each: evaluate(frame, each))
+    test = _lane_test(frame, expr)
     if test is not None:
         return test
     if expr.op is BinaryOp.ADD and dtype.is_float and frame.contract:
         for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))
-                return arithmetic.fused(frame.builder, *together(frame.builder, *parts))
+                return value_ops.fused(frame.builder, *together(frame.builder, *parts))
     left, right = evaluate(frame, expr.left), evaluate(frame, expr.right)
     left, right = together(frame.builder, left, right)
     if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:
@@ -111,7 +113,38 @@ def _binary(frame: Frame, expr: Binary) -> Any:
             dtype = UINT64  # the same result, for less
     if expr.op is BinaryOp.POW:
         return power(frame.builder, dtype, left, right)
-    return arithmetic.binary(frame.builder, expr.op, dtype, left, right)
+    return value_ops.binary(frame.builder, expr.op, dtype, left, right)
+
+
+def _lane_test(frame: Frame, expr: Binary) -> Any:
+    """`a < b` or `a <= b` where b - a is a multiple of the lane number and something that lanes
+    share; None for any other comparison."""
+    if frame.lanes is None or expr.op not in (BinaryOp.LT, BinaryOp.LE):
+        return None
+    if expr.left.dtype != INDEX or speaks_of_data(expr):
+        return None
+    room = linear(frame, (expr.right, 1), (expr.left, -1))
+    if expr.op is BinaryOp.LE:
+        room.constant += 1
+    factor = room.lane
+    if not factor or abs(factor) * frame.lanes >= 1 << 30:
+        return None
+    # 0 < common + factor * lane
+    common = room.value(frame, partial(evaluate, frame))
+    if common is not None and lanes_of(common) is not None:
+        return None
+    builder = frame.builder
+    total = constant(I64, room.constant)
+    if common is not None:
+        total = builder.add(common, total, flags=("nsw",)) if room.constant else common
+    # Beyond these ends nothing changes, and within them 32 bits do.
+    reach = constant(I64, abs(factor) * frame.lanes)
+    total = call_intrinsic(builder, "llvm.smin.i64", I64, [total, reach])
+    lowest = builder.sub(constant(I64, 0), reach)
+    total = call_intrinsic(builder, "llvm.smax.i64", I64, [total, lowest])
+    total = splat(builder, builder.trunc(total, I32), frame.lanes)
+    steps = [-factor * lane for lane in range(frame.lanes)]
+    return builder.icmp_signed("<", constant(ir.VectorType(I32, frame.lanes), steps), total)
 
 
 def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
@@ -139,7 +172,7 @@ def _select(frame: Frame, expr: Select) -> Any:
 def _harmless(frame: Frame, expr: Expr) -> bool:
     """Whether evaluating it where it is not asked for can do nothing."""
     loads = (each for each in subexpressions(expr) if isinstance(each, Load))
-    return all(memory.safe(frame, each) for each in loads)
+    return all(load_store.safe(frame, each) for each in loads)
 
 
 def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from compiler.codegen.lanes import I64, splat
+from compiler.codegen.llvm import I64, splat
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Var
 from compiler.ir.interval import Interval
 
-__all__ = ["Binding", "Frame", "LaneVar", "Place"]
+__all__ = ["Binding", "BufferLocation", "Frame", "LaneVar"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ Binding: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BufferLocation:
     """Where a buffer lies.
 
     Attributes
@@ -101,12 +101,12 @@ class Frame:
     stack: dict[str, Any] = field(default_factory=dict)
     bindings: dict[str, Binding] = field(default_factory=dict)
     ranges: dict[str, Interval] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, BufferLocation] = field(default_factory=dict)
     lanes: int | None = None
     mask: Any = None
     known: list[dict[Hashable, Any]] = field(default_factory=lambda: [{}])
 
-    def place(self, buffer: Buffer) -> Place:
+    def place(self, buffer: Buffer) -> BufferLocation:
         """Where a buffer lies; refused if nothing declares it."""
         if buffer.name not in self.places:
             raise self.error(f"{buffer.name} is neither a parameter nor allocated here")

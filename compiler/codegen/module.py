@@ -6,20 +6,23 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.frame import Place
-from compiler.codegen.lanes import POINTER
-from compiler.codegen.size import check_size
+from compiler.codegen.cpu_target import CpuTarget
+from compiler.codegen.frame import BufferLocation
+from compiler.codegen.llvm import POINTER
 from compiler.codegen.statements import emit
 from compiler.codegen.storage import StoragePlan, plan_storage
-from compiler.codegen.target import CpuTarget
 from compiler.codegen.tasks import LAUNCHER, Tasks, close_frame, open_frame
+from compiler.codegen.vector_strips import constant_extent, cut
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Scope
 from compiler.ir.operands import parameters
-from compiler.ir.stmt import Function
-from compiler.ir.visit import buffers_in
+from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store
+from compiler.ir.visit import buffers_in, children
 
 __all__ = ["build_module", "entry_name"]
+
+MOST_STATEMENTS = 20_000
+"""Stores and intrinsics, written out: about half a minute of compiling."""
 
 
 def entry_name(name: str) -> str:
@@ -40,7 +43,7 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
                 f"{function.name}: parameter {buffer.name} lies in {buffer.scope.value}, "
                 "where no caller reaches it"
             )
-    check_size(function, target.register_bits)
+    _check_size(function, target.register_bits)
     storage = plan_storage(function, target.register_bits)
     module = ir.Module(function.name)
     module.triple = target.triple
@@ -53,13 +56,40 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
     tags = _tags(module, function, storage)
     frame = open_frame(native, tags, frozenset(target.features), contract, [function.name])
     frame.places = {
-        buffer.name: Place(buffer, argument)
+        buffer.name: BufferLocation(buffer, argument)
         for buffer, argument in zip(passed, native.args, strict=False)
     }
     frame.workspace, frame.launch = native.args[-2:]
     emit(frame, function.body, Tasks(module, storage, target.register_bits))
     close_frame(frame)
     return str(module), storage
+
+
+def _check_size(function: Function, register_bits: int) -> None:
+    """Refuse a program that unrolling makes too long to compile; name the loops around most."""
+    count, loops = _written(function.body, register_bits, False)
+    if count > MOST_STATEMENTS:
+        raise CodegenError(
+            f"{function.name}: unrolled and vectorized loops write out {count} statements, more "
+            f"than {MOST_STATEMENTS}; most of them inside {', '.join(loops)}"
+        )
+
+
+def _written(stmt: Stmt, register_bits: int, in_lanes: bool) -> tuple[int, tuple[str, ...]]:
+    """Copies of stores and intrinsics, and the loops that copy most of them."""
+    if isinstance(stmt, Store | Invoke):
+        return 1, ()
+    copies = 1
+    names: tuple[str, ...] = ()
+    if isinstance(stmt, For) and stmt.kind in (LoopKind.UNROLLED, LoopKind.VECTORIZED):
+        if stmt.kind is LoopKind.UNROLLED or in_lanes:
+            copies = constant_extent(stmt)
+        else:
+            copies, in_lanes = len(cut(stmt, register_bits)), True
+        names = (stmt.var.name,)
+    found = [_written(each, register_bits, in_lanes) for each in children(stmt)]
+    most = max(found, default=(0, ()))
+    return copies * sum(count for count, _ in found), (*names, *most[1])
 
 
 def _tags(module: Any, function: Function, storage: StoragePlan) -> dict[str, tuple[Any, Any]]:

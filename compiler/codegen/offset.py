@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.codegen.frame import Frame, LaneVar, Place
-from compiler.codegen.lanes import constant, together
+from compiler.codegen.frame import BufferLocation, Frame, LaneVar
+from compiler.codegen.llvm import constant, together
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
@@ -114,7 +114,7 @@ def linear(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
     return result
 
 
-def offset_of(place: Place, indices: Sequence[Expr], frame: Frame) -> Offset:
+def offset_of(place: BufferLocation, indices: Sequence[Expr], frame: Frame) -> Offset:
     """Where the element at `indices` lies, counted from the buffer's first."""
     strides = (each * place.lanes for each in place.buffer.strides)
     result = linear(frame, *zip(indices, strides, strict=True))

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, assert_never
 
-from compiler.codegen import memory
+from compiler.codegen import load_store
+from compiler.codegen.dot import emit_invoke
 from compiler.codegen.expressions import evaluate
-from compiler.codegen.frame import Frame, LaneVar, Place
-from compiler.codegen.invoke import emit_invoke
-from compiler.codegen.lanes import I64, constant, lanes_of, splat
-from compiler.codegen.loops import counted
+from compiler.codegen.frame import BufferLocation, Frame, LaneVar
+from compiler.codegen.lane_reductions import across, update_of
+from compiler.codegen.llvm import I64, constant, counted, lanes_of, splat
 from compiler.codegen.offset import known_number
-from compiler.codegen.reductions import across, update_of
 from compiler.codegen.tasks import Tasks
-from compiler.codegen.vectorize import constant_extent, cut
+from compiler.codegen.vector_strips import constant_extent, cut
 from compiler.ir.expr import Load
 from compiler.ir.interval import Interval
 from compiler.ir.stmt import (
@@ -46,7 +45,9 @@ def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
         case Alloc(buffer=buffer, body=body):
             slot = tasks.storage.slots[buffer.name]
             pointer = tasks.allocate(frame, slot)
-            frame.places[buffer.name] = Place(buffer, pointer, slot.lanes, slot.offset is None)
+            frame.places[buffer.name] = BufferLocation(
+                buffer, pointer, slot.lanes, slot.offset is None
+            )
             emit(frame, body, tasks)
             del frame.places[buffer.name]
         case For():
@@ -61,16 +62,18 @@ def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
 
 def _store(frame: Frame, stmt: Store) -> None:
     value_of = partial(evaluate, frame)
-    if frame.lanes is not None and memory.is_uniform(frame, stmt.buffer, stmt.indices, value_of):
+    if frame.lanes is not None and load_store.is_uniform(
+        frame, stmt.buffer, stmt.indices, value_of
+    ):
         update = update_of(stmt)
         if update is not None:
             op, term = update
             vector = splat(frame.builder, value_of(term), frame.lanes)
             old = value_of(Load(stmt.buffer, stmt.indices))
             value = across(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
-            memory.store(frame, stmt.buffer, stmt.indices, value, value_of)
+            load_store.store(frame, stmt.buffer, stmt.indices, value, value_of)
             return
-    memory.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
+    load_store.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
 
 
 def _if(frame: Frame, stmt: If, tasks: Tasks) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.codegen.vectorize import widest
+from compiler.codegen.vector_strips import widest
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt

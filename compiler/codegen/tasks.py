@@ -15,8 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.frame import Frame
-from compiler.codegen.lanes import BYTE, I32, I64, POINTER, constant
-from compiler.codegen.loops import counted
+from compiler.codegen.llvm import BYTE, I32, I64, POINTER, constant, counted
 from compiler.codegen.storage import Slot, StoragePlan
 from compiler.ir.facts import facts
 from compiler.ir.stmt import For, Stmt

@@ -8,8 +8,8 @@ from compiler.ir.ops import const
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For, Function
 from compiler.lower.accelerator.commands import Compute
+from compiler.lower.accelerator.instruction_nests import Nest
 from compiler.lower.accelerator.invocations import InvocationPlan
-from compiler.lower.accelerator.nests import Nest
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
 from tests.support.accelerator_operators import machine

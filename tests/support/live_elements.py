@@ -6,7 +6,7 @@ from collections import Counter
 
 from compiler.ir.stmt import Alloc, Stmt
 from compiler.ir.visit import children
-from compiler.lower.accelerator.elements import lanes_of
+from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.memories import MemoryId
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.codegen.optimise import machine_of, optimise
+from compiler.codegen.compile import machine_of, optimise
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function

@@ -11,10 +11,10 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
 from compiler.ir.stmt import Store
-from compiler.lower.accelerator.elements import flat_address, lanes_of
-from compiler.lower.accelerator.forms import Env, Form
-from compiler.lower.accelerator.nests import NEVER, Box, Nest, Tests, within
-from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, may_overlap, pieces
+from compiler.lower.accelerator.index_sums import Env, IndexSum
+from compiler.lower.accelerator.instruction_nests import NEVER, Box, Nest, Tests, within
+from compiler.lower.accelerator.onchip import lanes_of
+from compiler.lower.accelerator.rectangles import Axis, Rectangle, Zeros, may_overlap, pieces
 from compiler.lower.conditions import parts
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
@@ -52,9 +52,9 @@ class CopyPlan:
     chip: Buffer
     dram: Buffer
     memory: MemoryId
-    chip_at: Form
-    dram_from: Form
-    dram_at: Form
+    chip_at: IndexSum
+    dram_from: IndexSum
+    dram_at: IndexSum
     inside: Tests
     unrolled: frozenset[str]
     around: tuple[str, ...]
@@ -81,8 +81,8 @@ class CopyPlan:
             places = store.indices, load.indices
             if memory is MemoryId.OUT:
                 chip, dram, places = dram, chip, places[::-1]
-        chip_at = Form.of(flat_address(chip, places[0]))
-        dram_at = Form.of(flat_address(dram, places[1]))
+        chip_at = IndexSum.of_address(chip, places[0])
+        dram_at = IndexSum.of_address(dram, places[1])
         tests = NEVER if only_zeros else Tests.of(inside)
         names = nest.names
         unrolled = chip_at.needs(names) | dram_at.needs(names)
@@ -105,7 +105,7 @@ class CopyPlan:
             sum(step * env[name] for name, step in self.dram_from.linear_terms), self.lanes
         )
 
-    def at(self, env: Env, *, loose: bool = False) -> list[Piece | Zeros]:
+    def at(self, env: Env, *, loose: bool = False) -> list[Rectangle | Zeros]:
         """The pieces of one iteration; addresses count elements from either buffer's first one.
 
         They are without the whole elements of `offset`: so they depend on its rest and on the
@@ -122,7 +122,7 @@ class CopyPlan:
         alone = loose and len(boxes) == 1
         return [each for inner, box in boxes for each in self._pieces(inner, box, rest, alone)]
 
-    def _pieces(self, env: Env, box: Box, start: int, loose: bool) -> Iterator[Piece | Zeros]:
+    def _pieces(self, env: Env, box: Box, start: int, loose: bool) -> Iterator[Rectangle | Zeros]:
         chip, chip_steps = self.chip_at.at(env)
         dram, dram_steps = self.dram_at.at(env)
         dram += start

@@ -15,12 +15,11 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
 from compiler.lower.accelerator.copies import CopyPlan
-from compiler.lower.accelerator.forms import number, values_of
-from compiler.lower.accelerator.instruction_nests import is_instruction, written_whole
+from compiler.lower.accelerator.index_sums import number, values_of
+from compiler.lower.accelerator.instruction_nests import Nest, is_instruction, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
-from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
-from compiler.lower.accelerator.rectangles import Piece
+from compiler.lower.accelerator.rectangles import Rectangle
 from compiler.target import AcceleratorTarget
 from hw.memories import MemoryId
 
@@ -184,7 +183,7 @@ class _Elaborator:
     def _copies(self, plan: CopyPlan, loose: bool, env: _Env) -> Iterator[Copy]:
         base = self._bases[plan.chip.name]
         for piece in plan.at(env, loose=loose):
-            if isinstance(piece, Piece):
+            if isinstance(piece, Rectangle):
                 yield Copy(
                     memory=plan.memory,
                     sram=base + piece.sram,

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import EMPTY, Command, Commands, Copy, Ints
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import Slots
+from compiler.lower.accelerator.tokens import TokenedCommands
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa import Columns, Program, pack_uop_columns
@@ -23,7 +23,7 @@ _INDICES = ("dst", "src", "wgt")
 
 
 def encode_stream(
-    commands: Commands, imm: Ints, uop: Ints, slots: Slots, config: HardwareConfig
+    commands: Commands, imm: Ints, uop: Ints, slots: TokenedCommands, config: HardwareConfig
 ) -> Program:
     """The program: an instruction for each slot, and FINISH.
 
@@ -43,7 +43,7 @@ def encode_stream(
     values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
     added = {"dram_base": commands.dram, "imm": imm, "uop_bgn": uop, "uop_end": uop}
     for name, column in added.items():
-        # Slots without a command take the last entry.
+        # TokenedCommands without a command take the last entry.
         values[name] += np.append(column, 0)[at]
     for way, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.

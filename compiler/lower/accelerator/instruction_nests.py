@@ -1,17 +1,40 @@
-"""Which part of a program becomes instructions as a whole."""
+"""Loop nests around a single instruction: how to find one, and the iterations it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import assert_never
 
+from compiler.errors import LoweringError
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Binary, BinaryOp, Expr
+from compiler.ir.linear import linear
+from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
-from compiler.ir.visit import children
+from compiler.ir.visit import children, variables
+from compiler.lower.accelerator.index_sums import Env, IndexSum
+from compiler.lower.conditions import parts
 from compiler.te.tree import written_by
 
-__all__ = ["flat", "is_instruction", "is_load", "leaf", "written_whole"]
+__all__ = [
+    "NEVER",
+    "Box",
+    "Nest",
+    "Tests",
+    "flat",
+    "is_instruction",
+    "is_load",
+    "leaf",
+    "within",
+    "written_whole",
+]
+
+
+Box = dict[str, tuple[int, int]]
+"""For each loop, the first turn and the one behind the last."""
 
 
 def is_instruction(stmt: Stmt) -> bool:
@@ -87,3 +110,146 @@ def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, t
         inside = (*around, stmt) if isinstance(stmt, For) else around
         for each in children(stmt):
             yield from _instructions(each, inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """Conditions that must all hold, each a sum that must not be negative."""
+
+    sums: tuple[IndexSum, ...]
+
+    @staticmethod
+    def of(conditions: tuple[Expr, ...]) -> Tests:
+        """Comparisons of indices; others are refused."""
+        return Tests(tuple(each for test in conditions for each in _sums(test)))
+
+
+NEVER = Tests((IndexSum((), (), -1),))
+"""What does not hold in any turn."""
+
+
+def _sums(test: Expr) -> tuple[IndexSum, ...]:
+    if isinstance(test, Binary) and test.left.dtype == INDEX:
+        room = linear(test.right) - linear(test.left)
+        match test.op:
+            case BinaryOp.LT:
+                return (IndexSum.of(room.shifted(-1)),)
+            case BinaryOp.LE:
+                return (IndexSum.of(room),)
+            case BinaryOp.EQ:
+                return IndexSum.of(room), IndexSum.of(room.times(-1))
+            case _:
+                pass
+    raise LoweringError(f"the condition {text(test)} is no comparison of sums of loops")
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops around a copy or a tensor instruction.
+
+    Attributes
+    ----------
+    loops
+        Variables and extents, outermost first.
+    tests
+        When a turn takes place.
+    unrolled
+        Loops whose variable must be a number before everything else is linear.
+    """
+
+    loops: tuple[tuple[str, IndexSum], ...]
+    tests: Tests
+    leaf: Store | Invoke
+    unrolled: frozenset[str]
+
+    @staticmethod
+    def of(stmt: Stmt) -> Nest:
+        """An instruction's loops (see `is_instruction`)."""
+        loops: list[tuple[str, Expr]] = []
+        tests: tuple[Expr, ...] = ()
+        while not isinstance(stmt, Store | Invoke):
+            match stmt:
+                case For(var=var, extent=extent):
+                    loops.append((var.name, extent))
+                case If(condition=condition):
+                    tests = (*tests, *parts(condition))
+                case _:
+                    raise AssertionError("no instruction")
+            stmt = stmt.body
+        names = frozenset(name for name, _ in loops)
+        # Extents that depend on loops of the same instruction.
+        unrolled = frozenset[str]().union(*(variables(extent) & names for _, extent in loops))
+        tested = Tests.of(tests)
+        unrolled = unrolled.union(*(each.needs(names) for each in tested.sums))
+        extents = tuple((name, IndexSum.of(extent)) for name, extent in loops)
+        return Nest(extents, tested, stmt, unrolled)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The loops' variables."""
+        return frozenset(name for name, _ in self.loops)
+
+    @property
+    def around(self) -> frozenset[str]:
+        """The variables of other loops that extents and tests depend on."""
+        forms = (*(form for _, form in self.loops), *self.tests.sums)
+        return frozenset[str]().union(*(each.names for each in forms)) - self.names
+
+    def boxes(self, env: Env, more: frozenset[str] = frozenset()) -> Iterator[tuple[Env, Box]]:
+        """The turns, as boxes of loops; `env` then has the values of those that are unrolled."""
+        yield from self._boxes(dict(env), {}, 0, self.unrolled | more)
+
+    def _boxes(
+        self, env: dict[str, int], box: Box, depth: int, unrolled: frozenset[str]
+    ) -> Iterator[tuple[Env, Box]]:
+        if depth == len(self.loops):
+            yield from within(self.tests, env, box)
+            return
+        name, form = self.loops[depth]
+        extent, _ = form.at(env)
+        if name in unrolled:
+            for value in range(extent):
+                yield from self._boxes({**env, name: value}, box, depth + 1, unrolled)
+        elif extent > 0:
+            yield from self._boxes(env, {**box, name: (0, extent)}, depth + 1, unrolled)
+
+
+def within(tests: Tests, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
+    """The parts of a box in which all tests hold, as boxes."""
+    box = dict(box)
+    several: dict[str, int] | None = None
+    for form in tests.sums:
+        known, left = form.at(env)
+        left = {name: factor for name, factor in left.items() if factor}
+        if not left:
+            if known < 0:
+                return
+        elif len(left) == 1:
+            ((name, factor),) = left.items()
+            low, high = box[name]
+            # factor * v + known >= 0
+            if factor > 0:
+                low = max(low, -(known // factor))
+            else:
+                high = min(high, known // -factor + 1)
+            if low >= high:
+                return
+            box[name] = low, high
+        elif several is None and _may_fail(known, left, box):
+            several = left
+    if several is None:
+        yield env, box
+        return
+    # A condition on several loops: one of them, turn by turn.
+    name = min(several, key=lambda each: box[each][1] - box[each][0])
+    low, high = box.pop(name)
+    for value in range(low, high):
+        yield from within(tests, {**env, name: value}, box)
+
+
+def _may_fail(known: int, left: dict[str, int], box: Box) -> bool:
+    least = known
+    for name, factor in left.items():
+        low, high = box[name]
+        least += factor * (low if factor > 0 else high - 1)
+    return least < 0

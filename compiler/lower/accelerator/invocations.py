@@ -11,12 +11,12 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Invoke
+from compiler.ir.stmt import Invoke, Region
 from compiler.lower.accelerator.commands import Compute, Ints, Loop
-from compiler.lower.accelerator.elements import check_element, flat_address
-from compiler.lower.accelerator.forms import Env, Form
-from compiler.lower.accelerator.kernels import Shape, Work, commands_of
-from compiler.lower.accelerator.nests import Box, Nest
+from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
+from compiler.lower.accelerator.index_sums import Env, IndexSum
+from compiler.lower.accelerator.instruction_nests import Box, Nest
+from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
 
@@ -45,11 +45,11 @@ class InvocationPlan:
 
     nest: Nest
     instruction: TensorInstruction
-    operands: dict[str, tuple[Buffer, Form, int]]
+    operands: dict[str, tuple[Buffer, IndexSum, int]]
     immediates: dict[str, str]
     unrolled: frozenset[str]
     around: tuple[str, ...]
-    shape: Shape
+    shape: InstructionLimits
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -65,7 +65,7 @@ class InvocationPlan:
             *function.inputs,
             *(each for each in function.outputs if each not in function.inputs),
         )
-        operands, immediates = dict[str, tuple[Buffer, Form, int]](), dict[str, str]()
+        operands, immediates = dict[str, tuple[Buffer, IndexSum, int]](), dict[str, str]()
         for parameter, region in zip(parameters, nest.leaf.operands, strict=True):
             buffer = region.buffer
             if parameter.scope == OnChip.IMM:
@@ -76,13 +76,13 @@ class InvocationPlan:
                     )
                 immediates[parameter.name] = buffer.name
                 continue
-            check_element(function.name, parameter, region, target)
-            at = Form.of(flat_address(buffer, region.lower))
+            _check_element(function.name, parameter, region, target)
+            at = IndexSum.of_address(buffer, region.lower)
             operands[parameter.name] = buffer, at, parameter.size
         forms = [form for _, form, _ in operands.values()]
         unrolled = frozenset[str]().union(*(each.needs(nest.names) for each in forms))
         around = nest.around.union(*(each.names for each in forms)) - nest.names
-        shape = Shape.of(target.config)
+        shape = InstructionLimits.of(target.config)
         return InvocationPlan(
             nest, instruction, operands, immediates, unrolled, tuple(around), shape
         )
@@ -162,15 +162,15 @@ class InvocationPlan:
         src = wgt = nowhere
         match step:
             case ResetStep():
-                work = Work(reset=True)
+                work = Operation(reset=True)
             case GemmStep():
-                work, src, wgt = Work(), placed.places[step.src], placed.places[step.wgt]
+                work, src, wgt = Operation(), placed.places[step.src], placed.places[step.wgt]
             case AluStep(op=op, src=str(name)) if name in self.immediates:
-                work = Work(op, self.immediates[name])
+                work = Operation(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):
-                work, src = Work(op), placed.places[name]
+                work, src = Operation(op), placed.places[name]
             case AluStep(op=op, src=int(value)):
-                work = Work(op, value)
+                work = Operation(op, value)
             case _:
                 raise AssertionError(step)
         dst = placed.places[step.dst]
@@ -204,6 +204,34 @@ class InvocationPlan:
                 f"{self.instruction.name}: {len(shared)} accumulators, from {shared[0]}, are "
                 f"changed in one turn and read in another"
             )
+
+
+def _check_element(
+    instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
+) -> None:
+    """Raises `LoweringError` for a region that is no element of its memory: values that lie
+    together."""
+    memory = target.memory(parameter.scope)
+    lanes = parameter.size if memory is None else lanes_of(memory, target.config)
+    if parameter.size != lanes:
+        raise LoweringError(
+            f"{instruction}: {parameter.name} {list(parameter.shape)} has {parameter.size} values; "
+            f"an element of {parameter.scope.value} has {lanes}"
+        )
+    if region.buffer.scope != parameter.scope:
+        raise LoweringError(
+            f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
+            f"{parameter.name} is in {parameter.scope.value}"
+        )
+    size = 1
+    for extent, whole in zip(reversed(region.shape), reversed(region.buffer.shape), strict=True):
+        if extent != (whole if size < parameter.size else 1):
+            raise LoweringError(
+                f"{instruction}: {list(region.shape)} of {region.buffer.name} "
+                f"{list(region.buffer.shape)} is no element of {parameter.size} values that lie "
+                f"together"
+            )
+        size *= extent
 
 
 @dataclass(frozen=True, slots=True)

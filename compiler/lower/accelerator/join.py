@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.errors import LoweringError
+from compiler.intrinsics.accelerator import check_immediate
+from compiler.intrinsics.scopes import OnChip
 from compiler.lower.accelerator.commands import (
     Command,
     Commands,
@@ -17,9 +19,8 @@ from compiler.lower.accelerator.commands import (
     Kernel,
 )
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.immediates import immediates_of
+from compiler.lower.accelerator.pipeline import ElaboratedProgram
 from compiler.lower.accelerator.places import Operator
-from compiler.lower.accelerator.programs import ElaboratedProgram
 from compiler.lower.accelerator.residency import KernelStore, keep_kernels
 from hw.config import HardwareConfig
 
@@ -83,7 +84,7 @@ def join(
         if id(program) not in parts:
             parts[id(program)] = len(prototypes), program
             prototypes += commands.prototypes
-        numbers = immediates_of(operator, commands.prototypes, config)
+        numbers = _immediates_of(operator, commands.prototypes, config)
         bases = [_base(each, places, config) for each in commands.prototypes]
         given = [_given(each, numbers) for each in commands.prototypes]
         which.append(commands.which + parts[id(program)][0])
@@ -112,6 +113,41 @@ def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig
             f"of {command.memory.name}"
         )
     return address // size
+
+
+def _immediates_of(
+    operator: Operator, commands: Iterable[Command], config: HardwareConfig
+) -> dict[str, int]:
+    """The operator's numbers, by the names of its program's inputs in IMM.
+
+    Parameters
+    ----------
+    commands
+        The program's: which operation carries which number.
+
+    Raises
+    ------
+    LoweringError
+        For a number that is missing, that no input is called like, or that an instruction has no
+        room for.
+    """
+    wanted = {each.name for each in operator.program.inputs if each.scope == OnChip.IMM}
+    given = dict(operator.immediates)
+    if missing := wanted - given.keys():
+        raise LoweringError(f"{operator.title} is given no immediate {', '.join(sorted(missing))}")
+    if extra := given.keys() - wanted:
+        known = ", ".join(sorted(wanted)) or "none"
+        raise LoweringError(
+            f"{operator.title} has no immediate {', '.join(sorted(extra))}; it has {known}"
+        )
+    uses = {(each.op, each.imm) for each in commands if isinstance(each, Compute)}
+    for op, name in uses:
+        if op is not None and isinstance(name, str):
+            try:
+                check_immediate(config, op, given[name])
+            except LoweringError as error:
+                raise LoweringError(f"{operator.title}: {name}: {error}") from None
+    return given
 
 
 def _given(command: Command, numbers: Mapping[str, int]) -> int:

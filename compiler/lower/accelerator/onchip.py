@@ -8,12 +8,16 @@ from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Alloc, Function, Stmt
 from compiler.ir.visit import children
-from compiler.lower.accelerator.elements import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["ChipMemory", "footprint"]
+__all__ = ["ChipMemory", "footprint", "lanes_of"]
+
+
+def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
+    """The number of values in one element of a memory."""
+    return config.acc_lanes if memory is MemoryId.ACC else config.element_bytes(memory)
 
 
 @dataclass(slots=True)

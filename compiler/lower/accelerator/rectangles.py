@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from operator import attrgetter
 
-__all__ = ["Axis", "Piece", "Zeros", "may_overlap", "pieces"]
+__all__ = ["Axis", "Rectangle", "Zeros", "may_overlap", "pieces"]
 
 LONGEST_PAD = 15
 LONGEST_STRIDE = (1 << 16) - 1
@@ -40,7 +40,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Rectangle:
     """What one LOAD or STORE copies. `dram` is where its first element from DRAM lies."""
 
     sram: int
@@ -61,7 +61,7 @@ class Zeros:
 
 def pieces(
     axes: list[Axis], sram: int, dram: int, *, loose: range | None = None
-) -> Iterator[Piece | Zeros]:
+) -> Iterator[Rectangle | Zeros]:
     """The pieces of a copy, in the order of their addresses on chip.
 
     Parameters
@@ -137,7 +137,7 @@ def _joined(axes: list[Axis]) -> list[Axis]:
     return result
 
 
-def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros]:
+def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Rectangle | Zeros]:
     width, rows, columns = x.extent, y.high - y.low, x.high - x.low
     if rows <= 0 or columns <= 0:
         yield Zeros(sram, y.extent * width)
@@ -155,15 +155,15 @@ def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros
             yield from _row(sram + row * width, first + row * y.dram, columns, left, right)
     else:
         pads = above, below if below <= longest else 0, left, right
-        yield Piece(sram, first, rows, columns, y.dram, pads)
+        yield Rectangle(sram, first, rows, columns, y.dram, pads)
     if below > longest:
         yield Zeros(sram + (above + rows) * width, below * width)
 
 
-def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Piece | Zeros]:
+def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Rectangle | Zeros]:
     """One row by itself: padding at its ends is longer than an instruction has room for."""
     if left:
         yield Zeros(sram, left)
-    yield Piece(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))
+    yield Rectangle(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))
     if right:
         yield Zeros(sram + left + columns, right)

@@ -14,6 +14,7 @@ from compiler.ir.printer import text
 from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Site
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
+from compiler.lower.accelerator.pipeline import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.places import (
     Operator,
     Place,
@@ -22,9 +23,8 @@ from compiler.lower.accelerator.places import (
     places_of,
     rounded_up,
 )
-from compiler.lower.accelerator.programs import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import Slots, place_tokens
+from compiler.lower.accelerator.tokens import TokenedCommands, place_tokens
 from compiler.target import AcceleratorTarget
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
@@ -62,7 +62,7 @@ class Stream:
     tensors: Mapping[str, Place]
     constants: Mapping[int, bytes]
     memory_bytes: int
-    slots: Slots
+    slots: TokenedCommands
     joined: JoinedCommands
     elaborated: tuple[tuple[Operator, ElaboratedProgram], ...]
 

@@ -22,14 +22,14 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.memories import MemoryId, Module
 
-__all__ = ["NOBODY", "Slots", "place_tokens"]
+__all__ = ["NOBODY", "TokenedCommands", "place_tokens"]
 
 NOBODY = -1
 """No command: an empty one, which only takes and gives tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slots:
+class TokenedCommands:
     """The places of a stream.
 
     Attributes
@@ -60,7 +60,7 @@ class Slots:
 
 def place_tokens(
     commands: Commands, footprints: Footprints, config: HardwareConfig, dram_bytes: int
-) -> Slots:
+) -> TokenedCommands:
     """The commands in their order, with tokens, and empty ones where load and store meet.
 
     Parameters
@@ -87,4 +87,6 @@ def place_tokens(
     grain = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
     steps, elements = -(-dram_bytes // grain), chip_elements(config)
     at = footprints
-    return Slots(*place(commands.which, modules, access, at.first, at.runs, elements, steps, grain))
+    return TokenedCommands(
+        *place(commands.which, modules, access, at.first, at.runs, elements, steps, grain)
+    )

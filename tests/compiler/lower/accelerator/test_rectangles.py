@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, may_overlap, pieces
+from compiler.lower.accelerator.rectangles import Axis, Rectangle, Zeros, may_overlap, pieces
 
 UNTOUCHED = -1
 
@@ -21,7 +21,7 @@ def by_loops(axes: list[Axis], sram: int, dram: int, chip: list[int]) -> None:
         chip[place] = source + 1 if inside else 0
 
 
-def by_pieces(found: list[Piece | Zeros], chip: list[int]) -> None:
+def by_pieces(found: list[Rectangle | Zeros], chip: list[int]) -> None:
     """As LOADs do it."""
     for piece in found:
         if isinstance(piece, Zeros):
@@ -105,24 +105,29 @@ def test_an_image_with_padding_is_one_load() -> None:
     rows = Axis(6, 1, 5, sram=8, dram=20)
     columns = Axis(8, 2, 7, sram=1, dram=1)
     # Element (0, 0) would lie a row and two columns before the image.
-    assert list(pieces([rows, columns], 100, 500 - 22)) == [Piece(100, 500, 4, 5, 20, (1, 1, 2, 1))]
+    assert list(pieces([rows, columns], 100, 500 - 22)) == [
+        Rectangle(100, 500, 4, 5, 20, (1, 1, 2, 1))
+    ]
 
 
 def test_a_channel_block_is_a_load_each() -> None:
     blocks, rows, columns = Axis(2, 0, 2, 48, 1000), Axis(6, 1, 6, 8, 20), Axis(8, 0, 8, 1, 1)
     found = list(pieces([blocks, rows, columns], 0, 0))
-    assert found == [Piece(0, 20, 5, 8, 20, (1, 0, 0, 0)), Piece(48, 1020, 5, 8, 20, (1, 0, 0, 0))]
+    assert found == [
+        Rectangle(0, 20, 5, 8, 20, (1, 0, 0, 0)),
+        Rectangle(48, 1020, 5, 8, 20, (1, 0, 0, 0)),
+    ]
 
 
 def test_what_lies_together_on_both_sides_is_one_row() -> None:
     axes = [Axis(4, 0, 4, 12, 12), Axis(3, 0, 3, 4, 4), Axis(4, 0, 4, 1, 1)]
-    assert list(pieces(axes, 7, 9)) == [Piece(7, 9, 1, 48, 0, (0, 0, 0, 0))]
+    assert list(pieces(axes, 7, 9)) == [Rectangle(7, 9, 1, 48, 0, (0, 0, 0, 0))]
 
 
 def test_padding_that_is_too_long_comes_from_a_page_of_zeros() -> None:
     rows, columns = Axis(40, 16, 24, 4, 4), Axis(4, 1, 4, 1, 1)
     found = list(pieces([rows, columns], 0, 0))
-    assert found == [Zeros(0, 64), Piece(64, 65, 8, 3, 4, (0, 0, 1, 0)), Zeros(96, 64)]
+    assert found == [Zeros(0, 64), Rectangle(64, 65, 8, 3, 4, (0, 0, 1, 0)), Zeros(96, 64)]
 
 
 def test_rows_with_too_long_padding_come_one_by_one() -> None:
@@ -131,9 +136,9 @@ def test_rows_with_too_long_padding_come_one_by_one() -> None:
     none = (0, 0, 0, 0)
     assert found == [
         Zeros(0, 16),
-        Piece(16, 16, 1, 4, 0, none),
+        Rectangle(16, 16, 1, 4, 0, none),
         Zeros(20, 16),
-        Piece(36, 20, 1, 4, 0, none),
+        Rectangle(36, 20, 1, 4, 0, none),
     ]
 
 
@@ -143,16 +148,16 @@ def test_a_region_that_is_all_padding() -> None:
 
 
 def test_one_source_for_all_has_the_stride_0() -> None:
-    assert list(pieces([Axis(9, 0, 9, 1, 0)], 2, 7)) == [Piece(2, 7, 9, 1, 0, (0, 0, 0, 0))]
+    assert list(pieces([Axis(9, 0, 9, 1, 0)], 2, 7)) == [Rectangle(2, 7, 9, 1, 0, (0, 0, 0, 0))]
 
 
 def test_gaps_between_loose_rows_are_filled() -> None:
     axes = [Axis(3, 0, 3, 8, 20), Axis(5, 0, 5, 1, 1)]
     assert len(list(pieces(axes, 3, 0))) == 3
     # The last row's zeros have room.
-    assert list(pieces(axes, 0, 0, loose=range(24))) == [Piece(0, 0, 3, 5, 20, (0, 0, 0, 3))]
+    assert list(pieces(axes, 0, 0, loose=range(24))) == [Rectangle(0, 0, 3, 5, 20, (0, 0, 0, 3))]
     # They have none: other zeros come in front of the first row.
-    assert list(pieces(axes, 3, 0, loose=range(24))) == [Piece(0, 0, 3, 5, 20, (0, 0, 3, 0))]
+    assert list(pieces(axes, 3, 0, loose=range(24))) == [Rectangle(0, 0, 3, 5, 20, (0, 0, 3, 0))]
     # Neither.
     assert len(list(pieces(axes, 3, 0, loose=range(1, 24)))) == 3
 

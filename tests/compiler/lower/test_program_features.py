@@ -4,8 +4,8 @@ from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.parser import parse
 from compiler.ir.stmt import LoopKind
-from compiler.lower.features import features
 from compiler.lower.pipeline import lower
+from compiler.lower.program_features import features
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 
 MATMUL = (4, 6, 8)

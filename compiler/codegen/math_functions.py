@@ -7,11 +7,25 @@ below 2 units in the last place, 4 of tanh and erf (the tests measure them).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from compiler.codegen.formulas import Calculator
+from llvmlite import ir
 
-__all__ = ["erf", "exp", "log", "tanh"]
+from compiler.codegen.float_builder import FloatBuilder
+from compiler.codegen.llvm import I64, call_intrinsic, constant, lanes_of, suffix
+from compiler.ir.dtypes import DType
+from compiler.ir.expr import UnaryOp
+
+__all__ = ["call_function", "power"]
+
+_INSTRUCTIONS = {
+    UnaryOp.SQRT: "sqrt",
+    UnaryOp.FLOOR: "floor",
+    UnaryOp.CEIL: "ceil",
+    UnaryOp.ROUND: "roundeven",
+}
+"""Exact ones, which processors have."""
 
 _LOG2_E = 1.4426950408889634
 _LN2_PARTS = {
@@ -42,7 +56,7 @@ _EXP = {
 """(exp(r) - 1 - r) / r**2 for |r| up to ln(2) / 2."""
 
 
-def exp(of: Calculator, x: Any) -> Any:
+def _exp(of: FloatBuilder, x: Any) -> Any:
     """e to the x: x = n * ln(2) + r, so that it is 2**n * exp(r)."""
     low, high = _EXP_LIMITS[of.dtype.bits]
     x = of.at_least(of.at_most(x, high), low)
@@ -73,7 +87,7 @@ _LOG = {
 _ROOT_HALF = 0.7071067811865476
 
 
-def log(of: Calculator, x: Any) -> Any:
+def _log(of: FloatBuilder, x: Any) -> Any:
     """The natural logarithm: x = 2**n * (1 + f), and log(1 + f) = 2 * atanh(f / (2 + f))."""
     builder = of.builder
     tiny = of.less(x, 2.0 ** (1 - of.bias))
@@ -122,12 +136,12 @@ _TANH = {
 """(tanh(x) / x - 1) / x**2, of x**2, for x up to 0.625."""
 
 
-def tanh(of: Calculator, x: Any) -> Any:
+def _tanh(of: FloatBuilder, x: Any) -> Any:
     """The hyperbolic tangent: x + x**3 * p(x**2) if it is small, else 1 - 2 / (exp(2 x) + 1)."""
     size = of.magnitude(x)
     square = of.mul(x, x)
     small = of.mul_add(of.mul(x, square), of.polynomial(square, _TANH[of.dtype.bits]), x)
-    power = exp(of, of.add(size, size))
+    power = _exp(of, of.add(size, size))
     large = of.sub(1.0, of.div(2.0, of.add(power, 1.0)))
     return of.with_sign(of.choose(of.less(size, _TANH_SMALL), small, large), x)
 
@@ -196,13 +210,56 @@ _ERFC = {
 """exp(x**2) * erfc(x) * (1 + 2 x), of (x - 2) / (x + 2), from 0.9375 to the end."""
 
 
-def erf(of: Calculator, x: Any) -> Any:
+def _erf(of: FloatBuilder, x: Any) -> Any:
     """The error function: x * p(x**2) if x is small, else 1 - erfc(x)."""
     bits = of.dtype.bits
     small = of.mul(x, of.polynomial(of.mul(x, x), _ERF[bits]))
     size = of.at_most(of.magnitude(x), _ERFC_END[bits])
     place = of.div(of.sub(size, _ERFC_MIDDLE), of.add(size, _ERFC_MIDDLE))
     scaled = of.div(of.polynomial(place, _ERFC[bits]), of.mul_add(size, 2.0, 1.0))
-    rest = of.mul(exp(of, of.mul(size, of.sub(-0.0, size))), scaled)
+    rest = of.mul(_exp(of, of.mul(size, of.sub(-0.0, size))), scaled)
     large = of.with_sign(of.sub(1.0, rest), x)
     return of.choose(of.less(size, _ERF_SMALL), small, large)
+
+
+_FORMULAS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
+    UnaryOp.EXP: _exp,
+    UnaryOp.LOG: _log,
+    UnaryOp.TANH: _tanh,
+    UnaryOp.ERF: _erf,
+}
+"""What networks live on, in vectors."""
+
+
+def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
+    """`op` of a float, or of each lane. `contract`: see `FloatBuilder`.
+
+    What is neither an instruction nor a formula the C library computes, under the same name.
+    """
+    if op in _INSTRUCTIONS:
+        name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
+        return call_intrinsic(builder, name, value.type, [value])
+    if op in _FORMULAS:
+        return _FORMULAS[op](FloatBuilder(builder, dtype, value, contract), value)
+    return _library(builder, op.value, dtype, value)
+
+
+def power(builder: Any, dtype: DType, a: Any, b: Any) -> Any:
+    """`a` to the power `b`, of floats, or of each lane."""
+    return _library(builder, "pow", dtype, a, b)
+
+
+def _library(builder: Any, name: str, dtype: DType, *values: Any) -> Any:
+    """A function of the C library, a lane at a time."""
+    name = name if dtype.bits == 64 else f"{name}f"
+    lanes = lanes_of(values[0])
+    if lanes is None:
+        return call_intrinsic(builder, name, values[0].type, values)
+    result = ir.Constant(values[0].type, ir.Undefined)
+    for lane in range(lanes):
+        where = constant(I64, lane)
+        each = [builder.extract_element(value, where) for value in values]
+        result = builder.insert_element(
+            result, call_intrinsic(builder, name, each[0].type, each), where
+        )
+    return result

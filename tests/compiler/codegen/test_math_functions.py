@@ -1,4 +1,4 @@
-"""exp, log, tanh and erf: how far from the truth, and the same in one lane and in many."""
+"""Functions of floats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from compiler.codegen import CpuTarget, compile_function
 from compiler.ir import (
     FLOAT32,
     FLOAT64,
+    BinaryOp,
     Buffer,
     Const,
     DType,
@@ -24,8 +25,45 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.expr import unary
+from compiler.ir.expr import binary, unary
 from tests.support.native import EXACT, HOST, same
+
+FEW = 21
+NAMES = {
+    UnaryOp.SIN: np.sin,
+    UnaryOp.COS: np.cos,
+    UnaryOp.TAN: np.tan,
+    UnaryOp.ASIN: np.arcsin,
+    UnaryOp.ACOS: np.arccos,
+    UnaryOp.ATAN: np.arctan,
+    UnaryOp.SINH: np.sinh,
+    UnaryOp.COSH: np.cosh,
+}
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("op", [*NAMES, BinaryOp.POW], ids=lambda op: op.value)
+def test_library(op: UnaryOp | BinaryOp, dtype: DType) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, FEW).astype(dtype.numpy)
+    y = rng.uniform(-3, 3, FEW).astype(dtype.numpy)
+    a, b, c = (Buffer(name, (FEW,), dtype) for name in "ABC")
+    i = Var("i")
+    if isinstance(op, UnaryOp):
+        value, wanted = unary(op, Load(a, (i,))), NAMES[op](x.astype(np.float64))
+    else:
+        x = np.abs(x)
+        value = binary(op, Load(a, (i,)), Load(b, (i,)))
+        wanted = np.power(x.astype(np.float64), y.astype(np.float64))
+    found = [
+        compile_function(
+            Function("f", (a, b), (c,), For(i, Const(FEW), kind, Store(c, (i,), value))), HOST
+        )(x, y)[0]
+        for kind in (LoopKind.SERIAL, LoopKind.VECTORIZED)
+    ]
+    same(*found)
+    np.testing.assert_allclose(found[0], wanted, rtol=4 * np.finfo(dtype.numpy).eps)
+
 
 COUNT = 20_011  # many vectors and a rest
 ERRORS = {UnaryOp.EXP: 2.0, UnaryOp.LOG: 2.0, UnaryOp.TANH: 2.0, UnaryOp.ERF: 4.0}

@@ -20,15 +20,15 @@ from compiler.ir.visit import (
     with_body,
     with_parts,
 )
-from compiler.lower.accesses import apart, independent
 from compiler.lower.conditions import guarded, parts, reads_memory, zeros
+from compiler.lower.loop_dependences import independent, independent_across_iterations
 from compiler.lower.ranges import all_ranges
 
-__all__ = ["LiftStarts"]
+__all__ = ["HoistReductionInit"]
 
 
 @dataclass(frozen=True, slots=True)
-class LiftStarts:
+class HoistReductionInit:
     """What is done in a loop's first turn only is done before it.
 
     Before::
@@ -166,7 +166,9 @@ class _Lifter:
         if loop.kind is LoopKind.PARALLEL:
             return None
         others = [*(each.stmt for each in behind), *([] if rest is None else [rest])]
-        if not all(apart(loop, start.stmt, each, self.ranges) for each in others):
+        if not all(
+            independent_across_iterations(loop, start.stmt, each, self.ranges) for each in others
+        ):
             return None
         outer = tuple(each for each in start.tests if var.name not in variables(each))
         inner = tuple(each for each in start.tests if var.name in variables(each))

@@ -12,7 +12,7 @@ from compiler.ir.dtypes import INDEX, INT32
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.ops import cast, index
 from compiler.ir.stmt import For, Function, LoopKind, Store
-from compiler.lower.accelerator.forms import Form, number
+from compiler.lower.accelerator.index_sums import IndexSum, number
 
 EXTENTS = {"i": 3, "j": 4, "k": 2}
 X, Y, Z = (Var(name) for name in EXTENTS)
@@ -46,7 +46,7 @@ def test_numbers_are_the_interpreters(expr: Expr, asked: set[str]) -> None:
     for var in (Z, Y, X):
         body = For(var, index(EXTENTS[var.name]), LoopKind.SERIAL, body)
     (wanted,) = interpreter.run(Function("f", (), (out,), body), [])
-    form = Form.of(expr)
+    form = IndexSum.of(expr)
     open_names = asked - form.needs(frozenset(EXTENTS))
     value = number(expr)
     for point in np.ndindex(*wanted.shape):
@@ -58,7 +58,7 @@ def test_numbers_are_the_interpreters(expr: Expr, asked: set[str]) -> None:
 
 
 def test_what_a_form_leaves_open() -> None:
-    form = Form.of(X * 8 + Y * 2 + Z // 2 * 4 + 5)
+    form = IndexSum.of(X * 8 + Y * 2 + Z // 2 * 4 + 5)
     assert form.needs(frozenset(("i", "j", "k"))) == {"k"}
     assert form.needs(frozenset(("i", "j"))) == frozenset()
     assert form.at({"k": 3, "i": 2}) == (5 + 16 + 4, {"j": 2})

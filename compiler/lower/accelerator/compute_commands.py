@@ -12,11 +12,11 @@ from hw.config import HardwareConfig
 from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout
 from hw.memories import MemoryId
 
-__all__ = ["Shape", "Work", "commands_of"]
+__all__ = ["InstructionLimits", "Operation", "commands_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Operation:
     """What is done in each turn: as a `Compute` says it."""
 
     op: AluOp | None = None
@@ -25,7 +25,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class InstructionLimits:
     """What instructions of a configuration have room for."""
 
     gemm: WordLayout
@@ -33,11 +33,13 @@ class Shape:
     micro_ops: int
 
     @staticmethod
-    def of(config: HardwareConfig) -> Shape:
+    def of(config: HardwareConfig) -> InstructionLimits:
         """Of a configuration."""
-        return Shape(gemm_layout(config), alu_layout(config), config.depth(MemoryId.UOP))
+        return InstructionLimits(
+            gemm_layout(config), alu_layout(config), config.depth(MemoryId.UOP)
+        )
 
-    def fits(self, axis: Loop, which: str, work: Work) -> bool:
+    def fits(self, axis: Loop, which: str, work: Operation) -> bool:
         """Whether a dimension can be the loop `which`, "out" or "in"."""
         layout = self.gemm if work.op is None else self.alu
         factors = {"dst": axis.dst, "src": axis.src}
@@ -50,7 +52,7 @@ class Shape:
 
 
 def commands_of(
-    axes: Sequence[Loop], start: Mapping[str, int], work: Work, shape: Shape
+    axes: Sequence[Loop], start: Mapping[str, int], work: Operation, shape: InstructionLimits
 ) -> Iterator[Compute]:
     """The commands that do `work` along all axes, outermost first.
 
@@ -102,7 +104,9 @@ def _joined(axes: Sequence[Loop]) -> list[Loop]:
     return result[::-1]
 
 
-def _saved(axes: list[Loop], pair: tuple[int, ...], shape: Shape, work: Work) -> int:
+def _saved(
+    axes: list[Loop], pair: tuple[int, ...], shape: InstructionLimits, work: Operation
+) -> int:
     """By how much shorter a kernel is with these axes as loops; 0 where they do not fit."""
     names = ("out", "in")[2 - len(pair) :]
     if not all(shape.fits(axes[at], name, work) for at, name in zip(pair, names, strict=True)):

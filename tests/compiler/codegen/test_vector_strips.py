@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.codegen.vectorize import MAX_LANES, WRITTEN_OUT, cut
+from compiler.codegen.vector_strips import MAX_LANES, WRITTEN_OUT, cut
 from compiler.errors import CodegenError
 from compiler.ir import FLOAT32, FLOAT64, INT8, Buffer, Const, DType, For, LoopKind, Store, Var
 from compiler.ir.ops import const

@@ -8,13 +8,14 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from compiler.errors import LoweringError
+from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 
-__all__ = ["Env", "Form", "number", "values_of"]
+__all__ = ["Env", "IndexSum", "number", "values_of"]
 
 Env: TypeAlias = Mapping[str, int]
 """Values of variables."""
@@ -74,7 +75,7 @@ def values_of(names: Sequence[str]) -> Callable[[Env], Hashable]:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class IndexSum:
     """A sum of which some variables, those of an instruction's loops, may be left open.
 
     Attributes
@@ -90,14 +91,22 @@ class Form:
     constant: int
 
     @staticmethod
-    def of(expr: Expr | Linear) -> Form:
+    def of(expr: Expr | Linear) -> IndexSum:
         """The sum that an index expression is."""
         total = expr if isinstance(expr, Linear) else linear(expr)
         terms = tuple((a.name, factor) for a, factor in total.terms if isinstance(a, Var))
         others = tuple(
             (number(a), factor, variables(a)) for a, factor in total.terms if not isinstance(a, Var)
         )
-        return Form(terms, others, total.constant)
+        return IndexSum(terms, others, total.constant)
+
+    @staticmethod
+    def of_address(buffer: Buffer, indices: Sequence[Expr]) -> IndexSum:
+        """The position of an element among a buffer's values, which lie row-major."""
+        total = Linear(())
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            total = total.plus(linear(index), stride)
+        return IndexSum.of(total)
 
     @property
     def names(self) -> frozenset[str]:
@@ -105,12 +114,12 @@ class Form:
         linear_in = frozenset(name for name, _ in self.linear_terms)
         return linear_in.union(*(names for _, _, names in self.others))
 
-    def parted(self, inner: frozenset[str]) -> tuple[Form, Form]:
+    def parted(self, inner: frozenset[str]) -> tuple[IndexSum, IndexSum]:
         """The part that some variables have nothing to do with and that is linear, and the rest."""
         terms = self.linear_terms
         outside = tuple(each for each in terms if each[0] not in inner)
         inside = tuple(each for each in terms if each[0] in inner)
-        return Form(outside, (), 0), Form(inside, self.others, self.constant)
+        return IndexSum(outside, (), 0), IndexSum(inside, self.others, self.constant)
 
     def needs(self, inner: frozenset[str]) -> frozenset[str]:
         """Those of some variables that must have a value before the rest is linear."""

@@ -3,14 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower import LiftStarts, LowerBlocks
+from compiler.lower.hoist_reduction_init import HoistReductionInit
+from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.ir_strategies import arrays, functions
 from tests.support.passes import becomes, keeps_meaning, unchanged
 
 
 def test_the_start_of_a_sum_passes_every_loop_of_it() -> None:
     becomes(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f(A: int32[3, 2, 2]) -> (C: int32[3]):
   for i in 3:
@@ -33,7 +34,7 @@ func f(A: int32[3, 2, 2]) -> (C: int32[3]):
 
 def test_loops_over_elements_inside_the_sum_are_doubled() -> None:
     becomes(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f(A: int32[6, 2]) -> (C: int32[6]):
   for k in 2:
@@ -58,7 +59,7 @@ func f(A: int32[6, 2]) -> (C: int32[6]):
 
 def test_the_guard_of_a_sum_goes_with_its_start() -> None:
     becomes(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f(A: int32[3, 5]) -> (C: int32[3]):
   for i in 3:
@@ -82,7 +83,7 @@ func f(A: int32[3, 5]) -> (C: int32[3]):
 
 def test_a_loop_that_may_not_run_does_not_start_either() -> None:
     becomes(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f() -> (C: int32[3]):
   for z in 3:
@@ -108,7 +109,7 @@ func f() -> (C: int32[3]):
 
 def test_a_start_stays_behind_what_it_reads() -> None:
     unchanged(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f() -> (C: int32[3], D: int32[1]):
   for i in 3:
@@ -124,7 +125,7 @@ func f() -> (C: int32[3], D: int32[1]):
 def test_a_start_stays_where_turns_meet() -> None:
     """Each turn of j starts the same element again."""
     unchanged(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f() -> (C: int32[1]):
   for k in 2:
@@ -138,7 +139,7 @@ func f() -> (C: int32[1]):
 
 def test_a_start_stays_where_neighbours_are_read() -> None:
     unchanged(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f() -> (C: int32[4]):
   for z in 4:
@@ -154,7 +155,7 @@ func f() -> (C: int32[4]):
 
 def test_a_condition_on_data_is_no_start() -> None:
     unchanged(
-        LiftStarts(),
+        HoistReductionInit(),
         """
 func f(A: int32[2]) -> (C: int32[1]):
   C[0] = 1
@@ -170,4 +171,4 @@ func f(A: int32[2]) -> (C: int32[1]):
 @given(st.data())
 def test_random_programs_keep_their_meaning(data: st.DataObject) -> None:
     function = LowerBlocks().apply(data.draw(functions(exact=True)))
-    keeps_meaning(LiftStarts(), function, data.draw(arrays(function)))
+    keeps_meaning(HoistReductionInit(), function, data.draw(arrays(function)))

@@ -8,15 +8,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.arithmetic import fused
-from compiler.codegen.lanes import I32, call_intrinsic, constant, in_lanes, suffix
+from compiler.codegen.llvm import I32, call_intrinsic, constant, in_lanes, suffix
+from compiler.codegen.value_ops import fused
 from compiler.ir.dtypes import DType
 
-__all__ = ["Calculator"]
+__all__ = ["FloatBuilder"]
 
 
 @dataclass(frozen=True, slots=True)
-class Calculator:
+class FloatBuilder:
     """Arithmetic on values like `value`. Numbers of Python may stand for constants.
 
     Attributes

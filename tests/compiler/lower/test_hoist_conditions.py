@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower import HoistConditions, LowerBlocks
+from compiler.lower.hoist_conditions import HoistConditions
+from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.ir_strategies import arrays, functions
 from tests.support.passes import becomes, keeps_meaning, unchanged
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen import access
-from compiler.codegen.frame import Frame, Place
-from compiler.codegen.lanes import (
+from compiler.codegen import vector_access
+from compiler.codegen.frame import BufferLocation, Frame
+from compiler.codegen.llvm import (
     BYTE,
     I64,
     MASK,
@@ -48,18 +48,18 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     mask = frame.mask
     if mask is not None and offset.within(place.size, frame):
         mask = None
-    if 2 <= offset.lane <= SHUFFLED and mask is None and not access.scattered(elements):
-        value = access.strided(frame, expr.buffer, element, elements, offset.lane)
-    elif access.scattered(elements) or offset.lane not in (0, 1):
-        value = access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
+    if 2 <= offset.lane <= SHUFFLED and mask is None and not vector_access.scattered(elements):
+        value = vector_access.strided(frame, expr.buffer, element, elements, offset.lane)
+    elif vector_access.scattered(elements) or offset.lane not in (0, 1):
+        value = vector_access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
     elif offset.lane == 1:
-        value = access.vector(frame, place, element, elements, mask)
+        value = vector_access.vector(frame, place, element, elements, mask)
     elif mask is None:
-        value = access.read(frame, expr.buffer, element, elements)
+        value = vector_access.read(frame, expr.buffer, element, elements)
     else:
         # One lane that runs is reason enough to read; none is not.
         one = splat(frame.builder, any_lane(frame, mask), 1)
-        value = access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
+        value = vector_access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
     if expr.dtype == BOOL:
         return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
@@ -79,7 +79,7 @@ def store(
     builder, mask = frame.builder, frame.mask
     if buffer.dtype == BOOL:
         value = builder.zext(value, shaped(BYTE, lanes_of(value)))
-    if not access.scattered(elements) and offset.lane == 0:
+    if not vector_access.scattered(elements) and offset.lane == 0:
         if frame.lanes is not None and lanes_of(value) is not None:
             if mask is not None:
                 raise frame.error(
@@ -88,17 +88,17 @@ def store(
                 )
             value = builder.extract_element(value, constant(I64, frame.lanes - 1))
         with nullcontext() if mask is None else builder.if_then(any_lane(frame, mask)):
-            access.write(frame, buffer, value, elements)
+            vector_access.write(frame, buffer, value, elements)
         return
     value = splat(builder, value, frame.lanes)
-    if access.scattered(elements) or offset.lane != 1:
-        access.scatter(frame, buffer, value, elements, offset.lane, mask)
+    if vector_access.scattered(elements) or offset.lane != 1:
+        vector_access.scatter(frame, buffer, value, elements, offset.lane, mask)
         return
     if mask is not None and place.stack and offset.within(place.size, frame):
         # LLVM makes no registers of what is stored through a mask.
-        old = access.vector(frame, place, value.type.element, elements, None)
+        old = vector_access.vector(frame, place, value.type.element, elements, None)
         value, mask = builder.select(mask, value, old), None
-    access.store_vector(frame, place, value, elements, mask)
+    vector_access.store_vector(frame, place, value, elements, mask)
 
 
 def safe(frame: Frame, expr: Load) -> bool:
@@ -126,7 +126,7 @@ def any_lane(frame: Frame, mask: Any) -> Any:
     return call_intrinsic(frame.builder, name, MASK, [mask])
 
 
-def _pointers(frame: Frame, place: Place, offset: Offset, evaluate: Evaluate) -> Any:
+def _pointers(frame: Frame, place: BufferLocation, offset: Offset, evaluate: Evaluate) -> Any:
     """Lane 0's element; or each lane's, without what `offset.lane` adds, if they lie anywhere."""
     element = memory_type(place.buffer.dtype)
     total = offset.value(frame, evaluate)
@@ -135,7 +135,7 @@ def _pointers(frame: Frame, place: Place, offset: Offset, evaluate: Evaluate) ->
         key = ("pointer", place.buffer.name, id(total))
         pointer = frame.recall(key)
         if pointer is None:
-            pointer = frame.keep(key, access.step(frame, place.pointer, total, element))
+            pointer = frame.keep(key, vector_access.step(frame, place.pointer, total, element))
     if offset.constant:
-        pointer = access.step(frame, pointer, constant(I64, offset.constant), element)
+        pointer = vector_access.step(frame, pointer, constant(I64, offset.constant), element)
     return pointer

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.codegen.lanes import (
+from compiler.codegen.llvm import (
     I32,
     call_intrinsic,
     constant,

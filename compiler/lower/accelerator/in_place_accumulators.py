@@ -15,11 +15,11 @@ from compiler.lower.accelerator.instruction_nests import flat
 from compiler.target import AcceleratorTarget
 from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
 
-__all__ = ["ShareAccumulators"]
+__all__ = ["InPlaceAccumulators"]
 
 
 @dataclass(frozen=True, slots=True)
-class ShareAccumulators:
+class InPlaceAccumulators:
     """A buffer in ACC that is made of another, element by element, takes its place.
 
     Before::

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
-from compiler.lower.accelerator.kernels import Shape, Work, commands_of
+from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import AluOp
@@ -35,7 +35,11 @@ def by_loops(axes: list[Loop], start: dict[str, int]) -> list[tuple[int, int, in
 
 def check_fields(command: Compute, config: HardwareConfig) -> None:
     """Every number has room in its field."""
-    layout = Shape.of(config).gemm if command.op is None else Shape.of(config).alu
+    layout = (
+        InstructionLimits.of(config).gemm
+        if command.op is None
+        else InstructionLimits.of(config).alu
+    )
     names = ("dst", "src", "wgt") if command.op is None else ("dst", "src")
     for suffix, loop in (("out", command.outer), ("in", command.inner)):
         assert 1 <= loop.extent <= layout[f"iter_{suffix}"].limits[1]
@@ -57,9 +61,11 @@ def test_commands_do_what_the_loops_do(rng: random.Random, config: HardwareConfi
         if size * extent <= 2_000:
             size *= extent
             axes.append(Loop(extent, *(rng.choice(steps) for _ in range(3))))
-    work = rng.choice((Work(), Work(AluOp.MAX), Work(AluOp.ADD, 3), Work(reset=True)))
+    work = rng.choice(
+        (Operation(), Operation(AluOp.MAX), Operation(AluOp.ADD, 3), Operation(reset=True))
+    )
     start = {name: rng.randint(0, 50) for name in ("dst", "src", "wgt")}
-    commands = list(commands_of(axes, start, work, Shape.of(config)))
+    commands = list(commands_of(axes, start, work, InstructionLimits.of(config)))
     found = [turn for command in commands for turn in turns(command)]
     assert sorted(found) == sorted(by_loops(axes, start))
     for command in commands:
@@ -67,9 +73,9 @@ def test_commands_do_what_the_loops_do(rng: random.Random, config: HardwareConfi
         assert (command.op, command.imm, command.reset) == (work.op, work.imm, work.reset)
 
 
-def only(axes: list[Loop], work: Work, config: HardwareConfig = CONFIGS[2]) -> Compute:
+def only(axes: list[Loop], work: Operation, config: HardwareConfig = CONFIGS[2]) -> Compute:
     start = {"dst": 10, "src": 20, "wgt": 30}
-    (command,) = commands_of(axes, start, work, Shape.of(config))
+    (command,) = commands_of(axes, start, work, InstructionLimits.of(config))
     return command
 
 
@@ -82,7 +88,7 @@ def test_a_convolution_takes_its_longest_dimensions_as_loops() -> None:
         Loop(8, 1, 1, 0),
         Loop(3, 0, 10, 1),
     )
-    command = only([oc, ic, y, x, ky], Work())
+    command = only([oc, ic, y, x, ky], Operation())
     assert command.outer == Loop(7, 8, 10, 0)
     assert command.inner == Loop(8, 1, 1, 0)
     assert command.kernel == Kernel(
@@ -93,13 +99,13 @@ def test_a_convolution_takes_its_longest_dimensions_as_loops() -> None:
 
 
 def test_dimensions_that_continue_each_other_are_one_loop() -> None:
-    command = only([Loop(4, 24, 24, 0), Loop(3, 8, 8, 0), Loop(8, 1, 1, 0)], Work(AluOp.ADD))
+    command = only([Loop(4, 24, 24, 0), Loop(3, 8, 8, 0), Loop(8, 1, 1, 0)], Operation(AluOp.ADD))
     assert (command.outer, command.inner) == (Loop(1), Loop(96, 1, 1, 0))
     assert command.kernel == Kernel((10,), (20,), (30,))
 
 
 def test_no_dimension_at_all_is_one_micro_op() -> None:
-    command = only([Loop(1, 5, 5, 5)], Work())
+    command = only([Loop(1, 5, 5, 5)], Operation())
     assert (command.outer, command.inner, len(command.kernel)) == (Loop(1), Loop(1), 1)
 
 
@@ -108,7 +114,7 @@ def test_what_a_kernel_has_no_room_for_is_several_commands() -> None:
     tiny = CONFIGS[0]
     axes = [Loop(40, 100, 0, 0), Loop(2, 49, 0, 0), Loop(3, 1, 0, 0)]
     start = {"dst": 0, "src": 0, "wgt": 0}
-    found = list(commands_of(axes, start, Work(reset=True), Shape.of(tiny)))
+    found = list(commands_of(axes, start, Operation(reset=True), InstructionLimits.of(tiny)))
     assert [each.kernel.dst for each in found] == [
         (100 * turn, 100 * turn + 49) for turn in range(40)
     ]
@@ -118,18 +124,18 @@ def test_what_a_kernel_has_no_room_for_is_several_commands() -> None:
 @pytest.mark.parametrize(
     ("work", "axis", "fits"),
     [
-        (Work(), Loop(4, 31, 31, 15), True),
-        (Work(), Loop(4, 32, 0, 0), False),
-        (Work(), Loop(4, 0, 32, 0), False),
-        (Work(), Loop(4, 0, 0, 16), False),
-        (Work(), Loop(4, -1, 0, 0), False),
-        (Work(AluOp.MAX), Loop(4, 31, 31, 16), True),
-        (Work(AluOp.MAX), Loop(4, 0, 32, 0), False),
+        (Operation(), Loop(4, 31, 31, 15), True),
+        (Operation(), Loop(4, 32, 0, 0), False),
+        (Operation(), Loop(4, 0, 32, 0), False),
+        (Operation(), Loop(4, 0, 0, 16), False),
+        (Operation(), Loop(4, -1, 0, 0), False),
+        (Operation(AluOp.MAX), Loop(4, 31, 31, 16), True),
+        (Operation(AluOp.MAX), Loop(4, 0, 32, 0), False),
     ],
 )
-def test_which_steps_a_loop_of_tiny_has_room_for(work: Work, axis: Loop, fits: bool) -> None:
+def test_which_steps_a_loop_of_tiny_has_room_for(work: Operation, axis: Loop, fits: bool) -> None:
     """32 inputs, 16 weights, 32 accumulators; the ALU has no weights."""
-    shape = Shape.of(CONFIGS[0])
+    shape = InstructionLimits.of(CONFIGS[0])
     assert shape.fits(axis, "out", work) is fits
     assert shape.fits(axis, "in", work) is fits
     assert only([axis], work, CONFIGS[0]).inner.extent == (4 if fits else 1)
@@ -137,7 +143,7 @@ def test_which_steps_a_loop_of_tiny_has_room_for(work: Work, axis: Loop, fits: b
 
 def test_more_turns_than_a_loop_counts_to() -> None:
     tiny = CONFIGS[0]
-    shape = Shape.of(tiny)
+    shape = InstructionLimits.of(tiny)
     most = shape.gemm["iter_in"].limits[1]
-    assert shape.fits(Loop(most, 0, 0, 0), "in", Work())
-    assert not shape.fits(Loop(most + 1, 0, 0, 0), "in", Work())
+    assert shape.fits(Loop(most, 0, 0, 0), "in", Operation())
+    assert not shape.fits(Loop(most + 1, 0, 0, 0), "in", Operation())

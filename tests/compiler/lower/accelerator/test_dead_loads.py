@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.tidy import drop_unused_loads, late_resets
 from hw.config_files import load_config
 from hw.memories import MemoryId
 from tests.support.command_columns import columns_of

@@ -11,7 +11,7 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import For, Invoke, Stmt
 from compiler.ir.visit import loops, reads, statements, variables, writes
 
-__all__ = ["apart", "independent"]
+__all__ = ["independent", "independent_across_iterations"]
 
 
 def independent(first: Stmt, second: Stmt) -> bool:
@@ -19,7 +19,7 @@ def independent(first: Stmt, second: Stmt) -> bool:
     return not _meeting(first, second)
 
 
-def apart(loop: For, first: Stmt, second: Stmt, ranges: Ranges) -> bool:
+def independent_across_iterations(loop: For, first: Stmt, second: Stmt, ranges: Ranges) -> bool:
     """Whether `first` in one turn of `loop` and `second` in another surely do not meet.
 
     Each buffer that both touch, and one writes, must have a dimension along which the turns touch

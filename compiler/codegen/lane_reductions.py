@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.codegen import arithmetic
-from compiler.codegen.lanes import call_intrinsic, constant, register_type, splat, suffix
+from compiler.codegen import value_ops
+from compiler.codegen.llvm import call_intrinsic, constant, register_type, splat, suffix
 from compiler.ir.arithmetic import neutral
 from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
@@ -50,7 +50,7 @@ def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, ma
     name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
     if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
         return call_intrinsic(builder, name, kind, [start, vector], fastmath=("reassoc",))
-    return arithmetic.binary(
+    return value_ops.binary(
         builder, op, dtype, start, call_intrinsic(builder, name, kind, [vector])
     )
 

@@ -6,7 +6,8 @@ A bool is an `i1` in a register and a byte in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -21,6 +22,7 @@ __all__ = [
     "POINTER",
     "call_intrinsic",
     "constant",
+    "counted",
     "in_lanes",
     "lanes_of",
     "memory_type",
@@ -105,3 +107,26 @@ def call_intrinsic(
         kind = ir.FunctionType(result, [each.type for each in arguments])
         function = ir.Function(builder.module, kind, name)
     return builder.call(function, arguments, fastmath=fastmath)
+
+
+@contextmanager
+def counted(builder: Any, begin: Any, end: Any, surely: bool = False) -> Iterator[Any]:
+    """What is written within runs for each number from `begin` up to, without, `end`.
+
+    Yields the number, an `i64`. The test is at the end of the body: `surely` says that there is a
+    first turn.
+    """
+    before = builder.block
+    body, after = (builder.append_basic_block(name) for name in ("body", "after"))
+    if surely:
+        builder.branch(body)
+    else:
+        builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
+    builder.position_at_end(body)
+    index = builder.phi(I64)
+    index.add_incoming(begin, before)
+    yield index
+    following = builder.add(index, constant(I64, 1), flags=("nsw",))
+    index.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+    builder.position_at_end(after)

@@ -4,7 +4,7 @@ import pytest
 
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For, Seq
-from compiler.lower.accesses import apart, independent
+from compiler.lower.loop_dependences import independent, independent_across_iterations
 from compiler.lower.ranges import all_ranges
 
 _APART = """
@@ -33,7 +33,7 @@ def test_turns_apart(first: str, second: str, expected: bool) -> None:
     assert isinstance(loop, For)
     assert isinstance(loop.body, Seq)
     one, other = loop.body.body
-    assert apart(loop, one, other, all_ranges(loop)) is expected
+    assert independent_across_iterations(loop, one, other, all_ranges(loop)) is expected
 
 
 def test_a_tile_is_as_wide_as_its_loops() -> None:
@@ -49,8 +49,8 @@ func f() -> (C: int32[64]):
     assert isinstance(loop.body, Seq)
     first, second = loop.body.body
     ranges = all_ranges(loop)
-    assert apart(loop, first, first, ranges)
-    assert not apart(loop, first, second, ranges)
+    assert independent_across_iterations(loop, first, first, ranges)
+    assert not independent_across_iterations(loop, first, second, ranges)
 
 
 def test_independent_statements_touch_no_buffer_that_the_other_writes() -> None:

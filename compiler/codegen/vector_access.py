@@ -10,8 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.frame import Frame, Place
-from compiler.codegen.lanes import (
+from compiler.codegen.frame import BufferLocation, Frame
+from compiler.codegen.llvm import (
     I32,
     I64,
     MASK,
@@ -69,7 +69,7 @@ def _alignment(buffer: Buffer) -> int:
     return int(buffer.dtype.numpy.itemsize)
 
 
-def vector(frame: Frame, place: Place, element: Any, pointer: Any, mask: Any) -> Any:
+def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
     """Neighbours, where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
     if mask is None and not place.stack and _odd(frame, element):
@@ -79,7 +79,7 @@ def vector(frame: Frame, place: Place, element: Any, pointer: Any, mask: Any) ->
     return read(frame, place.buffer, ir.VectorType(element, lanes), pointer, mask)
 
 
-def store_vector(frame: Frame, place: Place, value: Any, pointer: Any, mask: Any) -> None:
+def store_vector(frame: Frame, place: BufferLocation, value: Any, pointer: Any, mask: Any) -> None:
     """Write neighbours, where `mask` holds (None: all)."""
     lanes = value.type.count
     if mask is None and not place.stack and _odd(frame, value.type.element):

@@ -11,14 +11,14 @@ from compiler.intrinsics.accelerator import immediate_called
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
-from compiler.lower.accelerator.share import ShareAccumulators
+from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
 from tests.support.passes import becomes, keeps_meaning, unchanged
 
 TINY = load_config("tiny")
 TARGET = AcceleratorTarget.of(TINY)
-PASS = ShareAccumulators(TARGET)
+PASS = InPlaceAccumulators(TARGET)
 
 
 def _named(name: str) -> Function:

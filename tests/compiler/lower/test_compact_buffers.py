@@ -14,7 +14,7 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
-from compiler.lower.compact import CompactBuffers
+from compiler.lower.compact_buffers import CompactBuffers
 from compiler.lower.lower_blocks import LowerBlocks
 from compiler.te.schedule import Schedule
 from tests.support.schedules import blur
