@@ -1,4 +1,4 @@
-"""Buffers shrink to what one turn of the loops around them uses."""
+"""Buffers shrink to the box that is used during one lifetime."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from compiler.ir.boxes import Box, NotABox, box, union
+from compiler.ir.boxes import NotABox, box, union
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
 from compiler.ir.facts import expr_facts
@@ -25,12 +25,12 @@ from compiler.lower.ranges import loop_range
 __all__ = ["CompactBuffers"]
 
 Ranges = dict[str, Interval]
-"""What loops' variables can be, outermost first."""
+"""The values of loop variables, outermost loop first."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactBuffers:
-    """An allocated buffer keeps only the box that is used between its allocation and its end.
+    """Shrinks each allocated buffer to the box that is used within its allocation.
 
     Before::
 
@@ -50,7 +50,7 @@ class CompactBuffers:
           for C.i_i in 16:
             C[C.i_o * 16 + C.i_i] = P[C.i_i + 2]
 
-    A schedule keeps buffers whole, because a block speaks of its own axes and not of loops; here,
+    A schedule keeps buffers whole, because a block's indices use its axes and not loops; here,
     without blocks, indices can become relative. (TVM: `compact_buffer_allocation`.)
     """
 
@@ -58,32 +58,32 @@ class CompactBuffers:
 
     def apply(self, function: Function) -> Function:
         """The program with smaller buffers. It must have no blocks."""
-        uses = _Uses()
-        uses.find(function.body, {})
+        uses = _BufferUses()
+        uses.collect(function.body, {})
         shrunk = {name: found for name in uses.outer if (found := uses.shrunk(name)) is not None}
-        return replace(function, body=_moved(function.body, shrunk, {}))
+        return replace(function, body=_rebased(function.body, shrunk, {}))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shrunk:
-    """A buffer as small as can be, and where it begins in the old one."""
+    """A smaller buffer, and its first element's indices in the old one."""
 
     buffer: Buffer
     lower: tuple[Expr, ...]
 
 
-class _Uses:
-    """The uses of all buffers, found in one walk."""
+class _BufferUses:
+    """The accesses to all allocated buffers, collected in one walk."""
 
     def __init__(self) -> None:
         self.outer: dict[str, Ranges] = {}
         """By buffer, the ranges of the loops around its allocation."""
         self._buffers: dict[str, Buffer] = {}
-        self._found: dict[str, list[tuple[Sequence[Expr], Ranges]]] = {}
-        """By buffer, indices and the ranges of the loops between its allocation and the use."""
+        self._accesses: dict[str, list[tuple[Sequence[Expr], Ranges]]] = {}
+        """By buffer, indices and the ranges of the loops between its allocation and the access."""
 
-    def find(self, stmt: Stmt, ranges: Ranges) -> None:
-        """Keep the uses in a statement; `ranges` are those of the loops around it."""
+    def collect(self, stmt: Stmt, ranges: Ranges) -> None:
+        """Record the accesses in a statement; `ranges` are those of the loops around it."""
         for expr in expressions(stmt):
             for load in subexpressions(expr) if expr_facts(expr).loads else ():
                 if isinstance(load, Load):
@@ -93,40 +93,41 @@ class _Uses:
                 self._add(buffer, indices, ranges)
             case Invoke(operands=operands):
                 for region in operands:
-                    self._add(region.buffer, *_region(region, ranges))
+                    self._add(region.buffer, *_box_indices(region, ranges))
             case Alloc(buffer=buffer):
                 self.outer[buffer.name], self._buffers[buffer.name] = ranges, buffer
-                self._found[buffer.name] = []
+                self._accesses[buffer.name] = []
             case For():
                 ranges = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
             case _:
                 pass
-        for each in children(stmt):
-            self.find(each, ranges)
+        for child in children(stmt):
+            self.collect(child, ranges)
 
     def _add(self, buffer: Buffer, indices: Sequence[Expr], ranges: Ranges) -> None:
         if buffer.name in self.outer:
-            # Loops around the allocation were met first.
+            # Loops around the allocation come first among the ranges.
             inner = dict(islice(ranges.items(), len(self.outer[buffer.name]), None))
-            self._found[buffer.name].append((indices, inner))
+            self._accesses[buffer.name].append((indices, inner))
 
     def shrunk(self, name: str) -> _Shrunk | None:
-        """A buffer made smaller; None: it stays."""
+        """The smaller buffer; None where the buffer stays as it is."""
         buffer, outer = self._buffers[name], self.outer[name]
+        if not self._accesses[name]:
+            return None
         try:
-            boxes = [
-                box(indices, inner, outer, buffer.shape) for indices, inner in self._found[name]
-            ]
-            used = union(boxes, buffer.shape, outer) if boxes else Box((), ())
+            boxes = [box(at, inner, outer, buffer.shape) for at, inner in self._accesses[name]]
+            used = union(boxes, buffer.shape, outer)
         except NotABox:
             return None
-        if not boxes or used.shape == buffer.shape:
+        if used.shape == buffer.shape:
             return None
         return _Shrunk(replace(buffer, shape=used.shape), used.lower)
 
 
-def _region(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
-    """A box as one index for each dimension, along variables of its own."""
+def _box_indices(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
+    """One index for each dimension of an operand's box, and ranges with a new variable along each
+    side."""
     indices = list(region.lower)
     for axis, extent in enumerate(region.shape):
         if extent != 1:
@@ -136,24 +137,21 @@ def _region(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
     return indices, inner
 
 
-def _moved(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
-    """All uses of smaller buffers, relative to where these begin."""
-
+def _rebased(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
+    """The statement with smaller buffers, and indices relative to their first elements."""
     normal = Normaliser(ranges)
 
     def relative(buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
         found = shrunk[buffer.name]
         pairs = zip(indices, found.lower, strict=True)
-        moved = (normal.expr(Binary(BinaryOp.SUB, each, low)) for each, low in pairs)
-        return found.buffer, tuple(moved)
+        return found.buffer, tuple(normal.expr(Binary(BinaryOp.SUB, at, low)) for at, low in pairs)
 
     stmt = map_accesses(stmt, shrunk, relative)
-    inside = ranges
     match stmt:
         case Alloc(buffer=buffer, body=body) if (found := shrunk.get(buffer.name)) is not None:
-            return Alloc(found.buffer, _moved(body, shrunk, ranges))
+            return Alloc(found.buffer, _rebased(body, shrunk, ranges))
         case For():
-            inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
+            ranges = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
         case _:
             pass
-    return map_children(stmt, lambda each: _moved(each, shrunk, inside))
+    return map_children(stmt, lambda each: _rebased(each, shrunk, ranges))

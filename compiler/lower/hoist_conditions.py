@@ -1,4 +1,4 @@
-"""Conditions move out of the loops that they do not depend on."""
+"""Conditions move out of loops that they do not depend on."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from compiler.ir.expr import Expr
 from compiler.ir.facts import facts
 from compiler.ir.stmt import Alloc, For, Function, If, Seq, Stmt
 from compiler.ir.visit import map_children, variables, with_body, with_parts
-from compiler.lower.conditions import guarded, parts, reads_memory
+from compiler.lower.conditions import conjuncts, guarded, reads_memory
 
 __all__ = ["HoistConditions"]
 
 
 @dataclass(frozen=True, slots=True)
 class HoistConditions:
-    """A condition that holds or fails for all that a loop does is tested before the loop.
+    """Tests a condition that is invariant in a loop, and holds for its whole body, before the loop.
 
     Before::
 
@@ -30,29 +30,28 @@ class HoistConditions:
             if C.j < C.k:
               C[C.i, C.j] = 0.0
 
-    Conditions on data stay.
+    Conditions that load from buffers stay.
     """
 
     name: str = "hoist-conditions"
 
     def apply(self, function: Function) -> Function:
-        """The program with conditions as far out as they go."""
-        return replace(function, body=_whole(function.body))
+        """The program with each condition outside of all loops in which it is invariant."""
+        return replace(function, body=_hoisted(function.body))
 
 
 def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
-    """Conditions on which all of a statement depends, and the statement without them."""
+    """Conditions that guard the whole statement, and the statement without them."""
     if not facts(stmt).conditional:
         return (), stmt
     match stmt:
         case If(condition=condition, body=body):
-            tests = parts(condition)
+            tests = conjuncts(condition)
             kept = tuple(each for each in tests if reads_memory(each))
             inner, body = _split(body)
             free = tuple(each for each in tests if not reads_memory(each))
             if kept:
-                # What is inside must not be tested sooner than a condition on data around it:
-                # it may well be, but nothing is gained.
+                # Nothing is gained by hoisting an inner condition past a condition on data.
                 return free, guarded(kept, guarded(inner, body))
             return tuple(dict.fromkeys((*free, *inner))), body
         case For(var=var, body=body):
@@ -65,20 +64,16 @@ def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
             return conditions, with_body(stmt, body)
         case Seq(body=body):
             split = [_split(each) for each in body]
-            shared = tuple(
-                each
-                for each in split[0][0]
-                if all(each in conditions for conditions, _ in split[1:])
-            )
-            left = [
+            later = [conditions for conditions, _ in split[1:]]
+            shared = tuple(each for each in split[0][0] if all(each in tests for tests in later))
+            rest = [
                 guarded((each for each in conditions if each not in shared), part)
                 for conditions, part in split
             ]
-            return shared, with_parts(stmt, left)
+            return shared, with_parts(stmt, rest)
         case _:
-            return (), map_children(stmt, _whole)
+            return (), map_children(stmt, _hoisted)
 
 
-def _whole(stmt: Stmt) -> Stmt:
-    conditions, body = _split(stmt)
-    return guarded(conditions, body)
+def _hoisted(stmt: Stmt) -> Stmt:
+    return guarded(*_split(stmt))

@@ -1,8 +1,8 @@
-"""The start of a sum moves in front of the loops that add to it."""
+"""Reduction initialisers move in front of the loops that reduce."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -20,7 +20,7 @@ from compiler.ir.visit import (
     with_body,
     with_parts,
 )
-from compiler.lower.conditions import guarded, parts, reads_memory, zeros
+from compiler.lower.conditions import conjuncts, guarded, reads_memory, split_zero_test
 from compiler.lower.loop_dependences import independent, independent_across_iterations
 from compiler.lower.ranges import all_ranges
 
@@ -29,7 +29,7 @@ __all__ = ["HoistReductionInit"]
 
 @dataclass(frozen=True, slots=True)
 class HoistReductionInit:
-    """What is done in a loop's first turn only is done before it.
+    """Moves statements that run only in a loop's first iteration in front of the loop.
 
     Before::
 
@@ -47,20 +47,20 @@ class HoistReductionInit:
           for C.i in 16:
             C[C.i] = C[C.i] + A[C.i, C.k]
 
-    A statement passes others only where they surely do not touch the same elements; it stays where
-    that cannot be seen.
+    An initialiser moves past another statement only where the two provably access different
+    elements; otherwise it stays.
     """
 
-    name: str = "lift-starts"
+    name: str = "hoist-reduction-init"
 
     def apply(self, function: Function) -> Function:
-        """The program with inner loops free of tests for a first turn."""
-        return replace(function, body=_Lifter(all_ranges(function.body)).whole(function.body))
+        """The program without tests for a first iteration in its inner loops."""
+        return replace(function, body=_Hoister(all_ranges(function.body)).whole(function.body))
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    """A statement that runs where `tests` hold, one of which asks for a loop's first turn."""
+class _Init:
+    """An initialiser: `body` runs where `tests` hold, one of which is for a first iteration."""
 
     tests: tuple[Expr, ...]
     body: Stmt
@@ -71,21 +71,17 @@ class _Start:
 
 
 @dataclass
-class _Lifter:
+class _Hoister:
     ranges: dict[str, Interval]
     numbers: Iterator[int] = field(default_factory=count)
 
     def whole(self, stmt: Stmt) -> Stmt:
-        """The statement with nothing taken out of it."""
-        return sequence(*self.parts(stmt))
+        """The statement with its initialisers in front of everything else in it."""
+        inits, rest = self.split(stmt)
+        return sequence(*_statements(inits, rest))
 
-    def parts(self, stmt: Stmt) -> list[Stmt]:
-        """The starts in a statement, and what is left of it."""
-        starts, rest = self.split(stmt)
-        return [*(each.stmt for each in starts), *([] if rest is None else [rest])]
-
-    def split(self, stmt: Stmt) -> tuple[list[_Start], Stmt | None]:
-        """The starts, which may run before all that is left of the statement."""
+    def split(self, stmt: Stmt) -> tuple[list[_Init], Stmt | None]:
+        """The initialisers that may run before the rest of a statement, and that rest."""
         if not facts(stmt).conditional:
             return [], stmt
         match stmt:
@@ -94,100 +90,102 @@ class _Lifter:
             case Seq():
                 return self._seq(stmt)
             case Alloc(buffer=buffer, body=body):
-                starts, rest = self.split(body)
-                # The first start that uses the buffer holds back those behind it.
+                inits, rest = self.split(body)
+                # The first initialiser that uses the buffer holds back those behind it.
                 using = (
-                    at for at, each in enumerate(starts) if facts(each.stmt).uses([buffer.name])
+                    at for at, each in enumerate(inits) if facts(each.stmt).uses([buffer.name])
                 )
-                free = next(using, len(starts))
-                left = [*(each.stmt for each in starts[free:]), *([] if rest is None else [rest])]
-                return starts[:free], with_body(stmt, sequence(*left)) if left else None
+                free = next(using, len(inits))
+                left = _statements(inits[free:], rest)
+                return inits[:free], with_body(stmt, sequence(*left)) if left else None
             case For():
                 return self._for(stmt)
             case _:
                 return [], map_children(stmt, self.whole)
 
-    def _if(self, stmt: If, condition: Expr, body: Stmt) -> tuple[list[_Start], Stmt | None]:
+    def _if(self, stmt: If, condition: Expr, body: Stmt) -> tuple[list[_Init], Stmt | None]:
         if reads_memory(condition):
             return [], with_body(stmt, self.whole(body))
-        tests = tuple(test for part in parts(condition) for test in zeros(part, self.ranges))
-        if any(_first_turn(test) for test in tests):
-            return [_Start(tests, self.whole(body))], None
-        starts, rest = self.split(body)
-        starts = [_Start((*tests, *each.tests), each.body) for each in starts]
-        return starts, None if rest is None else with_body(stmt, rest)
+        tests = tuple(
+            test for part in conjuncts(condition) for test in split_zero_test(part, self.ranges)
+        )
+        if any(map(_is_first_iteration, tests)):
+            return [_Init(tests, self.whole(body))], None
+        inits, rest = self.split(body)
+        inits = [_Init((*tests, *each.tests), each.body) for each in inits]
+        return inits, None if rest is None else with_body(stmt, rest)
 
-    def _seq(self, seq: Seq) -> tuple[list[_Start], Stmt | None]:
-        front: list[_Start] = []
+    def _seq(self, seq: Seq) -> tuple[list[_Init], Stmt | None]:
+        front: list[_Init] = []
         done: list[Stmt] = []
-        for each in seq.body:
-            starts, rest = self.split(each)
-            for start in starts:
-                if all(independent(start.stmt, before) for before in done):
-                    front.append(start)
+        for part in seq.body:
+            inits, rest = self.split(part)
+            for init in inits:
+                if all(independent(init.stmt, before) for before in done):
+                    front.append(init)
                 else:
-                    done.append(start.stmt)
+                    done.append(init.stmt)
             done += [] if rest is None else [rest]
         return front, with_parts(seq, done) if done else None
 
-    def _for(self, loop: For) -> tuple[list[_Start], Stmt | None]:
-        starts, rest = self.split(loop.body)
-        out: list[_Start] = []
-        kept: list[Stmt] = []
-        for number, start in enumerate(starts):
-            # A start that stays holds back those behind it.
-            moved = None if kept else self._past(loop, start, [*starts[number + 1 :]], rest)
+    def _for(self, loop: For) -> tuple[list[_Init], Stmt | None]:
+        inits, rest = self.split(loop.body)
+        hoisted: list[_Init] = []
+        kept: list[_Init] = []
+        for number, init in enumerate(inits):
+            # An initialiser that stays holds back those behind it.
+            moved = None if kept else self._hoist(loop, init, inits[number + 1 :], rest)
             if moved is None:
-                kept.append(start.stmt)
+                kept.append(init)
             else:
-                out.append(moved)
-        left = [*kept, *([] if rest is None else [rest])]
-        ahead = [each for each in out if any(_first_turn(test) for test in each.tests)]
-        ready = [each for each in out if each not in ahead]
-        if ready and ahead and not all(independent(a.stmt, b.stmt) for a in ahead for b in ready):
-            ready, ahead = out, []
+                hoisted.append(moved)
+        left = _statements(kept, rest)
+        ahead = [each for each in hoisted if any(map(_is_first_iteration, each.tests))]
+        ready = [each for each in hoisted if each not in ahead]
+        if not all(independent(a.stmt, b.stmt) for a in ahead for b in ready):
+            ready, ahead = hoisted, []
         here = [each.stmt for each in ready]
         here += [with_body(loop, sequence(*left))] if left else []
         return ahead, sequence(*here) if here else None
 
-    def _past(
-        self, loop: For, start: _Start, behind: list[_Start], rest: Stmt | None
-    ) -> _Start | None:
-        """The start in front of the loop; None if it must stay inside."""
+    def _hoist(
+        self, loop: For, init: _Init, behind: list[_Init], rest: Stmt | None
+    ) -> _Init | None:
+        """The initialiser in front of the loop; None if it must stay inside."""
         var = loop.var
         first = equal(var, 0)
-        if first in start.tests:
+        if first in init.tests:
             zero = {var.name: Const(0)}
-            tests = [substitute(each, zero) for each in start.tests if each != first]
+            tests = [substitute(each, zero) for each in init.tests if each != first]
             least = interval(loop.extent, self.ranges).low
             if least is None or least < 1:
                 tests.insert(0, Const(0) < loop.extent)
-            return _Start(tuple(tests), substitute_in(start.body, zero))
-        if loop.kind is LoopKind.PARALLEL:
-            return None
-        others = [*(each.stmt for each in behind), *([] if rest is None else [rest])]
-        if not all(
-            independent_across_iterations(loop, start.stmt, each, self.ranges) for each in others
+            return _Init(tuple(tests), substitute_in(init.body, zero))
+        if loop.kind is LoopKind.PARALLEL or not all(
+            independent_across_iterations(loop, init.stmt, other, self.ranges)
+            for other in _statements(behind, rest)
         ):
             return None
-        outer = tuple(each for each in start.tests if var.name not in variables(each))
-        inner = tuple(each for each in start.tests if var.name in variables(each))
+        outer = tuple(each for each in init.tests if var.name not in variables(each))
+        inner = tuple(each for each in init.tests if var.name in variables(each))
         again = self._fresh(var)
-        body = substitute_in(guarded(inner, start.body), {var.name: again})
-        return _Start(outer, For(again, loop.extent, loop.kind, body))
+        body = substitute_in(guarded(inner, init.body), {var.name: again})
+        return _Init(outer, For(again, loop.extent, loop.kind, body))
 
     def _fresh(self, var: Var) -> Var:
-        """Another variable with the same range."""
-        name = next(
-            name
-            for name in (f"{var.name}_{number}" for number in self.numbers)
-            if name not in self.ranges
-        )
+        """A new variable with the same range."""
+        names = (f"{var.name}_{number}" for number in self.numbers)
+        name = next(name for name in names if name not in self.ranges)
         self.ranges[name] = self.ranges[var.name]
         return Var(name, var.dtype)
 
 
-def _first_turn(test: Expr) -> bool:
-    """Whether it says `x == 0` of a variable."""
-    variables_of = variables(test)
-    return len(variables_of) == 1 and any(test == equal(Var(name), 0) for name in variables_of)
+def _statements(inits: Sequence[_Init], rest: Stmt | None) -> list[Stmt]:
+    """Initialisers and what follows them, as statements."""
+    return [*(each.stmt for each in inits), *([] if rest is None else [rest])]
+
+
+def _is_first_iteration(test: Expr) -> bool:
+    """Whether a test is `x == 0` for a variable."""
+    names = variables(test)
+    return len(names) == 1 and any(test == equal(Var(name), 0) for name in names)

@@ -1,7 +1,7 @@
-"""What a program does, statement by statement: for analysis, and for cost models of any target.
+"""Features of a program, statement by statement: for analysis, and for cost models of any target.
 
 Sources: AutoTVM (Chen et al., NeurIPS 2018, section 3.1), Ansor (Zheng et al., OSDI 2020, appendix
-B). Buffers are counted as boxes: of an index that is not linear, touched elements are a bound.
+B). Buffers are counted as boxes: where an index is not linear, `touched` is an upper bound.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, Cast, Expr, Load, Select, Unary
 from compiler.ir.interval import Ranges, interval
+from compiler.ir.operands import parameters
 from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store
 from compiler.ir.strides import stride
 from compiler.ir.visit import children, reads, subexpressions, variables
@@ -25,16 +26,16 @@ __all__ = ["AccessFeatures", "NestFeatures", "features"]
 
 @dataclass(frozen=True, slots=True)
 class AccessFeatures:
-    """A statement's use of a buffer, through all iterations.
+    """A statement's accesses to one buffer, over all iterations.
 
     Attributes
     ----------
     writes
-        Whether it changes the buffer.
+        Whether the statement writes the buffer.
     accesses
-        Elements that are read or written, as often as they are.
+        Elements that are read or written, counted each time.
     touched
-        Different elements among them.
+        Distinct elements among them.
     stride
         Elements from one iteration of the innermost loop to the next; None if it varies, 0 without
         loops.
@@ -48,27 +49,27 @@ class AccessFeatures:
 
     @property
     def touched_bytes(self) -> int:
-        """Of the different elements."""
+        """The bytes of the distinct elements."""
         return self.touched * -(-self.buffer.dtype.bits // 8)
 
     @property
     def reuse(self) -> float:
-        """Accesses for each element."""
+        """Accesses for each distinct element."""
         return self.accesses / self.touched if self.touched else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class NestFeatures:
-    """An assignment or an intrinsic, in its loops.
+    """A store or an intrinsic, in its loops.
 
     Attributes
     ----------
     loops
         Names, kinds and iterations, outermost first; the most iterations, where they vary.
     conditions
-        Around it.
+        The number of conditions around the statement.
     operations
-        On data, not on indices, of all iterations: by the name of the operator ("add", "cast").
+        Operations on data, not on indices, in all iterations, by operator ("add", "cast").
     """
 
     loops: tuple[tuple[str, LoopKind, int], ...]
@@ -78,22 +79,25 @@ class NestFeatures:
 
     @property
     def iterations(self) -> int:
-        """Of all loops."""
+        """The iterations of all loops together."""
         return prod(count for _, _, count in self.loops)
 
     def iterations_of(self, kind: LoopKind) -> int:
-        """Of the loops of a kind; 1 if there are none."""
+        """The iterations of the loops of one kind together; 1 if there are none."""
         return prod(count for _, other, count in self.loops if other is kind)
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte that is touched."""
+        """Operations for each byte touched."""
         touched = sum(each.touched_bytes for each in self.accesses)
         return sum(self.operations.values()) / touched if touched else 0.0
 
 
 def features(function: Function) -> tuple[NestFeatures, ...]:
-    """Of a lowered program, in its order. Loops of an unknown number of iterations count once."""
+    """The features of each statement of a lowered program, in its order.
+
+    Loops of an unknown number of iterations count once.
+    """
     return tuple(_nests(function.body, (), {}, 0))
 
 
@@ -110,8 +114,8 @@ def _nests(
             yield from _nests(body, inside, {**ranges, var.name: range_}, conditions)
         case _:
             more = conditions + isinstance(stmt, If)
-            for each in children(stmt):
-                yield from _nests(each, loops, ranges, more)
+            for child in children(stmt):
+                yield from _nests(child, loops, ranges, more)
 
 
 def _nest(
@@ -129,11 +133,10 @@ def _nest(
         intrinsic, done = stmt.intrinsic, Counter[str]()
         for nest in features(intrinsic):
             done.update(nest.operations)
-        outputs = {each.name for each in intrinsic.outputs}
-        names = dict.fromkeys(each.name for each in (*intrinsic.inputs, *intrinsic.outputs))
+
         boxes = [
-            (Load(region.buffer, region.lower), region.shape, name in outputs)
-            for name, region in zip(names, stmt.operands, strict=True)
+            (Load(region.buffer, region.lower), region.shape, each in intrinsic.outputs)
+            for each, region in zip(parameters(intrinsic), stmt.operands, strict=True)
         ]
     operations = {name: times * count for name, times in done.items()}
     accesses = tuple(_access(*box, loops, ranges) for box in boxes)
@@ -147,7 +150,7 @@ def _access(
     loops: tuple[tuple[str, LoopKind, int], ...],
     ranges: Ranges,
 ) -> AccessFeatures:
-    """Of a box of elements, which begins at `at`, in every iteration."""
+    """The accesses, in every iteration, to a box of elements that begins at `at`."""
     used = frozenset[str]().union(*(variables(each) for each in at.indices))
     different = prod(extent for name, _, extent in loops if name in used) * prod(shape)
     box = 1
@@ -167,11 +170,10 @@ def _access(
 
 
 def _operations(value: Expr) -> Counter[str]:
-    """Operators on data, by name."""
-    found = Counter[str]()
-    for each in subexpressions(value):
-        if isinstance(each, Binary | Unary) and each.dtype != INDEX:
-            found[each.op.name.lower()] += 1
-        elif isinstance(each, Cast | Select) and each.dtype != INDEX:
-            found[type(each).__name__.lower()] += 1
-    return found
+    """The number of operations on data, by operator."""
+    data = [each for each in subexpressions(value) if each.dtype != INDEX]
+    return Counter(
+        (each.op.name if isinstance(each, Binary | Unary) else type(each).__name__).lower()
+        for each in data
+        if isinstance(each, Binary | Unary | Cast | Select)
+    )

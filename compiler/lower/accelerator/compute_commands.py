@@ -1,10 +1,10 @@
-"""Tensor instructions in loops, as GEMM and ALU commands: which loops, which micro-ops."""
+"""GEMM and ALU commands of loop nests: loops of instructions, and micro-ops for the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
 
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
@@ -17,7 +17,7 @@ __all__ = ["InstructionLimits", "Operation", "commands_of"]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is done in each turn: as a `Compute` says it."""
+    """What is computed in each iteration; fields as of `Compute`."""
 
     op: AluOp | None = None
     imm: int | str | None = None
@@ -26,7 +26,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class InstructionLimits:
-    """What instructions of a configuration have room for."""
+    """The field widths of a configuration's instructions, and its micro-op memory's depth."""
 
     gemm: WordLayout
     alu: WordLayout
@@ -34,16 +34,16 @@ class InstructionLimits:
 
     @staticmethod
     def of(config: HardwareConfig) -> InstructionLimits:
-        """Of a configuration."""
+        """The limits of a configuration."""
         return InstructionLimits(
             gemm_layout(config), alu_layout(config), config.depth(MemoryId.UOP)
         )
 
-    def fits(self, axis: Loop, which: str, work: Operation) -> bool:
-        """Whether a dimension can be the loop `which`, "out" or "in"."""
-        layout = self.gemm if work.op is None else self.alu
+    def fits(self, axis: Loop, which: str, operation: Operation) -> bool:
+        """Whether an axis can be the loop `which`, "out" or "in", of an instruction."""
+        layout = self.gemm if operation.op is None else self.alu
         factors = {"dst": axis.dst, "src": axis.src}
-        if work.op is None:
+        if operation.op is None:
             factors["wgt"] = axis.wgt
         return axis.extent <= layout[f"iter_{which}"].limits[1] and all(
             0 <= value <= layout[f"{name}_factor_{which}"].limits[1]
@@ -52,49 +52,45 @@ class InstructionLimits:
 
 
 def commands_of(
-    axes: Sequence[Loop], start: Mapping[str, int], work: Operation, shape: InstructionLimits
+    axes: Sequence[Loop], start: Mapping[str, int], operation: Operation, limits: InstructionLimits
 ) -> Iterator[Compute]:
-    """The commands that do `work` along all axes, outermost first.
+    """The commands that apply `operation` along all axes, outermost first.
 
-    The two loops of an instruction take the axes that save most micro-ops; the others are written
-    out in the kernel, and where that does not fit, in one command after another.
+    The two loops of an instruction take the axes that save most micro-ops; the others are unrolled
+    in the kernel, and where that does not fit, into several commands.
 
     Parameters
     ----------
     start
-        The indices "dst", "src" and "wgt" in the first turn.
+        The indices "dst", "src" and "wgt" in the first iteration.
     """
     joined = _joined(axes)
     best = max(
         (pair for n in (0, 1, 2) for pair in combinations(range(len(joined)), n)),
-        key=lambda pair: _saved(joined, pair, shape, work),
+        key=lambda pair: _iterations(joined, pair, limits, operation),
     )
     loops = [joined[at] for at in best]
     rest = [axis for at, axis in enumerate(joined) if at not in best]
     outside: list[Loop] = []
     size = prod(axis.extent for axis in rest)
-    while size > shape.micro_ops:
+    while size > limits.micro_ops:
         size //= rest[0].extent
         outside.append(rest.pop(0))
     outer, inner = [*(Loop(1) for _ in range(2 - len(loops))), *loops]
-    for turn in product(*(range(each.extent) for each in outside)):
-        first = {
-            name: value
-            + sum(i * int(getattr(each, name)) for i, each in zip(turn, outside, strict=True))
-            for name, value in start.items()
-        }
+    starts = _kernel(outside, start["dst"], start["src"], start["wgt"])
+    for first in zip(starts.dst, starts.src, starts.wgt, strict=True):
         yield Compute(
-            kernel=_kernel(rest, first),
+            kernel=_kernel(rest, *first),
             outer=outer,
             inner=inner,
-            op=work.op,
-            imm=work.imm,
-            reset=work.reset,
+            op=operation.op,
+            imm=operation.imm,
+            reset=operation.reset,
         )
 
 
 def _joined(axes: Sequence[Loop]) -> list[Loop]:
-    """Axes of one turn left out, those that continue each other joined; outermost first."""
+    """The axes of more than one iteration, with consecutive ones joined, outermost first."""
     result: list[Loop] = []
     for axis in reversed([each for each in axes if each.extent > 1]):
         if result and axis.follows(result[-1]):
@@ -104,21 +100,22 @@ def _joined(axes: Sequence[Loop]) -> list[Loop]:
     return result[::-1]
 
 
-def _saved(
-    axes: list[Loop], pair: tuple[int, ...], shape: InstructionLimits, work: Operation
+def _iterations(
+    axes: list[Loop], pair: tuple[int, ...], limits: InstructionLimits, operation: Operation
 ) -> int:
-    """By how much shorter a kernel is with these axes as loops; 0 where they do not fit."""
+    """The iterations of these axes as an instruction's loops; 0 where they do not fit."""
     names = ("out", "in")[2 - len(pair) :]
-    if not all(shape.fits(axes[at], name, work) for at, name in zip(pair, names, strict=True)):
-        return 0
-    return prod(axes[at].extent for at in pair)
+    fitting = (limits.fits(axes[at], way, operation) for at, way in zip(pair, names, strict=True))
+    return prod(axes[at].extent for at in pair) if all(fitting) else 0
 
 
-def _kernel(axes: Sequence[Loop], start: Mapping[str, int]) -> Kernel:
-    dst, src, wgt = [start["dst"]], [start["src"]], [start["wgt"]]
+def _kernel(axes: Sequence[Loop], dst: int, src: int, wgt: int) -> Kernel:
+    """A micro-op for each iteration of some axes, from the indices of the first."""
+    kernel = [(dst, src, wgt)]
     for axis in axes:
-        turns = range(axis.extent)
-        dst = [value + i * axis.dst for value in dst for i in turns]
-        src = [value + i * axis.src for value in src for i in turns]
-        wgt = [value + i * axis.wgt for value in wgt for i in turns]
-    return Kernel(tuple(dst), tuple(src), tuple(wgt))
+        kernel = [
+            (d + i * axis.dst, s + i * axis.src, w + i * axis.wgt)
+            for d, s, w in kernel
+            for i in range(axis.extent)
+        ]
+    return Kernel(*zip(*kernel, strict=True))

@@ -1,4 +1,4 @@
-"""Commands that nobody needs go; resets wait until they are needed."""
+"""Dead loads are dropped, and resets of accumulators delayed until the first use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NO_DATA = (MemoryId.UOP, MemoryId.OUT)
 def drop_unused_loads(
     commands: Commands, footprints: Footprints, config: HardwareConfig
 ) -> Commands:
-    """Without loads of which nothing is read before it is overwritten, or ever.
+    """The commands without dead loads, of which every element is overwritten or never read.
 
-    Such a load is there for a virtual thread that has no work in the last iteration of a loop.
+    A virtual thread without work in the last iteration of a loop makes such loads.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def drop_unused_loads(
 
 
 def late_resets(commands: Commands, footprints: Footprints) -> Commands:
-    """With each reset just before the first command that touches the same accumulators.
+    """The commands with each reset just before the first one that accesses the same accumulators.
 
-    Resetting needs the accumulators' last results to be stored; meanwhile other virtual threads
+    A reset waits until the accumulators' last results are stored; until then other virtual threads
     can compute.
     """
     from compiler.lower.accelerator.compiled import late_order  # Numba takes long to import

@@ -1,4 +1,4 @@
-"""Commands with tokens, as instructions of the machine."""
+"""Encoding of commands with tokens as instructions, and of kernels as micro-ops."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def encode_stream(
     Parameters
     ----------
     imm, uop
-        For each command its immediate, and where its kernel begins in the micro-op memory.
+        For each command its immediate, and the address of its kernel in the micro-op memory.
 
     Raises
     ------
     hw.errors.EncodingError
-        For a number that a field has no room for; names the instruction.
+        For a number that does not fit into its field; names the instruction.
     """
     at = slots.command
     table = np.array([_fields(each) for each in (*commands.prototypes, EMPTY)], np.int64)
@@ -55,13 +55,14 @@ def encode_stream(
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
-    """Micro-ops as they lie in DRAM."""
+    """The kernels' micro-ops as they lie in DRAM."""
     columns = (chain.from_iterable(getattr(k, name) for k in store.kernels) for name in _INDICES)
     return pack_uop_columns(config, *(np.fromiter(each, np.int64) for each in columns))
 
 
 def _fields(command: Command) -> Sequence[int]:
-    """In the order of `_NAMES`; a kernel begins at 0, and an immediate that is given later is 0."""
+    """The fields of a command in the order of `_NAMES`; its kernel's address is 0, and so is an
+    immediate that its operator sets."""
     values: dict[str, int]
     if isinstance(command, Copy):
         values = {

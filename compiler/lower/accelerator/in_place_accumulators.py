@@ -1,4 +1,4 @@
-"""Accumulators are changed in place: ALU instructions write the operand that they read first."""
+"""In-place accumulators: ALU instructions write to the buffer of their first operand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["InPlaceAccumulators"]
 
 @dataclass(frozen=True, slots=True)
 class InPlaceAccumulators:
-    """A buffer in ACC that is made of another, element by element, takes its place.
+    """Merges a buffer in ACC into the one that it is computed from, element by element.
 
     Before::
 
@@ -37,42 +37,43 @@ class InPlaceAccumulators:
         for low.i in 4:
           invoke alu_max_imm_0(sum[low.i :+ 1, ...], sum[low.i :+ 1, ...])
 
-    Only where nobody reads the first one afterwards, and the instruction starts from it. What
-    cannot share is copied by two more instructions, later.
+    Only where the first buffer is not read afterwards, and is the instruction's start value.
+    Elsewhere two further instructions copy the start value.
     """
 
     target: AcceleratorTarget
-    name: str = "share-accumulators"
+    name: str = "in-place-accumulators"
 
     def apply(self, function: Function) -> Function:
         """The program with fewer buffers in ACC. It must have no blocks."""
-        return replace(function, body=_shared(function.body, self.target))
+        return replace(function, body=_merged(function.body, self.target))
 
 
-def _shared(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
+def _merged(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
     """The statement with fewer buffers in ACC."""
     if not allocated(stmt):
         return stmt
-    stmt = map_children(stmt, lambda each: _shared(each, target))
+    stmt = map_children(stmt, lambda each: _merged(each, target))
     if not isinstance(stmt, Alloc) or stmt.buffer.scope != OnChip.ACC:
         return stmt
     first, body = stmt.buffer, stmt.body
     while True:
-        beside, done = flat(body)
+        buffers, done = flat(body)
         parts = [(part, read_by(part) | written_by(part)) for part in done]
-        other = next((each for each in beside if _may_share(parts, first, each, target)), None)
+        other = next((each for each in buffers if _may_merge(parts, first, each, target)), None)
         if other is None:
             return with_body(stmt, body)
         body = map_buffers(without_alloc(body, other.name), {other.name: first})
 
 
-def _may_share(
+def _may_merge(
     parts: Sequence[tuple[Stmt, frozenset[str]]],
     first: Buffer,
     other: Buffer,
     target: AcceleratorTarget,
 ) -> bool:
-    """`parts`: what is done while both are there, with the buffers that each mentions."""
+    """Whether `first` can take the place of `other`; `parts` are the statements in which both are
+    live, each with the buffers that it uses."""
     if replace(other, name=first.name) != first:
         return False
     reading = [at for at, (_, names) in enumerate(parts) if first.name in names]
@@ -83,11 +84,11 @@ def _may_share(
 
 
 def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
-    """Whether each turn makes an element of `other`, of its own, of that of `first`."""
-    names = []
+    """Whether each iteration computes one element of `other` from the same element of `first`."""
+    loops = []
     while isinstance(part, For | If):
         if isinstance(part, For):
-            names.append(part.var)
+            loops.append(part.var)
         part = part.body
     if not isinstance(part, Invoke):
         return False
@@ -99,11 +100,11 @@ def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorT
     if start is None or part.operands[inputs.index(start)].buffer.name != first:
         return False
     boxes = {(each.lower, each.shape) for each in regions}
-    return len(boxes) == 1 and all(_names_elements(var, names, regions[0]) for var in names)
+    return len(boxes) == 1 and all(_indexes(var, loops, regions[0]) for var in loops)
 
 
-def _names_elements(var: Var, loops: list[Var], region: Region) -> bool:
-    """Whether different values of a loop mean different boxes, whatever the other loops do."""
+def _indexes(var: Var, loops: list[Var], region: Region) -> bool:
+    """Whether different values of a loop select different boxes for any values of the others."""
     names = {each.name for each in loops}
     for low, extent in zip(region.lower, region.shape, strict=True):
         total = linear(low)

@@ -1,4 +1,4 @@
-"""Index expressions with numbers for the loops around an instruction."""
+"""Index expressions as sums, evaluated with numbers for some of their variables."""
 
 from __future__ import annotations
 
@@ -8,44 +8,32 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from compiler.errors import LoweringError
+from compiler.ir.arithmetic import binary_function, unary_function
 from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL
+from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 
-__all__ = ["Env", "IndexSum", "number", "values_of"]
+__all__ = ["Env", "IndexSum", "function_of", "values_of"]
 
 Env: TypeAlias = Mapping[str, int]
 """Values of variables."""
 
-_Number: TypeAlias = Callable[[Env], int]
+_Function: TypeAlias = Callable[[Env], int]
 
-_INFIX: dict[BinaryOp, Callable[[int, int], int]] = {
-    BinaryOp.ADD: lambda a, b: a + b,
-    BinaryOp.SUB: lambda a, b: a - b,
-    BinaryOp.MUL: lambda a, b: a * b,
-    BinaryOp.FLOORDIV: lambda a, b: a // b if b else 0,
-    BinaryOp.MOD: lambda a, b: a % b if b else 0,
-    BinaryOp.MIN: min,
-    BinaryOp.MAX: max,
-    BinaryOp.AND: lambda a, b: a & b,
-    BinaryOp.OR: lambda a, b: a | b,
-    BinaryOp.EQ: lambda a, b: int(a == b),
-    BinaryOp.NE: lambda a, b: int(a != b),
-    BinaryOp.LT: lambda a, b: int(a < b),
-    BinaryOp.LE: lambda a, b: int(a <= b),
-}
+_BIT_OPS = (BinaryOp.XOR, BinaryOp.SHL, BinaryOp.SHR)
 
 
-def number(expr: Expr) -> _Number:
-    """A function that computes an index or a condition from variables.
+def function_of(expr: Expr) -> _Function:
+    """A Python function that computes an index or a condition from the values of variables.
 
     Raises
     ------
     LoweringError
-        For what depends on data: the machine has no branches.
+        For an expression that depends on data, as the machine has no branches, and for bit
+        operations.
     """
     match expr:
         case Const(value=value):
@@ -53,52 +41,54 @@ def number(expr: Expr) -> _Number:
             return lambda env: constant
         case Var(name=name):
             return lambda env: env[name]
-        case Binary(op=op, left=left, right=right) if op in _INFIX:
-            apply, a, b = _INFIX[op], number(left), number(right)
+        case Binary(op=op, left=left, right=right) if op not in _BIT_OPS and left.dtype in (
+            INDEX,
+            BOOL,
+        ):
+            apply, a, b = binary_function(op, left.dtype), function_of(left), function_of(right)
             return lambda env: apply(a(env), b(env))
-        case Unary(op=UnaryOp.NEG, operand=operand):
-            inner = number(operand)
-            return lambda env: -inner(env)
-        case Unary(op=UnaryOp.NOT, operand=operand) if operand.dtype == BOOL:
-            inner = number(operand)
-            return lambda env: int(not inner(env))
+        case Unary(op=UnaryOp.NEG | UnaryOp.NOT as op, operand=operand):
+            change, inner = unary_function(op, operand.dtype), function_of(operand)
+            return lambda env: change(inner(env))
         case Select(condition=condition, then=then, otherwise=otherwise):
-            test, yes, no = number(condition), number(then), number(otherwise)
+            test, yes, no = function_of(condition), function_of(then), function_of(otherwise)
             return lambda env: yes(env) if test(env) else no(env)
         case Load() | Cast() | Unary() | Binary():
-            raise LoweringError(f"an index or condition cannot be {text(expr)}: it needs data")
+            raise LoweringError(f"an index or condition cannot be {text(expr)}: it depends on data")
 
 
 def values_of(names: Sequence[str]) -> Callable[[Env], Hashable]:
-    """A function that gives the values of some variables: equal values are equal keys."""
+    """A function that returns the values of some variables as a hashable key."""
     return itemgetter(*names) if names else lambda env: ()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSum:
-    """A sum of which some variables, those of an instruction's loops, may be left open.
+    """A `Linear` compiled to be evaluated while an instruction's loop variables are left open.
 
     Attributes
     ----------
     linear_terms
         Variables that the sum is linear in, with their factors.
-    others
-        Everything else, as functions, with factors and the variables that each needs.
+    functions
+        All other atoms as functions, with their factors and the variables that they need.
     """
 
     linear_terms: tuple[tuple[str, int], ...]
-    others: tuple[tuple[_Number, int, frozenset[str]], ...]
+    functions: tuple[tuple[_Function, int, frozenset[str]], ...]
     constant: int
 
     @staticmethod
     def of(expr: Expr | Linear) -> IndexSum:
-        """The sum that an index expression is."""
+        """The sum of an index expression. Raises as `function_of`."""
         total = expr if isinstance(expr, Linear) else linear(expr)
-        terms = tuple((a.name, factor) for a, factor in total.terms if isinstance(a, Var))
-        others = tuple(
-            (number(a), factor, variables(a)) for a, factor in total.terms if not isinstance(a, Var)
+        terms = tuple((atom.name, factor) for atom, factor in total.terms if isinstance(atom, Var))
+        functions = tuple(
+            (function_of(atom), factor, variables(atom))
+            for atom, factor in total.terms
+            if not isinstance(atom, Var)
         )
-        return IndexSum(terms, others, total.constant)
+        return IndexSum(terms, functions, total.constant)
 
     @staticmethod
     def of_address(buffer: Buffer, indices: Sequence[Expr]) -> IndexSum:
@@ -110,23 +100,23 @@ class IndexSum:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every variable in it."""
+        """Every variable in the sum."""
         linear_in = frozenset(name for name, _ in self.linear_terms)
-        return linear_in.union(*(names for _, _, names in self.others))
+        return linear_in.union(*(names for _, _, names in self.functions))
 
-    def parted(self, inner: frozenset[str]) -> tuple[IndexSum, IndexSum]:
-        """The part that some variables have nothing to do with and that is linear, and the rest."""
+    def split(self, inner: frozenset[str]) -> tuple[IndexSum, IndexSum]:
+        """The linear terms in other variables than `inner`, and the rest."""
         terms = self.linear_terms
         outside = tuple(each for each in terms if each[0] not in inner)
         inside = tuple(each for each in terms if each[0] in inner)
-        return IndexSum(outside, (), 0), IndexSum(inside, self.others, self.constant)
+        return IndexSum(outside, (), 0), IndexSum(inside, self.functions, self.constant)
 
-    def needs(self, inner: frozenset[str]) -> frozenset[str]:
-        """Those of some variables that must have a value before the rest is linear."""
-        return frozenset().union(*(names & inner for _, _, names in self.others))
+    def nonlinear_in(self, inner: frozenset[str]) -> frozenset[str]:
+        """The variables among `inner` that the sum is not linear in."""
+        return frozenset().union(*(names & inner for _, _, names in self.functions))
 
     def at(self, env: Env) -> tuple[int, dict[str, int]]:
-        """The sum of what is known, and the factors of variables that are not."""
+        """The value of the terms whose variables are in `env`, and the factors of the others."""
         known, left = self.constant, dict[str, int]()
         for name, factor in self.linear_terms:
             value = env.get(name)
@@ -134,6 +124,6 @@ class IndexSum:
                 left[name] = factor
             else:
                 known += factor * value
-        for value_of, factor, _ in self.others:
-            known += factor * value_of(env)
+        for function, factor, _ in self.functions:
+            known += factor * function(env)
         return known, left

@@ -16,7 +16,7 @@ from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.visit import children, variables
 from compiler.lower.accelerator.index_sums import Env, IndexSum
-from compiler.lower.conditions import parts
+from compiler.lower.conditions import conjuncts
 from compiler.te.tree import written_by
 
 __all__ = [
@@ -34,13 +34,13 @@ __all__ = [
 
 
 Box = dict[str, tuple[int, int]]
-"""For each loop, the first turn and the one behind the last."""
+"""For each loop, its first iteration and the one behind the last."""
 
 
 def is_instruction(stmt: Stmt) -> bool:
-    """Whether a statement is loops, and conditions, around a single copy or tensor instruction.
+    """Whether a statement is loops and conditions around a single copy or tensor instruction.
 
-    Unrolled loops are never part of an instruction: each of their turns is one of its own.
+    Unrolled loops are never part of an instruction: each iteration is an instruction of its own.
     """
     match stmt:
         case Store() | Invoke():
@@ -56,7 +56,7 @@ def is_instruction(stmt: Stmt) -> bool:
 
 
 def leaf(stmt: Stmt) -> Store | Invoke:
-    """What an instruction's loops are around."""
+    """The store or intrinsic inside of an instruction's loops."""
     while not isinstance(stmt, Store | Invoke):
         assert isinstance(stmt, For | If), "an instruction"
         stmt = stmt.body
@@ -64,31 +64,33 @@ def leaf(stmt: Stmt) -> Store | Invoke:
 
 
 def is_load(stmt: Stmt) -> bool:
-    """Whether an instruction is one of the load module's."""
+    """Whether the load module executes an instruction."""
     inner = leaf(stmt)
     return isinstance(inner, Store) and inner.buffer.scope in (OnChip.INP, OnChip.WGT)
 
 
 def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:
-    """What a sequence allocates, and what it does one after the other."""
+    """The buffers that a sequence allocates, and its other statements in order."""
     match stmt:
         case Alloc(buffer=buffer, body=body):
             buffers, parts = flat(body)
             return [buffer, *buffers], parts
         case Seq(body=body):
-            found = [flat(each) for each in body]
-            return [one for each, _ in found for one in each], [
-                one for _, each in found for one in each
-            ]
+            buffers, parts = [], []
+            for stmt in body:
+                more_buffers, more_parts = flat(stmt)
+                buffers += more_buffers
+                parts += more_parts
+            return buffers, parts
         case _:
             return [], [stmt]
 
 
 def written_whole(buffer: Buffer, body: Stmt) -> bool:
-    """Whether one instruction writes all of a buffer that is ever read, in each of its lives.
+    """Whether one instruction writes everything in a buffer that is read, in each lifetime.
 
-    No loop lies between its allocation and that instruction, but for virtual threads, which have a
-    slice each: what the instruction leaves out, nobody has written.
+    Only loops of virtual threads, which have a slice each, may lie between the allocation and that
+    instruction: elements that the instruction leaves out are never written.
     """
     writers = [each for each in _instructions(body, ()) if buffer.name in written_by(each[0])]
     if len(writers) != 1:
@@ -103,41 +105,41 @@ def written_whole(buffer: Buffer, body: Stmt) -> bool:
 
 
 def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
-    """Every instruction, and the loops around it."""
+    """Every instruction with the loops around it."""
     if is_instruction(stmt):
         yield stmt, around
     else:
         inside = (*around, stmt) if isinstance(stmt, For) else around
-        for each in children(stmt):
-            yield from _instructions(each, inside)
+        for child in children(stmt):
+            yield from _instructions(child, inside)
 
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """Conditions that must all hold, each a sum that must not be negative."""
+    """Conditions that must all hold, each as a sum that must not be negative."""
 
     sums: tuple[IndexSum, ...]
 
     @staticmethod
     def of(conditions: tuple[Expr, ...]) -> Tests:
-        """Comparisons of indices; others are refused."""
+        """The tests of conditions on indices. Raises `LoweringError` for any other condition."""
         return Tests(tuple(each for test in conditions for each in _sums(test)))
 
 
 NEVER = Tests((IndexSum((), (), -1),))
-"""What does not hold in any turn."""
+"""A condition that holds in no iteration."""
 
 
 def _sums(test: Expr) -> tuple[IndexSum, ...]:
     if isinstance(test, Binary) and test.left.dtype == INDEX:
-        room = linear(test.right) - linear(test.left)
+        slack = linear(test.right) - linear(test.left)
         match test.op:
             case BinaryOp.LT:
-                return (IndexSum.of(room.shifted(-1)),)
+                return (IndexSum.of(slack.shifted(-1)),)
             case BinaryOp.LE:
-                return (IndexSum.of(room),)
+                return (IndexSum.of(slack),)
             case BinaryOp.EQ:
-                return IndexSum.of(room), IndexSum.of(room.times(-1))
+                return IndexSum.of(slack), IndexSum.of(slack.times(-1))
             case _:
                 pass
     raise LoweringError(f"the condition {text(test)} is no comparison of sums of loops")
@@ -152,9 +154,9 @@ class Nest:
     loops
         Variables and extents, outermost first.
     tests
-        When a turn takes place.
+        Conditions under which an iteration executes.
     unrolled
-        Loops whose variable must be a number before everything else is linear.
+        Loops that extents or tests are not linear in.
     """
 
     loops: tuple[tuple[str, IndexSum], ...]
@@ -164,7 +166,7 @@ class Nest:
 
     @staticmethod
     def of(stmt: Stmt) -> Nest:
-        """An instruction's loops (see `is_instruction`)."""
+        """The nest of an instruction (see `is_instruction`)."""
         loops: list[tuple[str, Expr]] = []
         tests: tuple[Expr, ...] = ()
         while not isinstance(stmt, Store | Invoke):
@@ -172,7 +174,7 @@ class Nest:
                 case For(var=var, extent=extent):
                     loops.append((var.name, extent))
                 case If(condition=condition):
-                    tests = (*tests, *parts(condition))
+                    tests = (*tests, *conjuncts(condition))
                 case _:
                     raise AssertionError("no instruction")
             stmt = stmt.body
@@ -180,23 +182,26 @@ class Nest:
         # Extents that depend on loops of the same instruction.
         unrolled = frozenset[str]().union(*(variables(extent) & names for _, extent in loops))
         tested = Tests.of(tests)
-        unrolled = unrolled.union(*(each.needs(names) for each in tested.sums))
+        unrolled = unrolled.union(*(each.nonlinear_in(names) for each in tested.sums))
         extents = tuple((name, IndexSum.of(extent)) for name, extent in loops)
         return Nest(extents, tested, stmt, unrolled)
 
     @property
     def names(self) -> frozenset[str]:
-        """The loops' variables."""
+        """The variables of the loops."""
         return frozenset(name for name, _ in self.loops)
 
     @property
     def around(self) -> frozenset[str]:
-        """The variables of other loops that extents and tests depend on."""
-        forms = (*(form for _, form in self.loops), *self.tests.sums)
-        return frozenset[str]().union(*(each.names for each in forms)) - self.names
+        """The variables of loops around the nest that extents and tests depend on."""
+        sums = (*(extent for _, extent in self.loops), *self.tests.sums)
+        return frozenset[str]().union(*(each.names for each in sums)) - self.names
 
     def boxes(self, env: Env, more: frozenset[str] = frozenset()) -> Iterator[tuple[Env, Box]]:
-        """The turns, as boxes of loops; `env` then has the values of those that are unrolled."""
+        """The iterations as boxes, each with `env` and the values of loops that are unrolled.
+
+        `more` are loops to unroll besides `unrolled`.
+        """
         yield from self._boxes(dict(env), {}, 0, self.unrolled | more)
 
     def _boxes(
@@ -205,8 +210,8 @@ class Nest:
         if depth == len(self.loops):
             yield from within(self.tests, env, box)
             return
-        name, form = self.loops[depth]
-        extent, _ = form.at(env)
+        name, sum_ = self.loops[depth]
+        extent, _ = sum_.at(env)
         if name in unrolled:
             for value in range(extent):
                 yield from self._boxes({**env, name: value}, box, depth + 1, unrolled)
@@ -218,9 +223,8 @@ def within(tests: Tests, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
     """The parts of a box in which all tests hold, as boxes."""
     box = dict(box)
     several: dict[str, int] | None = None
-    for form in tests.sums:
-        known, left = form.at(env)
-        left = {name: factor for name, factor in left.items() if factor}
+    for total in tests.sums:
+        known, left = total.at(env)
         if not left:
             if known < 0:
                 return
@@ -240,7 +244,7 @@ def within(tests: Tests, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
     if several is None:
         yield env, box
         return
-    # A condition on several loops: one of them, turn by turn.
+    # A condition on several loops: unroll the shortest of them.
     name = min(several, key=lambda each: box[each][1] - box[each][0])
     low, high = box.pop(name)
     for value in range(low, high):

@@ -1,4 +1,4 @@
-"""Programs of operators, one after the other, with addresses and numbers."""
+"""The commands of several operators as one sequence, with addresses, immediates and micro-ops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.lower.accelerator.commands import (
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.pipeline import ElaboratedProgram
 from compiler.lower.accelerator.places import Operator
-from compiler.lower.accelerator.residency import KernelStore, keep_kernels
+from compiler.lower.accelerator.residency import KernelStore, load_kernels
 from hw.config import HardwareConfig
 
 __all__ = ["JoinedCommands", "join"]
@@ -34,15 +34,15 @@ class JoinedCommands:
     Attributes
     ----------
     commands
-        With addresses in all of DRAM.
+        Commands whose addresses in DRAM are absolute.
     footprints
-        Of the commands' prototypes.
+        The footprints of the commands' prototypes.
     operator
         For each command the number of its operator.
     source
-        For each command its position in its operator's program; -1 for those of none.
+        For each command its position in its operator's program; -1 for loads of micro-ops.
     imm, uop
-        For each command its immediate, and where its kernel begins in the micro-op memory.
+        For each command its immediate, and the address of its kernel in the micro-op memory.
     """
 
     commands: Commands
@@ -65,34 +65,37 @@ def join(
     Parameters
     ----------
     addresses
-        For each operator, of its program's buffers and of `ZEROS`, in bytes.
+        For each operator the addresses of its program's buffers and of `ZEROS`, in bytes.
     store
-        Gets the kernels.
+        Collects the kernels.
     dram
-        Where it will lie, in micro-ops.
+        The store's address in DRAM, in micro-ops.
 
     Raises
     ------
     LoweringError
-        For tensors that lie where elements cannot begin, and numbers that do not fit.
+        For tensors at addresses that are not aligned to elements, and immediates that do not fit.
     """
     parts: dict[int, tuple[int, ElaboratedProgram]] = {}
     prototypes: list[Command] = []
-    which, moved, imm = [], [], []
-    for (operator, program), places in zip(operators, addresses, strict=True):
+    which, dram_bases, imm = [], [], []
+    for (operator, program), tensors in zip(operators, addresses, strict=True):
         commands = program.commands
         if id(program) not in parts:
             parts[id(program)] = len(prototypes), program
             prototypes += commands.prototypes
-        numbers = _immediates_of(operator, commands.prototypes, config)
-        bases = [_base(each, places, config) for each in commands.prototypes]
-        given = [_given(each, numbers) for each in commands.prototypes]
+        immediates = _immediates_of(operator, commands.prototypes, config)
+        bases = [_base(each, tensors, config) for each in commands.prototypes]
+        values = [
+            immediates[each.imm] if isinstance(each, Compute) and isinstance(each.imm, str) else 0
+            for each in commands.prototypes
+        ]
         which.append(commands.which + parts[id(program)][0])
-        moved.append(commands.dram + np.array(bases, np.int64)[commands.which])
-        imm.append(np.array(given, np.int64)[commands.which])
+        dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
+        imm.append(np.array(values, np.int64)[commands.which])
     lengths = [len(each) for each in which]
     joined = JoinedCommands(
-        Commands(tuple(prototypes), _concatenated(which), _concatenated(moved), ()),
+        Commands(tuple(prototypes), _concatenated(which), _concatenated(dram_bases), ()),
         Footprints.joined([each.footprints for _, each in parts.values()]),
         np.repeat(np.arange(len(operators)), lengths),
         _concatenated([np.arange(each) for each in lengths]),
@@ -103,7 +106,7 @@ def join(
 
 
 def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig) -> int:
-    """Where a copy's tensor begins in DRAM, in elements."""
+    """The address of a copy's tensor in DRAM, in elements."""
     if not isinstance(command, Copy) or command.tensor is None:
         return 0
     address, size = addresses[command.tensor], config.element_bytes(command.memory)
@@ -118,23 +121,23 @@ def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig
 def _immediates_of(
     operator: Operator, commands: Iterable[Command], config: HardwareConfig
 ) -> dict[str, int]:
-    """The operator's numbers, by the names of its program's inputs in IMM.
+    """The operator's immediates, by the names of its program's inputs in IMM.
 
     Parameters
     ----------
     commands
-        The program's: which operation carries which number.
+        The program's commands, which say which operation has which immediate.
 
     Raises
     ------
     LoweringError
-        For a number that is missing, that no input is called like, or that an instruction has no
-        room for.
+        For an immediate that is missing, that is no input's name, or that does not fit into its
+        instruction.
     """
     wanted = {each.name for each in operator.program.inputs if each.scope == OnChip.IMM}
     given = dict(operator.immediates)
     if missing := wanted - given.keys():
-        raise LoweringError(f"{operator.title} is given no immediate {', '.join(sorted(missing))}")
+        raise LoweringError(f"{operator.title} has no value for {', '.join(sorted(missing))}")
     if extra := given.keys() - wanted:
         known = ", ".join(sorted(wanted)) or "none"
         raise LoweringError(
@@ -150,13 +153,6 @@ def _immediates_of(
     return given
 
 
-def _given(command: Command, numbers: Mapping[str, int]) -> int:
-    """The number that an operator gives an instruction."""
-    if isinstance(command, Compute) and isinstance(command.imm, str):
-        return numbers[command.imm]
-    return 0
-
-
 def _concatenated(parts: Sequence[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
@@ -164,7 +160,7 @@ def _concatenated(parts: Sequence[Ints]) -> Ints:
 def _with_micro_ops(
     joined: JoinedCommands, store: KernelStore, dram: int, config: HardwareConfig
 ) -> JoinedCommands:
-    """With loads of micro-ops."""
+    """The commands with loads of micro-ops in between."""
     commands = joined.commands
     numbers = dict[Kernel, int]()
     kernels = [
@@ -172,12 +168,13 @@ def _with_micro_ops(
         for each in commands.prototypes
     ]
     kernel_of = np.array(kernels, np.int64)[commands.which]
-    found = keep_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
-    at = np.array([position for position, _ in found.loads], np.int64)
-    loads = tuple(load for _, load in found.loads)
+    resident = load_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
+    at = np.array([position for position, _ in resident.loads], np.int64)
+    loads = tuple(load for _, load in resident.loads)
     first = len(commands.prototypes)
 
     def inserted(column: Ints, values: Ints | int) -> Ints:
+        """The column with the values of the loads."""
         return np.insert(column, at, values)
 
     return JoinedCommands(
@@ -191,5 +188,5 @@ def _with_micro_ops(
         inserted(joined.operator, joined.operator[at]),
         inserted(joined.source, -1),
         inserted(joined.imm, 0),
-        inserted(found.uop, 0),
+        inserted(resident.uop, 0),
     )

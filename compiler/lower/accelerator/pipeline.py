@@ -27,14 +27,14 @@ def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElaboratedProgram:
-    """A program's commands, wherever its tensors will lie.
+    """A program's commands, independent of its tensors' addresses.
 
     Attributes
     ----------
     lowered
         The program as loops around instructions.
     footprints
-        Of the commands' prototypes.
+        The footprints of the commands' prototypes.
     """
 
     lowered: Function
@@ -44,12 +44,12 @@ class ElaboratedProgram:
 
 @dataclass(slots=True, eq=False)
 class ProgramCache:
-    """What programs are elaborated to. They are known by identity: equal layers share one value.
+    """A cache of elaborated programs by identity: equal layers share one value.
 
     Attributes
     ----------
     passes
-        Make loops around instructions of a program; by default `accelerator_passes`.
+        The passes that lower a program; by default `accelerator_passes`.
     """
 
     target: AcceleratorTarget
@@ -58,15 +58,15 @@ class ProgramCache:
     _elaborated: dict[tuple[int, bool], ElaboratedProgram] = field(default_factory=dict)
 
     def check(self, target: AcceleratorTarget) -> None:
-        """Raises `LoweringError` if this is another target's."""
+        """Raises `LoweringError` if the cache is for another target."""
         if target != self.target:
             raise LoweringError(
-                f"programs elaborated for {self.target.config.name} are no use to "
+                f"programs elaborated for {self.target.config.name} cannot run on "
                 f"{target.config.name}"
             )
 
     def elaborated(self, program: Function, *, from_top: bool) -> ElaboratedProgram:
-        """A program's commands; `from_top` as of `ChipMemory`. Raises what `elaborate` raises."""
+        """A program's commands; `from_top` as of `ChipMemory`. Raises as `elaborate`."""
         key = id(program), from_top
         if key not in self._elaborated:
             self._elaborated[key] = self._elaborate(program, from_top)
@@ -74,7 +74,7 @@ class ProgramCache:
 
     def _elaborate(self, program: Function, from_top: bool) -> ElaboratedProgram:
         if id(program) not in self._lowered:
-            # The program is kept too, so that no other one gets its identity.
+            # The program is kept too, so that no other object gets its identity.
             passes = self.passes or accelerator_passes(self.target)
             self._lowered[id(program)] = program, lower(program, passes)
         lowered, config = self._lowered[id(program)][1], self.target.config

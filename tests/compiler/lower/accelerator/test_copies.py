@@ -277,7 +277,7 @@ def refused(message: str, **changes: str) -> None:
 
 
 def test_what_is_no_copy_is_refused() -> None:
-    refused("what D is assigned is no copy: tensorize what computes", value="S[y, l] + S[l, y]")
+    refused("the value stored in D is no copy: tensorize what computes", value="S[y, l] + S[l, y]")
     refused("goes from inp to inp: loads go from global to inp, wgt or acc", of="@ inp")
     refused("goes from global to global", to="")
     refused("from inp to global", of="@ inp", to="")
@@ -294,7 +294,7 @@ def test_what_is_no_copy_is_refused() -> None:
         "from int32 to int32: .* stores give int8", source="int32", of="@ acc", kind="int32", to=""
     )
     refused(
-        "what D is assigned is padded with something else than 0",
+        "the value stored in D is padded with something else than 0",
         value="select(y < 3, S[y, l], int8(1))",
     )
     refused(
@@ -309,7 +309,7 @@ def test_what_is_no_copy_is_refused() -> None:
 def test_parts_of_elements_are_refused() -> None:
     """Elements of the configuration's inputs have 4 values."""
     where = r"S \[4, 4\] and D \[4, 4\]: INP is copied in elements of 4 values .*; "
-    refused(where + "4 values lie 4 apart there, 1 here", value="S[l, y]")
+    refused(where + "4 values lie 4 apart in DRAM, 1 on chip", value="S[l, y]")
     refused(where + "padding begins inside of one", value="select(l < 3, S[y, l], int8(0))")
     refused(where + "copies begin inside of one", index="y, l + 1")
     half = COPY.replace("for l in 4", "for l in 2")
@@ -321,12 +321,12 @@ def test_parts_of_elements_are_refused() -> None:
                 )
             ).at({})
         )
-    refused(where + "4 values lie 4 apart there, 0 here", index="0, l")
+    refused(where + "4 values lie 4 apart in DRAM, 0 on chip", index="0, l")
 
 
 def test_an_element_that_is_written_several_times_is_refused() -> None:
     """Which one stays would depend on the order of the loops, and that changes."""
-    with pytest.raises(LoweringError, match="some are written several times in one turn"):
+    with pytest.raises(LoweringError, match="some are written several times in one iteration"):
         list(
             plan_of("""
 func f(S: int8[4, 4, 4]) -> (D: int8[7, 4] @ inp):

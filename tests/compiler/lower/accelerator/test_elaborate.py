@@ -174,11 +174,11 @@ def test_refuses() -> None:
         fine.replace("  for p in 3", "  alloc x: int32[4] @ local\n  for p in 3"),
     )
     refused(
-        "^an index or condition cannot be .*S.*: it needs data$",
+        "^an index or condition cannot be .*S.*: it depends on data$",
         fine.replace("q < 1", "S[0, 0, 0] < int8(1)"),
     )
     refused(
-        "^D is a block still: lower blocks first$",
+        "^D is still a block: lower blocks first$",
         """
 func f() -> (D: int8[4]):
   for i in 4:

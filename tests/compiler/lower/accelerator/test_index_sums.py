@@ -12,7 +12,7 @@ from compiler.ir.dtypes import INDEX, INT32
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.ops import cast, index
 from compiler.ir.stmt import For, Function, LoopKind, Store
-from compiler.lower.accelerator.index_sums import IndexSum, number
+from compiler.lower.accelerator.index_sums import IndexSum, function_of
 
 EXTENTS = {"i": 3, "j": 4, "k": 2}
 X, Y, Z = (Var(name) for name in EXTENTS)
@@ -39,34 +39,34 @@ EXPRESSIONS = st.recursive(
 
 @settings(max_examples=60)
 @given(EXPRESSIONS, st.sets(st.sampled_from(tuple(EXTENTS))))
-def test_numbers_are_the_interpreters(expr: Expr, asked: set[str]) -> None:
-    """Also of a form in which loops are open: the sum of what is known and of the open ones."""
+def test_values_are_the_interpreters(expr: Expr, asked: set[str]) -> None:
+    """Also of a sum in which variables are open: the known part and the open terms add up."""
     out = Buffer("C", tuple(EXTENTS.values()), INDEX)
     body: For | Store = Store(out, (X, Y, Z), expr)
     for var in (Z, Y, X):
         body = For(var, index(EXTENTS[var.name]), LoopKind.SERIAL, body)
     (wanted,) = interpreter.run(Function("f", (), (out,), body), [])
-    form = IndexSum.of(expr)
-    open_names = asked - form.needs(frozenset(EXTENTS))
-    value = number(expr)
+    total = IndexSum.of(expr)
+    open_names = asked - total.nonlinear_in(frozenset(EXTENTS))
+    value = function_of(expr)
     for point in np.ndindex(*wanted.shape):
         env = dict(zip(EXTENTS, point, strict=True))
         assert value(env) == wanted[point]
-        known, left = form.at({name: env[name] for name in env if name not in open_names})
+        known, left = total.at({name: env[name] for name in env if name not in open_names})
         assert set(left) <= open_names
         assert known + sum(factor * env[name] for name, factor in left.items()) == wanted[point]
 
 
-def test_what_a_form_leaves_open() -> None:
-    form = IndexSum.of(X * 8 + Y * 2 + Z // 2 * 4 + 5)
-    assert form.needs(frozenset(("i", "j", "k"))) == {"k"}
-    assert form.needs(frozenset(("i", "j"))) == frozenset()
-    assert form.at({"k": 3, "i": 2}) == (5 + 16 + 4, {"j": 2})
+def test_a_sum_leaves_variables_open() -> None:
+    total = IndexSum.of(X * 8 + Y * 2 + Z // 2 * 4 + 5)
+    assert total.nonlinear_in(frozenset(("i", "j", "k"))) == {"k"}
+    assert total.nonlinear_in(frozenset(("i", "j"))) == frozenset()
+    assert total.at({"k": 3, "i": 2}) == (5 + 16 + 4, {"j": 2})
 
 
 def test_a_division_by_zero_is_0_as_everywhere() -> None:
-    assert number(X // (Y - Y))({"i": 7, "j": 1}) == 0
-    assert number(X % (Y - Y))({"i": 7, "j": 1}) == 0
+    assert function_of(X // (Y - Y))({"i": 7, "j": 1}) == 0
+    assert function_of(X % (Y - Y))({"i": 7, "j": 1}) == 0
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_division_by_zero_is_0_as_everywhere() -> None:
 )
 def test_data_is_refused(expr: Expr, shown: str) -> None:
     with pytest.raises(LoweringError, match=f"an index or condition cannot be {shown}"):
-        number(expr)
+        function_of(expr)

@@ -233,5 +233,5 @@ func f(A: int32[4]) -> (C: int8[4, 4]):
 def test_data_inside_of_a_comparison_is_refused() -> None:
     buffer = parse("func f(A: int64[4]) -> (C: int8[1]):\n  C[0] = 1\n").inputs[0]
     assert buffer.dtype == INDEX
-    with pytest.raises(LoweringError, match=r"cannot be A\[i\]: it needs data"):
+    with pytest.raises(LoweringError, match=r"cannot be A\[i\]: it depends on data"):
         Conditions.of((load(buffer, Var("i")) < 3,))

@@ -82,13 +82,13 @@ def test_turns_that_need_each_others_results_are_refused(
     name: str, operands: tuple[str, ...], count: str
 ) -> None:
     refused(
-        f"^{name}: {count} are changed in one turn and read in another$",
+        f"^{name}: {count} are written in one iteration and read in another$",
         program(name, *operands, guard="i < 2"),
     )
 
 
 def test_other_instructions_of_the_same_name_are_refused() -> None:
-    message = "^triple does something else in tiny than in the program$"
+    message = "^triple is another function in tiny than in the program$"
     other = element_program(TINY, "triple", lambda a, b: a + b, "A", "B")
     target = AcceleratorTarget.of(TINY).with_instructions(
         TensorInstruction(other, "A", (AluStep(AluOp.ADD, "C", "B"),))

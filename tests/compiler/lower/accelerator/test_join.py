@@ -125,8 +125,8 @@ def test_the_interpreter_and_the_text_form_know_them() -> None:
 @pytest.mark.parametrize(
     ("immediates", "message"),
     [
-        ({"n0": 1}, "^net is given no immediate n1$"),
-        ({}, "^net is given no immediate n0, n1$"),
+        ({"n0": 1}, "^net has no value for n1$"),
+        ({}, "^net has no value for n0, n1$"),
         ({"n0": 1, "n1": 2, "data": 3}, "^net has no immediate data; it has n0, n1$"),
         ({"n0": 32, "n1": 2}, "^net: n0: immediate 32 of SHR: 0 to 31 is allowed"),
         ({"n0": -1, "n1": 2}, "^net: n0: immediate -1 of SHR: 0 to 31 is allowed"),
