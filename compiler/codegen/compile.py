@@ -1,4 +1,7 @@
-"""From a program to native code, in one step."""
+"""Compilation of a program to native code.
+
+LLVM neither unrolls nor vectorizes loops here: the schedule says which loops are.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ _LEVEL = 3
 def emit_object(
     function: Function, target: CpuTarget, passes: Sequence[Pass] = CPU_PASSES
 ) -> ObjectCode:
-    """Object code of a program, with or without blocks, after these passes.
+    """The object code of a program, with or without blocks, after these passes.
 
     Raises
     ------
     CodegenError
-        If the program holds what a CPU cannot do, or `target` cannot.
+        If no CPU can run the program, or `target` cannot.
     """
     plain = lower(function, passes)
     text, storage = build_module(plain, target)
@@ -39,9 +42,7 @@ def emit_object(
         symbol=entry_name(function.name),
         triple=target.triple,
         features=target.features,
-        parameters=tuple(
-            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters(plain)
-        ),
+        parameters=tuple(Parameter(p.name, p.shape, p.dtype.numpy.name) for p in parameters(plain)),
         inputs=tuple(each.name for each in plain.inputs),
         outputs=tuple(each.name for each in plain.outputs),
         shared_bytes=storage.shared_bytes,
@@ -54,7 +55,7 @@ def emit_object(
 def compile_function(
     function: Function, target: CpuTarget, pool: ThreadPool | None = None
 ) -> NativeFunction:
-    """A program as a function of arrays, on this machine.
+    """A program compiled to a function of arrays, on this machine.
 
     Parallel loops run on `pool`, or on a new one of `target.threads` threads.
     """
@@ -69,12 +70,12 @@ def _machine_code(text: str, target: CpuTarget) -> bytes:
 
 
 def machine_of(target: CpuTarget) -> Any:
-    """LLVM's code generator for a processor; refused where LLVM has none."""
+    """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
     initialise()
     try:
         kind = binding.Target.from_triple(target.triple)
     except RuntimeError as error:
-        raise CodegenError(f"no code for {target.triple} can be made here: {error}") from None
+        raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
     return kind.create_target_machine(
         cpu=target.cpu,
         features=target.feature_string,
@@ -85,7 +86,7 @@ def machine_of(target: CpuTarget) -> Any:
 
 
 def optimise(text: str, machine: Any) -> Any:
-    """The module that a text is, after LLVM's passes; refused where it is no legal module."""
+    """The module of a text after LLVM's passes. Raises `CodegenError` for an illegal module."""
     try:
         module = binding.parse_assembly(text)
         module.verify()

@@ -1,4 +1,4 @@
-"""Which processor code is made for."""
+"""The processor that code is compiled for."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _BUILT_ON = (
     ("fma", ("avx512",)),
     ("avx512f", ("avx512",)),
 )
-"""What names of features begin with that need another: each line after those it needs."""
+"""Features, and how the names of features that need them begin; dependent ones come later."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
-"""What every processor of x86-64 has; LLVM ends the process when it is asked to do without."""
+"""Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
 
 
 @dataclass(frozen=True)
 class CpuTarget:
-    """A processor, and how many threads a function may use.
+    """A processor, and the number of threads that a function may use.
 
     Attributes
     ----------
     triple, cpu
         LLVM's names, as `x86_64-unknown-linux-gnu` and `znver4`.
     features
-        Names of the instruction sets that code may use, sorted, as LLVM calls them: `avx2`, `fma`.
+        LLVM's names of the instruction sets that code may use, sorted: `avx2`, `fma`.
     threads
-        Threads that a parallel loop is spread over.
+        Threads that run a parallel loop.
     """
 
     triple: str
@@ -47,15 +47,11 @@ class CpuTarget:
     def host(cls, threads: int | None = None) -> CpuTarget:
         """This machine, with all of its cores unless `threads` says otherwise."""
         host = Host.detect()
-        return cls(
-            host.triple,
-            host.cpu,
-            host.features,
-            threads if threads is not None else available_threads(),
-        )
+        threads = available_threads() if threads is None else threads
+        return cls(host.triple, host.cpu, host.features, threads)
 
     def without(self, *features: str) -> CpuTarget:
-        """A lesser processor: without these features, and those that build on them."""
+        """The processor without these features, and without those that build on them."""
         gone = set(features)
         for base, built in _BUILT_ON:
             if base in gone:
@@ -69,8 +65,8 @@ class CpuTarget:
 
     @property
     def feature_string(self) -> str:
-        """As LLVM's target machine takes it: what is not listed is switched off, even if `cpu`
-        has it."""
+        """The features as LLVM's target machine takes them; those of `cpu` that are not among
+        `features` are switched off."""
         host = Host.detect()
         known = {*host.features, *host.absent} if self.triple == host.triple else set()
         kept = {*self.features, *_ALWAYS}

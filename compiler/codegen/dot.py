@@ -1,11 +1,11 @@
-"""The dot products of `compiler.intrinsics.cpu`, in instructions.
+"""Code of the tensor intrinsics in `compiler.intrinsics.cpu`: dot products of bytes.
 
-AVX-512 VNNI multiplies unsigned by signed bytes. A signed left side gets 128 added, which flips its
-sign bits, and what that adds to the sums is taken off again: 128 times the sum of the right side, a
+AVX-512 VNNI multiplies unsigned by signed bytes. 128 is added to a signed left side, which flips
+its sign bits, and the excess is subtracted from the sums: 128 times the sum of the right side, a
 second instruction that LLVM shares between sums over one right side.
 
-AVX2 has an instruction of unsigned by signed bytes too, but it saturates. Bytes are widened to 16
-bits instead, even and odd ones apart so that nothing has to move, and pairs of products added.
+AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits instead,
+even and odd ones separately so that none has to move, and pairs of products are added.
 """
 
 from __future__ import annotations
@@ -74,14 +74,16 @@ EMITTERS: Mapping[str, _Emitter] = {
     "avx2_u8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=False),
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
 }
-"""By the intrinsic's name."""
+"""The functions that emit intrinsics, by the intrinsic's name."""
 
 
 def emit_invoke(frame: Frame, stmt: Invoke) -> None:
-    """Write the code of a tensor intrinsic.
+    """Emit the code of a tensor intrinsic.
 
-    Its operands must be dense; refused if they are not, if the processor lacks the instruction, or
-    inside a vectorized loop.
+    Raises
+    ------
+    CodegenError
+        If operands are not dense, the processor lacks the instruction, or inside a vectorized loop.
     """
     name = stmt.intrinsic.name
     known = CPU_INTRINSICS.get(name)

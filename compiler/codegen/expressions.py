@@ -1,6 +1,6 @@
-"""From expressions to LLVM values.
+"""LLVM values of expressions.
 
-A value is a scalar as long as no variable of a vectorized loop is in it.
+A value is a scalar unless it depends on the variable of a vectorized loop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.codegen.llvm import (
     together,
 )
 from compiler.codegen.math_functions import call_function, power
-from compiler.codegen.offset import known_number, linear
+from compiler.codegen.offset import known_number, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64
 from compiler.ir.expr import (
     Binary,
@@ -44,7 +44,7 @@ __all__ = ["evaluate"]
 
 
 def evaluate(frame: Frame, expr: Expr) -> Any:
-    """The value of an expression: a scalar, or a vector if lanes may differ in it."""
+    """The value of an expression: a scalar, or a vector if it may differ between lanes."""
     match expr:
         case Const(value=value, dtype=dtype):
             return constant(register_type(dtype), value)
@@ -117,27 +117,30 @@ def _binary(frame: Frame, expr: Binary) -> Any:
 
 
 def _lane_test(frame: Frame, expr: Binary) -> Any:
-    """`a < b` or `a <= b` where b - a is a multiple of the lane number and something that lanes
-    share; None for any other comparison."""
+    """`a < b` or `a <= b` if b - a is linear in the lane number; None for any other comparison.
+
+    `i_o * 16 + lane < 50` means that lanes below `50 - i_o * 16` run: one subtraction for all lanes
+    and a comparison of 32-bit numbers, instead of 64-bit ones in each lane.
+    """
     if frame.lanes is None or expr.op not in (BinaryOp.LT, BinaryOp.LE):
         return None
     if expr.left.dtype != INDEX or speaks_of_data(expr):
         return None
-    room = linear(frame, (expr.right, 1), (expr.left, -1))
+    slack = offset_sum(frame, (expr.right, 1), (expr.left, -1))
     if expr.op is BinaryOp.LE:
-        room.constant += 1
-    factor = room.lane
+        slack.constant += 1
+    factor = slack.lane
     if not factor or abs(factor) * frame.lanes >= 1 << 30:
         return None
-    # 0 < common + factor * lane
-    common = room.value(frame, partial(evaluate, frame))
+    # The test is 0 < slack, which is common + constant + factor * lane.
+    common = slack.value(frame, partial(evaluate, frame))
     if common is not None and lanes_of(common) is not None:
         return None
     builder = frame.builder
-    total = constant(I64, room.constant)
+    total = constant(I64, slack.constant)
     if common is not None:
-        total = builder.add(common, total, flags=("nsw",)) if room.constant else common
-    # Beyond these ends nothing changes, and within them 32 bits do.
+        total = builder.add(common, total, flags=("nsw",)) if slack.constant else common
+    # Clamped to the range of factor * lane, the sum fits into 32 bits and the result is the same.
     reach = constant(I64, abs(factor) * frame.lanes)
     total = call_intrinsic(builder, "llvm.smin.i64", I64, [total, reach])
     lowest = builder.sub(constant(I64, 0), reach)
@@ -148,7 +151,7 @@ def _lane_test(frame: Frame, expr: Binary) -> Any:
 
 
 def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
-    """Whether an index is surely no less than that."""
+    """Whether an index is provably no less than `least`."""
     low = interval(expr, frame.ranges).low
     return low is not None and low >= least
 
@@ -162,7 +165,7 @@ def _select(frame: Frame, expr: Select) -> Any:
         for side, chosen in zip(sides, (condition, builder.not_(condition)), strict=True):
             with frame.masked(chosen):
                 values.append(evaluate(frame, side))
-        return builder.select(condition, *(splat(builder, each, frame.lanes) for each in values))
+        return builder.select(condition, *(splat(builder, value, frame.lanes) for value in values))
     if all(_harmless(frame, side) for side in sides):
         values = [evaluate(frame, side) for side in sides]
         return builder.select(condition, *together(builder, *values))
@@ -170,12 +173,13 @@ def _select(frame: Frame, expr: Select) -> Any:
 
 
 def _harmless(frame: Frame, expr: Expr) -> bool:
-    """Whether evaluating it where it is not asked for can do nothing."""
+    """Whether an expression can be evaluated where its value is not used."""
     loads = (each for each in subexpressions(expr) if isinstance(each, Load))
     return all(load_store.safe(frame, each) for each in loads)
 
 
 def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:
+    """The value of the side that a scalar condition chooses; only that side is evaluated."""
     builder = frame.builder
     blocks = [builder.append_basic_block(name) for name in ("then", "otherwise", "chosen")]
     builder.cbranch(condition, blocks[0], blocks[1])
@@ -183,9 +187,9 @@ def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:
     for side, block in zip(sides, blocks, strict=False):
         builder.position_at_end(block)
         with frame.region():
-            # Both must come out alike: a scalar on one side is spread where the other's a vector.
             values.append(evaluate(frame, side))
         ends.append(builder.block)
+    # A scalar on one side becomes a vector if the other side is one.
     lanes = next((n for n in map(lanes_of, values) if n is not None), None)
     for number, end in enumerate(ends):
         builder.position_at_end(end)

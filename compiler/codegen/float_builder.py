@@ -1,4 +1,4 @@
-"""A calculator that writes LLVM instructions: floats of one type, one or many lanes."""
+"""A builder of LLVM instructions for formulas of floats, in one lane or many."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ __all__ = ["FloatBuilder"]
 
 @dataclass(frozen=True, slots=True)
 class FloatBuilder:
-    """Arithmetic on values like `value`. Numbers of Python may stand for constants.
+    """Emits arithmetic on floats of one type; Python numbers stand for constants.
 
     Attributes
     ----------
+    like
+        A value with the lanes of all others.
     contract
-        Whether the processor multiplies and adds in one rounding; else it takes two.
+        Whether `mul_add` rounds once; otherwise twice.
     """
 
     builder: Any
@@ -32,16 +34,16 @@ class FloatBuilder:
 
     @property
     def mantissa(self) -> int:
-        """Bits of the fraction."""
+        """The number of fraction bits."""
         return 23 if self.dtype.bits == 32 else 52
 
     @property
     def bias(self) -> int:
-        """The exponent's bits of 1.0."""
+        """The exponent's bias: the exponent bits of 1.0."""
         return 127 if self.dtype.bits == 32 else 1023
 
     def number(self, value: Any) -> Any:
-        """A constant of the type, or the value that it is."""
+        """A Python number as a constant of the type; any other value as it is."""
         if isinstance(value, int | float):
             # LLVM takes only numbers that a float32 holds exactly.
             return constant(self.like.type, float(self.dtype.numpy.type(value)))
@@ -85,7 +87,7 @@ class FloatBuilder:
         return result
 
     def less(self, a: Any, b: Any) -> Any:
-        """a < b; not if one is NaN."""
+        """a < b; false if one is NaN."""
         return self.builder.fcmp_ordered("<", self.number(a), self.number(b))
 
     def equals(self, a: Any, b: Any) -> Any:
@@ -97,12 +99,12 @@ class FloatBuilder:
         return self.builder.select(condition, self.number(a), self.number(b))
 
     def at_most(self, x: Any, limit: float) -> Any:
-        """The lesser; a NaN stays."""
+        """The lesser of x and the limit; a NaN stays."""
         below = self.builder.fcmp_unordered("<", x, self.number(limit))
         return self.choose(below, x, limit)
 
     def at_least(self, x: Any, limit: float) -> Any:
-        """The greater; a NaN stays."""
+        """The greater of x and the limit; a NaN stays."""
         above = self.builder.fcmp_unordered(">", x, self.number(limit))
         return self.choose(above, x, limit)
 
@@ -111,7 +113,7 @@ class FloatBuilder:
         return call_intrinsic(self.builder, f"llvm.fabs.{suffix(x.type)}", x.type, [x])
 
     def with_sign(self, x: Any, sign: Any) -> Any:
-        """|x| with the sign of another."""
+        """|x| with the sign of `sign`."""
         name = f"llvm.copysign.{suffix(x.type)}"
         return call_intrinsic(self.builder, name, x.type, [x, sign])
 
@@ -131,16 +133,16 @@ class FloatBuilder:
         return self.builder.sitofp(integer, self.like.type)
 
     def power_of_two(self, exponent: Any) -> Any:
-        """2 to an integer that is no less than 1 - bias, and no more than bias."""
+        """2 to the power of an integer from 1 - bias to bias."""
         biased = self.builder.add(exponent, self.integer(self.bias))
         return self.from_bits(self.builder.shl(biased, self.integer(self.mantissa)))
 
     def nearest(self, x: Any) -> tuple[Any, Any]:
-        """The nearest whole number as a float, and as an integer; |x| below 2**(mantissa - 2).
+        """The nearest whole number as a float and as an integer, for |x| below 2**(mantissa - 2).
 
-        For a NaN the integer is any.
+        The integer of a NaN is undefined.
         """
-        # At this size a float has no room for fractions, and its last bits are an integer.
+        # The sum has no fraction bits left, and its last bits are the integer.
         shift = self.number(1.5 * 2.0**self.mantissa)
         moved = self.add(x, shift)
         return self.sub(moved, shift), self.builder.sub(self.bits(moved), self.bits(shift))

@@ -1,7 +1,6 @@
-"""Stores that add up lanes: `X[i] = X[i] + e`, where the lanes share `X[i]`.
+"""Horizontal reductions: stores `X[i] = X[i] + e` in which the lanes share `X[i]`.
 
-Horizontal reductions change the order of float additions; a schedule that vectorizes a reduction
-has had to ask for that.
+They change the order of float additions, which schedules that vectorize a reduction allow.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OPS = (
 
 
 def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
-    """`op` and `term` of a store that does nothing but `X[i] = X[i] op term`."""
+    """`op` and `term` of a store `X[i] = X[i] op term`; None for any other store."""
     value = store.value
     if not isinstance(value, Binary) or value.op not in _OPS:
         return None
@@ -42,11 +41,11 @@ def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
 
 
 def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, mask: Any) -> Any:
-    """`start` and the lanes of `vector` where `mask` holds (None: all), under `op`."""
+    """The reduction by `op` of `start` and the lanes of `vector` where `mask` holds (None: all)."""
     kind = register_type(dtype)
     if mask is not None:
-        nothing = splat(builder, constant(kind, neutral(op, dtype).value), vector.type.count)
-        vector = builder.select(mask, vector, nothing)
+        identity = splat(builder, constant(kind, neutral(op, dtype).value), vector.type.count)
+        vector = builder.select(mask, vector, identity)
     name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
     if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
         return call_intrinsic(builder, name, kind, [start, vector], fastmath=("reassoc",))
@@ -56,6 +55,7 @@ def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, ma
 
 
 def _name(op: BinaryOp, dtype: DType) -> str:
+    """LLVM's name of a reduction."""
     name = op.name.lower()
     if op not in (BinaryOp.MIN, BinaryOp.MAX):
         return f"f{name}" if dtype.is_float else name

@@ -1,7 +1,7 @@
-"""LLVM's types for ours, and small helpers on vectors.
+"""LLVM's types for those of the loop language, and helpers for vectors, calls and loops.
 
-A value is a scalar or a vector of lanes; a scalar beside a vector means the same in every lane.
-A bool is an `i1` in a register and a byte in memory.
+A value is a scalar or a vector of lanes; a scalar beside a vector has that value in every lane. A
+bool is an `i1` in a register and a byte in memory.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def register_type(dtype: DType) -> Any:
 
 
 def memory_type(dtype: DType) -> Any:
-    """The type of one element of a buffer; types that no array can have are refused."""
+    """The type of one element of a buffer."""
     bits = 8 * dtype.numpy.itemsize
     return _FLOATS[bits] if dtype.is_float else ir.IntType(bits)
 
 
 def lanes_of(value: Any) -> int | None:
-    """How many lanes a value has; None for a scalar."""
+    """The number of lanes of a value; None for a scalar."""
     return value.type.count if isinstance(value.type, ir.VectorType) else None
 
 
 def shaped(kind: Any, lanes: int | None) -> Any:
-    """`kind`, or a vector of it."""
+    """`kind`, or a vector of it with that many lanes."""
     return kind if lanes is None else ir.VectorType(kind, lanes)
 
 
@@ -67,7 +67,7 @@ def in_lanes(kind: Any, like: Any) -> Any:
 def constant(kind: Any, value: Any) -> Any:
     """A number of that type, in every lane if it is a vector."""
     if isinstance(kind, ir.VectorType) and not isinstance(value, Sequence):
-        # Text that is written and read in a moment; -0.0 is no zero.
+        # Without a value for each lane the text is shorter; -0.0 is no zero.
         zero = value == 0 and str(value)[0] != "-"
         value = None if zero else [value] * kind.count
     return ir.Constant(kind, value)
@@ -86,13 +86,13 @@ def splat(builder: Any, value: Any, lanes: int | None) -> Any:
 
 
 def together(builder: Any, *values: Any) -> list[Any]:
-    """All of the same number of lanes: scalars are spread where any is a vector."""
+    """The values with equal numbers of lanes: scalars become vectors if any value is one."""
     lanes = next((n for n in map(lanes_of, values) if n is not None), None)
     return [splat(builder, each, lanes) for each in values]
 
 
 def suffix(kind: Any) -> str:
-    """How the name of an overloaded intrinsic spells a type: `v16f32`."""
+    """A type as in the name of an overloaded intrinsic: `v16f32`."""
     if isinstance(kind, ir.VectorType):
         return f"v{kind.count}{suffix(kind.element)}"
     return str(kind.intrinsic_name)
@@ -101,7 +101,7 @@ def suffix(kind: Any) -> str:
 def call_intrinsic(
     builder: Any, name: str, result: Any, arguments: Sequence[Any], fastmath: Sequence[str] = ()
 ) -> Any:
-    """Call a function of that full name, declared by the types of its arguments."""
+    """A call of the function of that full name, declared with the types of its arguments."""
     function = builder.module.globals.get(name)
     if function is None:
         kind = ir.FunctionType(result, [each.type for each in arguments])
@@ -110,15 +110,15 @@ def call_intrinsic(
 
 
 @contextmanager
-def counted(builder: Any, begin: Any, end: Any, surely: bool = False) -> Iterator[Any]:
-    """What is written within runs for each number from `begin` up to, without, `end`.
+def counted(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
+    """A loop around the instructions emitted within, from `begin` up to, without, `end`.
 
-    Yields the number, an `i64`. The test is at the end of the body: `surely` says that there is a
-    first turn.
+    Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` says that
+    none is needed before the first iteration.
     """
     before = builder.block
     body, after = (builder.append_basic_block(name) for name in ("body", "after"))
-    if surely:
+    if nonempty:
         builder.branch(body)
     else:
         builder.cbranch(builder.icmp_signed("<", begin, end), body, after)

@@ -1,7 +1,7 @@
-"""Loads and stores, by how far apart the lanes' elements lie.
+"""Loads and stores, chosen by the stride between the lanes' elements.
 
-One element for all lanes is read once; neighbours are one vector; anything else is gathered.
-Where lanes are masked out, their elements are touched only if they surely exist.
+One element for all lanes is read once, consecutive elements as a vector; others are gathered. The
+elements of masked lanes are accessed only if they provably exist.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["address", "any_lane", "is_uniform", "load", "safe", "store"]
 Evaluate = Callable[[Expr], Any]
 
 SHUFFLED = 4
-"""Elements up to this far apart are picked out of vectors; gathering them takes longer."""
+"""Up to this stride elements are shuffled out of vectors, which is faster than to gather them."""
 
 
 def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
@@ -57,7 +57,7 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     elif mask is None:
         value = vector_access.read(frame, expr.buffer, element, elements)
     else:
-        # One lane that runs is reason enough to read; none is not.
+        # The element is read if any lane runs.
         one = splat(frame.builder, any_lane(frame, mask), 1)
         value = vector_access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
@@ -71,7 +71,10 @@ def store(
 ) -> None:
     """Write an element, or each lane's element.
 
-    Lanes that all write one element are refused, unless they write the same.
+    Raises
+    ------
+    CodegenError
+        If lanes write different values to one element, and which of them run is not known.
     """
     place = frame.place(buffer)
     offset = offset_of(place, indices, frame)
@@ -95,39 +98,40 @@ def store(
         vector_access.scatter(frame, buffer, value, elements, offset.lane, mask)
         return
     if mask is not None and place.stack and offset.within(place.size, frame):
-        # LLVM makes no registers of what is stored through a mask.
+        # LLVM makes no registers of memory with masked stores.
         old = vector_access.vector(frame, place, value.type.element, elements, None)
         value, mask = builder.select(mask, value, old), None
     vector_access.store_vector(frame, place, value, elements, mask)
 
 
 def safe(frame: Frame, expr: Load) -> bool:
-    """Whether an element surely exists, in whatever turn and lane."""
+    """Whether an element provably exists in every iteration and lane."""
     place = frame.place(expr.buffer)
     return offset_of(place, expr.indices, frame).within(place.size, frame)
 
 
 def is_uniform(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> bool:
-    """Whether all lanes mean one element."""
+    """Whether all lanes access one element."""
     offset = offset_of(frame.place(buffer), indices, frame)
     total = offset.value(frame, evaluate)
     return offset.lane == 0 and (total is None or lanes_of(total) is None)
 
 
 def address(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> Any:
-    """The pointer to an element that all lanes share."""
+    """The pointer to an element that is the same for all lanes."""
     place = frame.place(buffer)
     return _pointers(frame, place, offset_of(place, indices, frame), evaluate)
 
 
 def any_lane(frame: Frame, mask: Any) -> Any:
-    """Whether one lane runs."""
+    """Whether any lane runs."""
     name = f"llvm.vector.reduce.or.{suffix(mask.type)}"
     return call_intrinsic(frame.builder, name, MASK, [mask])
 
 
 def _pointers(frame: Frame, place: BufferLocation, offset: Offset, evaluate: Evaluate) -> Any:
-    """Lane 0's element; or each lane's, without what `offset.lane` adds, if they lie anywhere."""
+    """The pointer to lane 0's element; for scattered elements all pointers, without the multiple of
+    the lane number."""
     element = memory_type(place.buffer.dtype)
     total = offset.value(frame, evaluate)
     pointer = place.pointer

@@ -1,8 +1,8 @@
-"""exp, log, tanh and erf as arithmetic, so that they run in the lanes of vectors.
+"""Functions of floats: instructions, formulas that run in the lanes of vectors, or the C library.
 
-One lane or many, the operations are the same, and so are the results, to the last bit. The
-polynomials are minimax approximations (Remez), found for these ranges with 60 digits. Errors are
-below 2 units in the last place, 4 of tanh and erf (the tests measure them).
+The results of formulas are equal in one lane and in many, to the last bit. Their polynomials are
+minimax approximations (Remez), found for these ranges with 60 digits. Errors are below 2 units in
+the last place, 4 of tanh and erf (the tests measure them).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _INSTRUCTIONS = {
     UnaryOp.CEIL: "ceil",
     UnaryOp.ROUND: "roundeven",
 }
-"""Exact ones, which processors have."""
+"""Functions that are exact instructions of processors."""
 
 _LOG2_E = 1.4426950408889634
 _LN2_PARTS = {
     32: (0.693145751953125, 1.4286068203094173e-06),
     64: (0.6931471803691238, 1.9082149292705877e-10),
 }
-"""Their sum is the logarithm of 2; the first times a small integer is exact."""
+"""Two numbers whose sum is ln(2); the product of the first and a small integer is exact."""
 
 
 _EXP_LIMITS = {32: (-105.0, 90.0), 64: (-746.0, 711.0)}
-"""Beyond them the result is 0 or infinite anyway."""
+"""Beyond these limits the result is 0 or infinite."""
 _EXP = {
     32: (0.5, 0.16666573, 0.041666362, 0.008363777, 0.0013942163),
     64: (
@@ -65,7 +65,7 @@ def _exp(of: FloatBuilder, x: Any) -> Any:
     for part in _LN2_PARTS[of.dtype.bits]:
         r = of.mul_add(whole, -part, r)
     power = of.add(1.0, of.mul_add(of.mul(r, r), of.polynomial(r, _EXP[of.dtype.bits]), r))
-    # In two steps, because 2**n alone may be out of range where the result is not.
+    # In two steps, because 2**n may be out of range where the result is not.
     half = of.builder.ashr(n, of.integer(1))
     first = of.mul(power, of.power_of_two(half))
     return of.mul(first, of.power_of_two(of.builder.sub(n, half)))
@@ -101,7 +101,7 @@ def _log(of: FloatBuilder, x: Any) -> Any:
     s = of.div(f, of.add(f, 2.0))
     square = of.mul(s, s)
     rest = of.mul(square, of.polynomial(square, _LOG[of.dtype.bits]))
-    # 2 * s is f - half + s * half: f is exact, and what is added to it is small.
+    # 2 * s is f - half + s * half: f is exact, and the other terms are small.
     half = of.mul(of.mul(f, 0.5), f)
     high, low = _LN2_PARTS[of.dtype.bits]
     correction = of.mul_add(s, of.add(half, rest), of.mul(whole, low))
@@ -228,13 +228,13 @@ _FORMULAS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
     UnaryOp.TANH: _tanh,
     UnaryOp.ERF: _erf,
 }
-"""What networks live on, in vectors."""
+"""Functions that are computed by formulas."""
 
 
 def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
     """`op` of a float, or of each lane. `contract`: see `FloatBuilder`.
 
-    What is neither an instruction nor a formula the C library computes, under the same name.
+    A function without an instruction or a formula is the C library's of the same name.
     """
     if op in _INSTRUCTIONS:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
@@ -257,9 +257,8 @@ def _library(builder: Any, name: str, dtype: DType, *values: Any) -> Any:
         return call_intrinsic(builder, name, values[0].type, values)
     result = ir.Constant(values[0].type, ir.Undefined)
     for lane in range(lanes):
-        where = constant(I64, lane)
-        each = [builder.extract_element(value, where) for value in values]
-        result = builder.insert_element(
-            result, call_intrinsic(builder, name, each[0].type, each), where
-        )
+        number = constant(I64, lane)
+        arguments = [builder.extract_element(value, number) for value in values]
+        found = call_intrinsic(builder, name, arguments[0].type, arguments)
+        result = builder.insert_element(result, found, number)
     return result

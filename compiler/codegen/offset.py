@@ -1,10 +1,10 @@
-"""Where an element lies: indices as one sum of multiples.
+"""Offsets of elements: indices as one sum of multiples.
 
     offset = constant + lane * (lane number) + coefficient * atom + ...
 
 Variables of unrolled loops are known numbers and go into the constant, so that the copies of an
-unrolled body share the rest of their addresses; the multiple of the lane number says whether a
-vector lies in one piece.
+unrolled body share the rest of their addresses; the multiple of the lane number says whether the
+elements of a vector are contiguous. `compiler.ir.linear` has sums without these two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
 from compiler.ir.interval import Interval, interval
 from compiler.lower.conditions import reads_memory
 
-__all__ = ["Offset", "known_number", "linear", "offset_of"]
+__all__ = ["Offset", "known_number", "offset_of", "offset_sum"]
 
 
 @dataclass(slots=True)
@@ -31,8 +31,8 @@ class Offset:
     Attributes
     ----------
     terms
-        The multiple of each variable, of the base of the lanes (under the lane variable's own
-        name), and of whatever else is not linear.
+        The multiple of each variable, of the lanes' base (under the lane variable's name), and of
+        each expression that is not linear.
     """
 
     constant: int = 0
@@ -40,7 +40,7 @@ class Offset:
     terms: dict[Expr, int] = field(default_factory=dict)
 
     def within(self, size: int, frame: Frame) -> bool:
-        """Whether it surely names one of `size` elements, whatever the turn and the lane."""
+        """Whether the offset is provably less than `size` in every iteration and lane."""
         reach = self.lane * ((frame.lanes or 1) - 1)
         found = Interval(self.constant + min(reach, 0), self.constant + max(reach, 0))
         for atom, factor in self.terms.items():
@@ -50,18 +50,15 @@ class Offset:
         )
 
     def value(self, frame: Frame, evaluate: Callable[[Expr], Any]) -> Any:
-        """Its part without constant and lanes: an `i64`, or a vector if an atom differs by lane.
-
-        None where there is no such part.
-        """
+        """The sum of the terms: an `i64`, or a vector if an atom differs by lane; None without
+        terms."""
         key = ("sum", frozenset(self.terms.items()))
         total = frame.recall(key)
         if total is not None:
             return total
         for atom, factor in self.terms.items():
             part = _atom(frame, atom, evaluate)
-            # Offsets of elements that exist are far from overflowing; what a program computes
-            # from its data may wrap on the way.
+            # Offsets of elements that exist do not overflow; numbers computed from data may.
             flags = ("nsw",) if isinstance(atom, Var) else ()
             if factor != 1:
                 part = frame.builder.mul(part, constant(part.type, factor), flags=flags)
@@ -69,9 +66,9 @@ class Offset:
                 total = part
             else:
                 total = frame.builder.add(*together(frame.builder, total, part))
-        # It is the same wherever its variables are, but for memory, which may change, and masks.
-        steady = not any(map(reads_memory, self.terms))
-        return frame.keep(key, total) if steady and total is not None else total
+        # The sum can be reused while its variables are in scope, unless it depends on memory.
+        reusable = not any(map(reads_memory, self.terms))
+        return frame.keep(key, total) if reusable and total is not None else total
 
 
 def _atom(frame: Frame, atom: Expr, evaluate: Callable[[Expr], Any]) -> Any:
@@ -99,14 +96,14 @@ def known_number(expr: Expr, frame: Frame) -> int | None:
 
 def _range(atom: Expr, frame: Frame) -> Interval:
     if isinstance(atom, Var) and isinstance(frame.bindings.get(atom.name), LaneVar):
-        # The base, which is where lane 0 is.
+        # The lanes' base, which is the value in lane 0.
         lanes, values = frame.bindings[atom.name].count, frame.ranges[atom.name]
         return Interval(values.low, None if values.high is None else values.high - lanes + 1)
     return interval(atom, frame.ranges)
 
 
-def linear(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
-    """A sum of multiples of indices as one."""
+def offset_sum(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
+    """The sum of multiples of indices."""
     result = Offset()
     for expr, factor in summands:
         _collect(expr, factor, result, frame)
@@ -115,9 +112,9 @@ def linear(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
 
 
 def offset_of(place: BufferLocation, indices: Sequence[Expr], frame: Frame) -> Offset:
-    """Where the element at `indices` lies, counted from the buffer's first."""
+    """The offset of the element at `indices` from the buffer's first element."""
     strides = (each * place.lanes for each in place.buffer.strides)
-    result = linear(frame, *zip(indices, strides, strict=True))
+    result = offset_sum(frame, *zip(indices, strides, strict=True))
     if place.lanes > 1 and frame.lanes is not None:
         result.lane += 1
     return result
@@ -136,18 +133,19 @@ def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
                 if isinstance(binding.base, int):
                     into.constant += scale * binding.base
                     return
-            into.terms[expr] = into.terms.get(expr, 0) + scale
         case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=left, right=right):
             _collect(left, scale, into, frame)
             _collect(right, scale if op is BinaryOp.ADD else -scale, into, frame)
+            return
         case Unary(op=UnaryOp.NEG, operand=operand):
             _collect(operand, -scale, into, frame)
+            return
         case Binary(op=BinaryOp.MUL, left=left, right=right):
             for factor, other in ((right, left), (left, right)):
                 number = known_number(factor, frame)
                 if number is not None:
                     _collect(other, scale * number, into, frame)
                     return
-            into.terms[expr] = into.terms.get(expr, 0) + scale
         case _:
-            into.terms[expr] = into.terms.get(expr, 0) + scale
+            pass
+    into.terms[expr] = into.terms.get(expr, 0) + scale

@@ -1,8 +1,8 @@
-"""Operations on integers and floats, a lane or many at once. Nothing here can trap.
+"""Operations on integers and floats, in one lane or many, none of which can trap.
 
-LLVM leaves division by zero, the overflow of a division and shifts by too much undefined; the loop
-language does not (`BinaryOp`, `Cast`), so that operands are made harmless first. Where they are
-constants, LLVM removes all of that again.
+LLVM leaves division by zero, the overflow of a division and too large shifts undefined; the loop
+language defines them (`BinaryOp`, `Cast`), so operands are made harmless first. LLVM removes that
+again where operands are constants.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OF_INTEGERS = {
 
 
 def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
-    """`op` of two values of `dtype`, of as many lanes each. POW is none of these."""
+    """`op` of two values of `dtype` with equal numbers of lanes; any but POW."""
     if op.compares:
         return _compare(builder, op, dtype, a, b)
     match dtype.kind:
@@ -84,16 +84,16 @@ def _float(builder: Any, op: BinaryOp, a: Any, b: Any) -> Any:
 
 
 def _extreme(builder: Any, sign: str, a: Any, b: Any) -> Any:
-    """a if it is less (or greater) or NaN, else b: of equals, as of zeros, the second."""
+    """a if a is less (or greater) than b, or NaN; else b, also of two zeros."""
     if _is_number(b):
         return builder.select(builder.fcmp_unordered(sign, a, b), a, b)
-    # Processors have an instruction for this part, but with the NaN of b alone.
+    # Processors have an instruction for this part, which returns only the NaN of b.
     result = builder.select(builder.fcmp_ordered(sign, a, b), a, b)
     return builder.select(builder.fcmp_unordered("uno", a, a), a, result)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a constant, and no NaN."""
+    """Whether a value is a constant other than NaN."""
     if not isinstance(value, ir.Constant):
         return False
     if value.constant is None:  # zeros
@@ -131,11 +131,12 @@ def _divide(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
         return builder.select(by_zero, zero, builder.udiv(a, divisor))
     if dtype.bits == 1:  # no 1 to divide by; 0 // x and x // 0 are 0, and -1 // -1 wraps to -1
         return builder.and_(a, b) if op is BinaryOp.FLOORDIV else zero
-    # -1 is taken apart as well: the least number has no opposite to be the quotient.
+    # -1 is a case of its own too: the quotient of the least number would overflow.
     by_minus_one = builder.icmp_signed("==", b, constant(kind, -1))
     divisor = builder.select(builder.or_(by_zero, by_minus_one), one, b)
     rest = builder.srem(a, divisor)
-    # Division truncates, ours goes down: they differ where rest and divisor have other signs.
+    # LLVM's division truncates, the loop language's rounds down: they differ where rest and divisor
+    # have different signs.
     inexact = builder.icmp_signed("!=", rest, zero)
     down = builder.and_(inexact, builder.icmp_signed("<", builder.xor(rest, divisor), zero))
     if op is BinaryOp.MOD:
@@ -159,12 +160,12 @@ def _shift(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
 
 
 def negative(builder: Any, dtype: DType, a: Any) -> Any:
-    """-a; the least of an integer type stays."""
+    """-a; the least number of an integer type stays."""
     return builder.fneg(a) if dtype.is_float else builder.sub(constant(a.type, 0), a)
 
 
 def absolute(builder: Any, dtype: DType, a: Any) -> Any:
-    """|a|; the least of an integer type stays."""
+    """|a|; the least number of an integer type stays."""
     match dtype.kind:
         case Kind.FLOAT:
             return call_intrinsic(builder, f"llvm.fabs.{suffix(a.type)}", a.type, [a])
@@ -178,7 +179,7 @@ def absolute(builder: Any, dtype: DType, a: Any) -> Any:
 
 
 def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
-    """A value in another type, as `Cast` says."""
+    """A value converted to another type, as `Cast` defines it."""
     kind = in_lanes(register_type(new), value)
     if old == new:
         return value
@@ -206,13 +207,13 @@ def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
 
 
 def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
-    """A float towards zero, or the nearest integer that there is; 0 for NaN.
+    """A float rounded towards zero, saturated to the integer type; 0 for NaN.
 
-    LLVM has an intrinsic for this, which it does lane after lane on x86. What the plain conversion
-    makes of numbers out of range is never looked at.
+    LLVM's intrinsic for this runs lane by lane on x86. The plain conversion's results for numbers
+    out of range are never selected.
     """
     signed = new.kind is Kind.INT
-    # Processors convert to 32 bits at least.
+    # Processors convert to at least 32 bits.
     wide = kind if new.bits >= 32 else in_lanes(I32, value)
     convert = builder.fptosi if signed or new.bits < 32 else builder.fptoui
     result = convert(value, wide)
@@ -223,6 +224,6 @@ def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
     result = builder.select(above, constant(kind, new.high), result)
     result = builder.select(below, constant(kind, new.low), result)
     if not signed:
-        return result  # NaN is below everything
+        return result  # NaN compares as below
     number = builder.fcmp_ordered("ord", value, value)
     return builder.select(number, result, constant(kind, 0))

@@ -1,6 +1,6 @@
-"""How elements are read and written: one, or a vector of them.
+"""LLVM instructions that read and write elements: one, or a vector of them.
 
-Pointers are a scalar where elements lie at equal distances, and a vector where they lie anywhere.
+Pointers are a scalar for elements at a constant stride, and a vector for scattered elements.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = [
 
 
 def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None) -> Any:
-    """A value of the type `kind`: neighbours, or an element of each of many pointers. Where `mask`
-    does not hold, zeros; None: it holds everywhere."""
+    """A value of the type `kind`: consecutive elements, or the element at each of many pointers;
+    zeros in lanes where `mask` does not hold (None: it holds in all)."""
     align = _alignment(buffer)
     if mask is None:
         value = frame.builder.load(pointer, typ=kind, align=align)
@@ -65,12 +65,12 @@ def write(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any = No
 
 
 def _alignment(buffer: Buffer) -> int:
-    """Bytes: an array may begin at any of its elements."""
+    """The alignment in bytes: an array may begin at any of its elements."""
     return int(buffer.dtype.numpy.itemsize)
 
 
 def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
-    """Neighbours, where `mask` holds (None: all)."""
+    """Consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
     if mask is None and not place.stack and _odd(frame, element):
         wide, mask = _padded(lanes)
@@ -80,20 +80,20 @@ def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask
 
 
 def store_vector(frame: Frame, place: BufferLocation, value: Any, pointer: Any, mask: Any) -> None:
-    """Write neighbours, where `mask` holds (None: all)."""
+    """Write consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = value.type.count
     if mask is None and not place.stack and _odd(frame, value.type.element):
         wide, mask = _padded(lanes)
-        # Whatever is in the lanes behind is not stored.
+        # The lanes behind are not stored.
         spread = _numbers([min(lane, lanes - 1) for lane in range(wide)])
         value = frame.builder.shuffle_vector(value, value, spread)
     write(frame, place.buffer, value, pointer, mask)
 
 
 def _odd(frame: Frame, element: Any) -> bool:
-    """Whether a vector fills no power of two lanes, and one access through a mask beats several.
+    """Whether the number of lanes is no power of two, and one masked access beats several.
 
-    AVX-512 has masks for free; without them LLVM cuts such an access into pieces.
+    Masks are free in AVX-512; without them LLVM splits such an access.
     """
     lanes = frame.lanes or 1
     small = isinstance(element, ir.IntType) and element.width < 32
@@ -102,18 +102,19 @@ def _odd(frame: Frame, element: Any) -> bool:
 
 
 def _padded(lanes: int) -> tuple[int, Any]:
-    """The next power of two, and the mask of those lanes that count."""
+    """The next power of two, and the mask of the first `lanes` lanes."""
     wide = 1 << (lanes - 1).bit_length()
     return wide, constant(ir.VectorType(MASK, wide), [lane < lanes for lane in range(wide)])
 
 
 def _numbers(lanes: Iterable[int]) -> Any:
+    """Lane numbers as a constant vector."""
     values = list(lanes)
     return constant(ir.VectorType(I32, len(values)), values)
 
 
 def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int) -> Any:
-    """Every `apart`-th element, out of `apart` vectors. The last of them ends with the last one."""
+    """Every `apart`-th element, from `apart` vectors; the last one ends with the last element."""
     lanes = frame.lanes or 1
     kind = ir.VectorType(element, lanes)
     last = (lanes - 1) * apart
@@ -122,7 +123,7 @@ def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int
         start = min(number * lanes, last + 1 - lanes)
         part = read(frame, buffer, kind, step(frame, pointer, constant(I64, start), element))
         inside = range(start, start + lanes)
-        # Those that are in this vector come from it, others from what was picked so far.
+        # Elements in this vector come from it, others from those picked so far.
         picked = (
             lanes + lane * apart - start if lane * apart in inside else lane
             for lane in range(lanes)
@@ -132,7 +133,7 @@ def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int
 
 
 def gather(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int, mask: Any) -> Any:
-    """Each lane's element where `mask` holds (None: all), wherever it is."""
+    """Each lane's element, in lanes where `mask` holds (None: all), at any addresses."""
     pointers = _each_pointer(frame, pointer, element, apart)
     kind = ir.VectorType(element, frame.lanes)
     return read(frame, buffer, kind, pointers, _mask_or_all(frame, mask))
@@ -143,7 +144,7 @@ def _mask_or_all(frame: Frame, mask: Any) -> Any:
 
 
 def _each_pointer(frame: Frame, pointer: Any, element: Any, apart: int) -> Any:
-    """A pointer for each lane."""
+    """The pointers of all lanes as a vector."""
     if apart or not scattered(pointer):
         steps = [apart * lane for lane in range(frame.lanes or 1)]
         pointer = step(frame, pointer, constant(ir.VectorType(I64, len(steps)), steps), element)
@@ -164,6 +165,6 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
 
 
 def scatter(frame: Frame, buffer: Buffer, value: Any, pointer: Any, apart: int, mask: Any) -> None:
-    """Write each lane's element, wherever it is; of several to one place the last counts."""
+    """Write the elements of all lanes, at any addresses; of several to one address the last wins."""
     pointers = _each_pointer(frame, pointer, value.type.element, apart)
     write(frame, buffer, value, pointers, _mask_or_all(frame, mask))

@@ -1,4 +1,4 @@
-"""How a vectorized loop is cut into vectors."""
+"""Strip-mining of vectorized loops into vectors."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from compiler.ir.expr import Const
 from compiler.ir.facts import facts
 from compiler.ir.stmt import For
 
-__all__ = ["Cut", "constant_extent", "cut", "widest"]
+__all__ = ["Strip", "constant_extent", "strips_of", "widest"]
 
 MAX_LANES = 64
-"""In one vector, which LLVM then spreads over registers: four of float32, of 512 bits."""
-WRITTEN_OUT = 4
-"""So many vectors of one loop are written one after the other; more are a loop."""
+"""The most lanes of a vector, which LLVM splits into registers: four of 16 float32."""
+MAX_UNROLLED = 4
+"""Up to this number the vectors of a strip are unrolled; more are a loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """`turns` vectors of `lanes` lanes, the first of which begins at turn `begin` of the loop."""
+class Strip:
+    """Consecutive vectors of equal numbers of lanes, from iteration `begin` of the loop."""
 
     begin: int
     lanes: int
-    turns: int
+    vectors: int
 
     @property
     def last(self) -> int:
-        """The loop's last turn in it."""
-        return self.begin + self.lanes * self.turns - 1
+        """The last iteration of the loop in the strip."""
+        return self.begin + self.lanes * self.vectors - 1
 
 
 def constant_extent(loop: For) -> int:
-    """The extent of a loop whose turns are written out or run together."""
+    """The extent of an unrolled or vectorized loop. Raises `CodegenError` if it is no constant."""
     if not isinstance(loop.extent, Const):
         raise CodegenError(
             f"{loop.var.name} is {loop.kind.value}: its extent must be a number, not an expression"
@@ -41,39 +41,39 @@ def constant_extent(loop: For) -> int:
     return int(loop.extent.value)
 
 
-def cut(loop: For, register_bits: int) -> tuple[Cut, ...]:
-    """The vectors of a vectorized loop, in order.
+def strips_of(loop: For, register_bits: int) -> tuple[Strip, ...]:
+    """The strips of a vectorized loop, in order.
 
-    LLVM keeps vectors of a power of two registers in registers, and what fits into one; those
-    between, such as 28 float32, it takes apart into single lanes wherever they cross a branch.
-    Hence whole registers in powers of two come first, and the rest is one vector that is none.
+    LLVM keeps vectors of a power of two registers in registers, and those within one; others,
+    such as 28 float32, it splits into single lanes wherever they cross a branch. Hence whole
+    registers in powers of two come first, and the rest is one vector of less than a register.
     """
     extent = constant_extent(loop)
     lanes = min(MAX_LANES, register_bits // _element_bits(loop))
-    return tuple(_cuts(extent, lanes))
+    return tuple(_strips(extent, lanes))
 
 
 def widest(loop: For, register_bits: int) -> int:
-    """Lanes of the widest vector of a loop; 1 if it needs none."""
-    return max((each.lanes for each in cut(loop, register_bits)), default=1)
+    """The lanes of the widest vector of a loop; 1 for a loop without vectors."""
+    return max((each.lanes for each in strips_of(loop, register_bits)), default=1)
 
 
-def _cuts(extent: int, register: int) -> Iterator[Cut]:
+def _strips(extent: int, register: int) -> Iterator[Strip]:
     begin, lanes = 0, MAX_LANES
     while lanes >= register:
-        turns = (extent - begin) // lanes
-        if turns > WRITTEN_OUT:
-            yield Cut(begin, lanes, turns)
+        vectors = (extent - begin) // lanes
+        if vectors > MAX_UNROLLED:
+            yield Strip(begin, lanes, vectors)
         else:
-            yield from (Cut(begin + turn * lanes, lanes, 1) for turn in range(turns))
-        begin += turns * lanes
+            yield from (Strip(begin + number * lanes, lanes, 1) for number in range(vectors))
+        begin += vectors * lanes
         lanes //= 2
     if begin < extent:
-        yield Cut(begin, extent - begin, 1)
+        yield Strip(begin, extent - begin, 1)
 
 
 def _element_bits(loop: For) -> int:
-    """Of the largest elements that a loop touches."""
+    """The size of the largest elements that a loop accesses."""
     inside = facts(loop.body)
     buffers = (*inside.buffers.values(), *inside.allocated.values())
     return 8 * max((each.dtype.numpy.itemsize for each in buffers), default=1)

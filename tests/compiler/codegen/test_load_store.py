@@ -212,7 +212,7 @@ func f() -> (C: float32[16]):
     for j in i:
       C[i] = C[i] + 1.0
 """
-    with pytest.raises(CodegenError, match="f / i: j: its extent differs from lane to lane"):
+    with pytest.raises(CodegenError, match="f / i: j: its extent differs between lanes"):
         compile_function(parse(program), HOST)
 
 
