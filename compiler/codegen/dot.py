@@ -95,14 +95,14 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
     if frame.lanes is not None:
         raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
     operands = {
-        each.name: (region.buffer, _dense(frame, name, each, region))
-        for each, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
+        parameter.name: (region.buffer, _dense(frame, name, parameter, region))
+        for parameter, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
     }
     (lanes,) = stmt.intrinsic.outputs[0].shape
     vector = ir.VectorType(I32, lanes)
     values = []
-    for parameter, kind in (("C", vector), ("A", I32), ("B", vector)):
-        buffer, pointer = operands[parameter]
+    for operand, kind in (("C", vector), ("A", I32), ("B", vector)):
+        buffer, pointer = operands[operand]
         values.append(read(frame, buffer, kind, pointer))
     buffer, pointer = operands["C"]
     write(frame, buffer, EMITTERS[name](frame.builder, *values), pointer)

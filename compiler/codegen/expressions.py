@@ -25,18 +25,7 @@ from compiler.codegen.llvm import (
 from compiler.codegen.math_functions import call_function, power
 from compiler.codegen.offset import known_number, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64
-from compiler.ir.expr import (
-    Binary,
-    BinaryOp,
-    Cast,
-    Const,
-    Expr,
-    Load,
-    Select,
-    Unary,
-    UnaryOp,
-    Var,
-)
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.interval import interval, speaks_of_data
 from compiler.ir.visit import subexpressions
 

@@ -82,8 +82,8 @@ class FloatBuilder:
     def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
         """The sum of coefficients[i] * x**i."""
         result = self.number(coefficients[-1])
-        for each in reversed(coefficients[:-1]):
-            result = self.mul_add(result, x, each)
+        for coefficient in reversed(coefficients[:-1]):
+            result = self.mul_add(result, x, coefficient)
         return result
 
     def less(self, a: Any, b: Any) -> Any:

@@ -16,17 +16,7 @@ from compiler.codegen.tasks import Tasks
 from compiler.codegen.vector_strips import Strip, constant_extent, strips_of
 from compiler.ir.expr import Load
 from compiler.ir.interval import Interval
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    If,
-    Invoke,
-    LoopKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.lower.ranges import loop_range
 
 __all__ = ["emit"]

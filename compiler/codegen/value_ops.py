@@ -11,14 +11,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.codegen.llvm import (
-    I32,
-    call_intrinsic,
-    constant,
-    in_lanes,
-    register_type,
-    suffix,
-)
+from compiler.codegen.llvm import I32, call_intrinsic, constant, in_lanes, register_type, suffix
 from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.ir.expr import BinaryOp
 

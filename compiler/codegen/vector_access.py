@@ -165,6 +165,6 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
 
 
 def scatter(frame: Frame, buffer: Buffer, value: Any, pointer: Any, apart: int, mask: Any) -> None:
-    """Write the elements of all lanes, at any addresses; of several to one address the last wins."""
+    """Write the elements of all lanes, at any addresses; of several at one the last counts."""
     pointers = _each_pointer(frame, pointer, value.type.element, apart)
     write(frame, buffer, value, pointers, _mask_or_all(frame, mask))

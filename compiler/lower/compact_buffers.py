@@ -13,13 +13,7 @@ from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Interval
 from compiler.ir.normal import Normaliser
 from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
-from compiler.ir.visit import (
-    children,
-    expressions,
-    map_accesses,
-    map_children,
-    subexpressions,
-)
+from compiler.ir.visit import children, expressions, map_accesses, map_children, subexpressions
 from compiler.lower.ranges import loop_range
 
 __all__ = ["CompactBuffers"]
@@ -154,4 +148,4 @@ def _rebased(stmt: Stmt, shrunk: Mapping[str, _Shrunk], ranges: Ranges) -> Stmt:
             ranges = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
         case _:
             pass
-    return map_children(stmt, lambda each: _rebased(each, shrunk, ranges))
+    return map_children(stmt, lambda child: _rebased(child, shrunk, ranges))

@@ -92,10 +92,8 @@ class _Hoister:
             case Alloc(buffer=buffer, body=body):
                 inits, rest = self.split(body)
                 # The first initialiser that uses the buffer holds back those behind it.
-                using = (
-                    at for at, each in enumerate(inits) if facts(each.stmt).uses([buffer.name])
-                )
-                free = next(using, len(inits))
+                uses = [facts(each.stmt).uses([buffer.name]) for each in inits]
+                free = uses.index(True) if True in uses else len(inits)
                 left = _statements(inits[free:], rest)
                 return inits[:free], with_body(stmt, sequence(*left)) if left else None
             case For():

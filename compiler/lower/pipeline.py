@@ -1,4 +1,4 @@
-"""The passes that turn a schedule's program into plain loops, in their order."""
+"""The passes that lower a schedule's program to plain loops, in their order."""
 
 from __future__ import annotations
 

@@ -135,8 +135,8 @@ def _nest(
             done.update(nest.operations)
 
         boxes = [
-            (Load(region.buffer, region.lower), region.shape, each in intrinsic.outputs)
-            for each, region in zip(parameters(intrinsic), stmt.operands, strict=True)
+            (Load(region.buffer, region.lower), region.shape, parameter in intrinsic.outputs)
+            for parameter, region in zip(parameters(intrinsic), stmt.operands, strict=True)
         ]
     operations = {name: times * count for name, times in done.items()}
     accesses = tuple(_access(*box, loops, ranges) for box in boxes)
@@ -171,9 +171,9 @@ def _access(
 
 def _operations(value: Expr) -> Counter[str]:
     """The number of operations on data, by operator."""
-    data = [each for each in subexpressions(value) if each.dtype != INDEX]
-    return Counter(
-        (each.op.name if isinstance(each, Binary | Unary) else type(each).__name__).lower()
-        for each in data
-        if isinstance(each, Binary | Unary | Cast | Select)
-    )
+    found = Counter[str]()
+    for node in subexpressions(value):
+        if isinstance(node, Binary | Unary | Cast | Select) and node.dtype != INDEX:
+            name = node.op.name if isinstance(node, Binary | Unary) else type(node).__name__
+            found[name.lower()] += 1
+    return found

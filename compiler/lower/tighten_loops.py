@@ -53,7 +53,7 @@ def _tighten(stmt: Stmt, ranges: Ranges, lanes: frozenset[str]) -> Stmt:
     if not facts(stmt).conditional:
         return stmt
     if not isinstance(stmt, For):
-        return map_children(stmt, lambda each: _tighten(each, ranges, lanes))
+        return map_children(stmt, lambda child: _tighten(child, ranges, lanes))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
     is_lane = stmt.kind is LoopKind.VECTORIZED
     body = _tighten(stmt.body, inside, lanes | {stmt.var.name} if is_lane else lanes)

@@ -1,4 +1,4 @@
-"""How much of on-chip memories a lowered program takes, counted from its text."""
+"""The occupancy of on-chip memories by a lowered program, counted from its statements."""
 
 from __future__ import annotations
 

@@ -163,8 +163,8 @@ class CopyPlan:
         if may_overlap((each.extent, each.dram if stores else each.sram) for each in outer):
             self._refuse("some are written several times in one iteration of the loops around")
         scaled = [
-            replace(each, sram=each.sram // self.lanes, dram=each.dram // self.lanes)
-            for each in outer
+            replace(axis, sram=axis.sram // self.lanes, dram=axis.dram // self.lanes)
+            for axis in outer
         ]
         at = chip // self.lanes
         slice_ = self._thread_slice(at) if loose else None

@@ -53,7 +53,7 @@ def _merged(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
     """The statement with fewer buffers in ACC."""
     if not allocated(stmt):
         return stmt
-    stmt = map_children(stmt, lambda each: _merged(each, target))
+    stmt = map_children(stmt, lambda child: _merged(child, target))
     if not isinstance(stmt, Alloc) or stmt.buffer.scope != OnChip.ACC:
         return stmt
     first, body = stmt.buffer, stmt.body

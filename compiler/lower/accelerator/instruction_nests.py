@@ -245,7 +245,7 @@ def within(tests: Tests, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
         yield env, box
         return
     # A condition on several loops: unroll the shortest of them.
-    name = min(several, key=lambda each: box[each][1] - box[each][0])
+    name = min(several, key=lambda loop: box[loop][1] - box[loop][0])
     low, high = box.pop(name)
     for value in range(low, high):
         yield from within(tests, {**env, name: value}, box)

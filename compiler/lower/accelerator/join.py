@@ -10,14 +10,7 @@ import numpy as np
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import check_immediate
 from compiler.intrinsics.scopes import OnChip
-from compiler.lower.accelerator.commands import (
-    Command,
-    Commands,
-    Compute,
-    Copy,
-    Ints,
-    Kernel,
-)
+from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Ints, Kernel
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.pipeline import ElaboratedProgram
 from compiler.lower.accelerator.places import Operator
@@ -86,10 +79,8 @@ def join(
             prototypes += commands.prototypes
         immediates = _immediates_of(operator, commands.prototypes, config)
         bases = [_base(each, tensors, config) for each in commands.prototypes]
-        values = [
-            immediates[each.imm] if isinstance(each, Compute) and isinstance(each.imm, str) else 0
-            for each in commands.prototypes
-        ]
+        names = [each.imm if isinstance(each, Compute) else None for each in commands.prototypes]
+        values = [immediates[name] if isinstance(name, str) else 0 for name in names]
         which.append(commands.which + parts[id(program)][0])
         dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
         imm.append(np.array(values, np.int64)[commands.which])
@@ -164,8 +155,8 @@ def _with_micro_ops(
     commands = joined.commands
     numbers = dict[Kernel, int]()
     kernels = [
-        numbers.setdefault(each.kernel, len(numbers)) if isinstance(each, Compute) else -1
-        for each in commands.prototypes
+        numbers.setdefault(command.kernel, len(numbers)) if isinstance(command, Compute) else -1
+        for command in commands.prototypes
     ]
     kernel_of = np.array(kernels, np.int64)[commands.which]
     resident = load_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)

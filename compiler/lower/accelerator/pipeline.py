@@ -21,7 +21,7 @@ __all__ = ["ElaboratedProgram", "ProgramCache", "accelerator_passes"]
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
-    """The CPU's passes, then those that turn loops into loops of instructions."""
+    """The CPU's passes, then those that make loops of instructions of them."""
     return (*CPU_PASSES, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
 
 

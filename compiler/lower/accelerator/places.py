@@ -131,7 +131,5 @@ def addresses_of(
     operator: Operator, function: Function, tensors: Mapping[str, Place]
 ) -> dict[str, int]:
     """The addresses of the operator's tensors, by the names of its program's buffers."""
-    return {
-        each.name: tensors[_tensor_name(operator, each)].address
-        for each in _global_buffers(function)
-    }
+    buffers = _global_buffers(function)
+    return {each.name: tensors[_tensor_name(operator, each)].address for each in buffers}

@@ -78,7 +78,7 @@ class _Memory:
 
     def _gap(self, begins: dict[int, int], size: int) -> int | None:
         at = 0
-        for kernel, begin in sorted(begins.items(), key=lambda each: each[1]):
+        for kernel, begin in sorted(begins.items(), key=lambda item: item[1]):
             if begin - at >= size:
                 return at
             at = begin + self.sizes[kernel]

@@ -183,15 +183,15 @@ def compile_stream(
     known = ProgramCache(target) if known is None else known
     known.check(target)
     programs = [
-        known.elaborated(each.program, from_top=bool(number % 2))
-        for number, each in enumerate(operators)
+        known.elaborated(operator.program, from_top=bool(number % 2))
+        for number, operator in enumerate(operators)
     ]
     tensors, end = places_of(operators, [each.lowered for each in programs], target, placed)
     alignment = grain(target.config)
     zeros, dram_uops = end, end + alignment
     addresses = [
-        {**addresses_of(operator, each.lowered, tensors), ZEROS: zeros}
-        for operator, each in zip(operators, programs, strict=True)
+        {**addresses_of(operator, program.lowered, tensors), ZEROS: zeros}
+        for operator, program in zip(operators, programs, strict=True)
     ]
     store = KernelStore()
     at = dram_uops // target.config.element_bytes(MemoryId.UOP)

@@ -11,18 +11,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    If,
-    Invoke,
-    LoopKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.visit import (
     loops,
     map_accesses_in,
@@ -89,7 +78,7 @@ def _variables(var: Var, taken: set[str]) -> Iterator[Var]:
 def _interleaved(stmt: Stmt, ranges: Ranges, names: set[str]) -> Stmt:
     """The statement with interleaved threads, innermost first; `names` are those of all loops."""
     if not isinstance(stmt, For):
-        return map_children(stmt, lambda each: _interleaved(each, ranges, names))
+        return map_children(stmt, lambda child: _interleaved(child, ranges, names))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
     body = _interleaved(stmt.body, inside, names)
     if stmt.kind is not LoopKind.VIRTUAL_THREAD:

@@ -30,9 +30,9 @@ def test_features_go_with_what_they_need() -> None:
 def test_what_is_not_listed_is_off() -> None:
     """Whatever the model has: that only says how to order instructions."""
     target = CpuTarget(HOST.triple, HOST.cpu, ())
-    for each in ("avx2", "fma", "avx512f", "neon"):
-        if each in HOST.features:
-            assert f"-{each}" in target.feature_string.split(",")
+    for feature in ("avx2", "fma", "avx512f", "neon"):
+        if feature in HOST.features:
+            assert f"-{feature}" in target.feature_string.split(",")
     assert "+" not in target.feature_string
 
 

@@ -47,14 +47,14 @@ func f(A: {left}[5, 12], B: int8[2, 3, {lanes}, 4], S: int32[5, 2, {lanes}])\
 def data(function: Function, extreme: bool) -> list[NDArray[Any]]:
     rng = np.random.default_rng(8)
     result = []
-    for each in function.inputs:
+    for buffer in function.inputs:
         if extreme:  # products and sums as large as they come, and sums that wrap
-            ends = np.array([each.dtype.low, each.dtype.high])
-            result.append(rng.choice(ends, each.shape).astype(each.dtype.numpy))
+            ends = np.array([buffer.dtype.low, buffer.dtype.high])
+            result.append(rng.choice(ends, buffer.shape).astype(buffer.dtype.numpy))
         else:
-            low, high = each.dtype.low, each.dtype.high
-            values = rng.integers(low, high, each.shape, endpoint=True)
-            result.append(values.astype(each.dtype.numpy))
+            low, high = buffer.dtype.low, buffer.dtype.high
+            values = rng.integers(low, high, buffer.shape, endpoint=True)
+            result.append(values.astype(buffer.dtype.numpy))
     return result
 
 

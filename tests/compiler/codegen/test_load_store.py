@@ -114,13 +114,13 @@ func f(A: float32[16]) -> (D: float32[1]):
 def at_a_wall(values: NDArray[Any], before: bool = False) -> NDArray[Any]:
     """A copy right before (or behind) memory that nobody may touch."""
     page = mmap.PAGESIZE
-    room = -(-values.nbytes // page) * page
-    area = mmap.mmap(-1, room + page)
+    size = -(-values.nbytes // page) * page
+    area = mmap.mmap(-1, size + page)
     start = ctypes.addressof(ctypes.c_char.from_buffer(area))
     libc = ctypes.CDLL(None, use_errno=True)
-    wall = start if before else start + room
+    wall = start if before else start + size
     assert libc.mprotect(ctypes.c_void_p(wall), ctypes.c_size_t(page), 0) == 0
-    offset = page if before else room - values.nbytes
+    offset = page if before else size - values.nbytes
     copy = np.frombuffer(area, values.dtype, values.size, offset).reshape(values.shape)
     copy[...] = values
     return copy

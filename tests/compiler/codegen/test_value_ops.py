@@ -181,8 +181,8 @@ def test_fused_products_are_the_same_in_every_schedule() -> None:
         wide = [each.astype(np.float64) for each in arrays]
         once = (wide[0] + wide[1] * wide[2]).astype(np.float32)
         assert np.mean(once == results[0]) > 0.99
-    for each in results[1:]:
-        same(each, results[0])
+    for result in results[1:]:
+        same(result, results[0])
 
 
 @pytest.mark.parametrize("op", [BinaryOp.FLOORDIV, BinaryOp.MOD])

@@ -123,7 +123,7 @@ func f() -> (C: int32[3], D: int32[1]):
 
 
 def test_a_start_stays_where_turns_meet() -> None:
-    """Each turn of j starts the same element again."""
+    """Each iteration of j initialises the same element again."""
     unchanged(
         HoistReductionInit(),
         """

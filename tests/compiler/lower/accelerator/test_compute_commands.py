@@ -13,16 +13,16 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import AluOp
 from hw.memories import MemoryId
-from tests.support.command_machine import turns
+from tests.support.command_machine import micro_ops
 
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))
 
 
 def by_loops(axes: list[Loop], start: dict[str, int]) -> list[tuple[int, int, int]]:
-    """(dst, src, wgt) of each turn, in the order of the loops."""
+    """(dst, src, wgt) of each iteration, in the order of the loops."""
     found = []
-    for turn in product(*(range(axis.extent) for axis in axes)):
-        grown = list(zip(turn, axes, strict=True))
+    for iteration in product(*(range(axis.extent) for axis in axes)):
+        grown = list(zip(iteration, axes, strict=True))
         found.append(
             (
                 start["dst"] + sum(i * axis.dst for i, axis in grown),
@@ -34,7 +34,7 @@ def by_loops(axes: list[Loop], start: dict[str, int]) -> list[tuple[int, int, in
 
 
 def check_fields(command: Compute, config: HardwareConfig) -> None:
-    """Every number has room in its field."""
+    """Every number fits into its field."""
     layout = (
         InstructionLimits.of(config).gemm
         if command.op is None
@@ -51,7 +51,7 @@ def check_fields(command: Compute, config: HardwareConfig) -> None:
 @settings(max_examples=150)
 @given(st.randoms(use_true_random=False), st.sampled_from(CONFIGS))
 def test_commands_do_what_the_loops_do(rng: random.Random, config: HardwareConfig) -> None:
-    """Steps of both signs and too long ones, more turns than a kernel or a loop has room for."""
+    """Steps of both signs and too long ones, more iterations than a kernel or a loop can have."""
     extents = (1, 2, 3, 4, 7, 1 << 7, 1 << 8) if config.name == "tiny" else (1, 2, 3, 5, 16)
     steps = (0, 0, 1, 1, 2, 4, -1, -3, 31, 64, 300, 5000)
     axes: list[Loop] = []
@@ -66,7 +66,7 @@ def test_commands_do_what_the_loops_do(rng: random.Random, config: HardwareConfi
     )
     start = {name: rng.randint(0, 50) for name in ("dst", "src", "wgt")}
     commands = list(commands_of(axes, start, work, InstructionLimits.of(config)))
-    found = [turn for command in commands for turn in turns(command)]
+    found = [indices for command in commands for indices in micro_ops(command)]
     assert sorted(found) == sorted(by_loops(axes, start))
     for command in commands:
         check_fields(command, config)
@@ -116,7 +116,7 @@ def test_what_a_kernel_has_no_room_for_is_several_commands() -> None:
     start = {"dst": 0, "src": 0, "wgt": 0}
     found = list(commands_of(axes, start, Operation(reset=True), InstructionLimits.of(tiny)))
     assert [each.kernel.dst for each in found] == [
-        (100 * turn, 100 * turn + 49) for turn in range(40)
+        (100 * iteration, 100 * iteration + 49) for iteration in range(40)
     ]
     assert {each.inner for each in found} == {Loop(3, 1, 0, 0)}
 

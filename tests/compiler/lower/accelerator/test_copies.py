@@ -68,8 +68,8 @@ def pieces_at(plan: CopyPlan, t: int, *, loose: bool = False) -> list[Rectangle 
     """Those of an iteration of the loop `t`, where they are."""
     more, _ = plan.offset({"t": t})
     return [
-        replace(each, dram=each.dram + more) if isinstance(each, Rectangle) else each
-        for each in plan.at({"t": t}, loose=loose)
+        replace(part, dram=part.dram + more) if isinstance(part, Rectangle) else part
+        for part in plan.at({"t": t}, loose=loose)
     ]
 
 
@@ -89,9 +89,9 @@ def turn_plan(program: str, value: str) -> CopyPlan:
 def load_compared(
     program: str, value: str, seed: int = 0, *, loose: bool = False
 ) -> list[Rectangle | Zeros]:
-    """A load in a loop `t` of two turns, as the interpreter does it and as pieces.
+    """A load in a loop `t` of two iterations, as the interpreter does it and as pieces.
 
-    Returns the pieces of the last turn.
+    Returns the pieces of the last iteration.
     """
     plan = turn_plan(program, value)
     source = plan.dram

@@ -29,7 +29,7 @@ def _named(name: str) -> Function:
 
 NAMES = ("fill_0", "fill_3", "alu_max_imm_0", "alu_min_imm_100", "alu_add_imm_7", "alu_shr_imm_1")
 INTRINSICS = {name: _named(name) for name in NAMES} | {
-    each.name: each.function for each in TARGET.instructions
+    instruction.name: instruction.function for instruction in TARGET.instructions
 }
 
 CHAIN = """
@@ -107,7 +107,7 @@ c[j :+ 1, 0 :+ 1, 0 :+ 4])
         ("int8(high[m, 0, n])", "int8(high[m, 0, n] + sum[m, 0, n] + low[m, 0, n])"),
         # Elements change places.
         ("sum[j :+ 1", "sum[3 - j :+ 1"),
-        # Two turns may mean one element.
+        # Two iterations may access one element.
         (
             "for j in 4:\n    invoke alu_max_imm_0(sum[j :+ 1",
             "for j in 8:\n    if j < 4:\n      invoke alu_max_imm_0(sum[j % 4 :+ 1",
@@ -129,7 +129,7 @@ def test_what_stays(old: str, new: str) -> None:
 
 
 def test_loops_that_mean_an_element_twice_do_not_share() -> None:
-    """`2 * j - 4 * (j // 2)` is 0, 2, 0, 2: what a turn changes another would read."""
+    """`2 * j - 4 * (j // 2)` is 0, 2, 0, 2: an iteration would read what another writes."""
     at = "2 * j - 4 * (j // 2)"
     program = CHAIN.replace(
         "(sum[j :+ 1, 0 :+ 1, 0 :+ 4], low[j :+ 1",

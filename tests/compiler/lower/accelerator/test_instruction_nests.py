@@ -87,26 +87,26 @@ D[0, 0, 0] = A[0]
 WHOLE = """\
 {outside}alloc A: int8[{shape}, 4, 6, 4] @ inp
 {between}for i in 4:
-{room}  for j in 6:
-{room}    for l in 4:
-{room}      A[{index}] = S[i, j, l]
-{room}{more}D[0, 0, 0] = A[0, 0, 0, 0]
+{indent}  for j in 6:
+{indent}    for l in 4:
+{indent}      A[{index}] = S[i, j, l]
+{indent}{more}D[0, 0, 0] = A[0, 0, 0, 0]
 """
 
 
 def whole(between: str = "", index: str = "0, i, j, l", more: str = "", shape: int = 2) -> bool:
     """Whether A is written whole by the copy into it, with other statements around."""
-    room = "  " * between.count("\n")
+    indentation = "  " * between.count("\n")
     text = WHOLE.format(
         outside="",
         between="".join("  " * at + line + "\n" for at, line in enumerate(between.splitlines())),
-        room=room,
+        indent=indentation,
         index=index,
         more=more,
         shape=shape,
     )
     first = text.index("for i in 4")
-    lines = text[:first] + room + text[first:]
+    lines = text[:first] + indentation + text[first:]
     stmt = body(lines)
     assert isinstance(stmt, Alloc)
     assert any(isinstance(each, Store) for each in statements(stmt))
@@ -139,7 +139,7 @@ OTHERS = ("i // 2 + {a}*j", "(j + t) % 2", "min(i, k) + {b}", "{a}*(k // 2) - i"
 
 
 def points(env: Env, box: Box) -> list[tuple[int, ...]]:
-    """The turns of i, j and k that a box means."""
+    """The iterations of i, j and k that a box means."""
     ranges = [range(*box[name]) if name in box else (env[name],) for name in EXTENTS]
     return list(product(*ranges))
 

@@ -14,10 +14,10 @@ UNTOUCHED = -1
 
 def by_loops(axes: list[Axis], sram: int, dram: int, chip: list[int]) -> None:
     """Element by element; a value of DRAM is its address, plus 1."""
-    for turn in product(*(range(axis.extent) for axis in axes)):
-        place = sram + sum(i * axis.sram for i, axis in zip(turn, axes, strict=True))
-        source = dram + sum(i * axis.dram for i, axis in zip(turn, axes, strict=True))
-        inside = all(axis.low <= i < axis.high for i, axis in zip(turn, axes, strict=True))
+    for iteration in product(*(range(axis.extent) for axis in axes)):
+        place = sram + sum(i * axis.sram for i, axis in zip(iteration, axes, strict=True))
+        source = dram + sum(i * axis.dram for i, axis in zip(iteration, axes, strict=True))
+        inside = all(axis.low <= i < axis.high for i, axis in zip(iteration, axes, strict=True))
         chip[place] = source + 1 if inside else 0
 
 
@@ -96,7 +96,7 @@ def test_loose_rectangles_put_zeros_only_where_they_may(rng: random.Random) -> N
 
 
 def test_zeros_of_a_row_stay_though_the_next_row_begins_inside() -> None:
-    """A dimension of one turn, all of it padding, steps by less than a row."""
+    """A dimension of one iteration, all of it padding, steps by less than a row."""
     axes = [Axis(2, 0, 1, sram=1, dram=1), Axis(1, 1, 1, sram=1, dram=1)]
     assert list(rectangles(axes, 16, 0, loose=range(10, 60))) == [Zeros(16, 2)]
 
@@ -154,11 +154,11 @@ def test_one_source_for_all_has_the_stride_0() -> None:
 def test_gaps_between_loose_rows_are_filled() -> None:
     axes = [Axis(3, 0, 3, 8, 20), Axis(5, 0, 5, 1, 1)]
     assert len(list(rectangles(axes, 3, 0))) == 3
-    # The last row's zeros have room.
+    # The last row's zeros fit.
     assert list(rectangles(axes, 0, 0, loose=range(24))) == [
         Rectangle(0, 0, 3, 5, 20, (0, 0, 0, 3))
     ]
-    # They have none: other zeros come in front of the first row.
+    # They do not fit: other zeros come in front of the first row.
     assert list(rectangles(axes, 3, 0, loose=range(24))) == [
         Rectangle(0, 0, 3, 5, 20, (0, 0, 3, 0))
     ]
@@ -170,8 +170,8 @@ def test_gaps_between_loose_rows_are_filled() -> None:
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-12, 12)), max_size=3))
 def test_overlaps_are_noticed(steps: list[tuple[int, int]]) -> None:
     places = [
-        sum(i * step for i, (_, step) in zip(turn, steps, strict=True))
-        for turn in product(*(range(extent) for extent, _ in steps))
+        sum(i * step for i, (_, step) in zip(iteration, steps, strict=True))
+        for iteration in product(*(range(extent) for extent, _ in steps))
     ]
     if len(set(places)) < len(places):
         assert may_overlap(steps)
