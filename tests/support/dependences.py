@@ -109,7 +109,7 @@ def _loop_touches(
 
 
 class Dependences:
-    """The last instruction of each module that accessed each element, as instructions are recorded."""
+    """The last recorded instruction of each module that accessed each element."""
 
     def __init__(self, config: HardwareConfig, image_bytes: int) -> None:
         sizes = {int(memory): config.depth(memory) for memory in MemoryId} | {DRAM: image_bytes}
@@ -117,7 +117,7 @@ class Dependences:
         self._readers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
 
     def needs(self, module: Module, touched: Sequence[Touch]) -> dict[Module, int]:
-        """For each other module, the last instruction that must be complete before these accesses."""
+        """For each other module, the last instruction that must be complete before this one."""
         last = dict.fromkeys(Module, -1)
         for touch in touched:
             tables = [self._writers] + ([self._readers] if touch.writes else [])

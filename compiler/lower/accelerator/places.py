@@ -13,7 +13,7 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["Operator", "Place", "addresses_of", "grain", "places_of", "rounded_up"]
+__all__ = ["DramTensor", "Operator", "addresses_of", "grain", "layout_of", "rounded_up"]
 
 _PAGE = 4096
 
@@ -44,7 +44,7 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DramTensor:
     """A tensor in DRAM: dense, row-major, from `address`."""
 
     address: int
@@ -79,12 +79,12 @@ def _tensor_name(operator: Operator, buffer: Buffer) -> str:
     return buffer.name if buffer.name in outside else f"{operator.title}.{buffer.name}"
 
 
-def places_of(
+def layout_of(
     operators: Sequence[Operator],
     lowered: Sequence[Function],
     target: AcceleratorTarget,
     placed: Mapping[str, int],
-) -> tuple[dict[str, Place], int]:
+) -> tuple[dict[str, DramTensor], int]:
     """The tensors with their addresses, and the end of all.
 
     Tensors without an address in `placed` come after those with one, in pages of their own.
@@ -107,16 +107,16 @@ def places_of(
                     f"{name} is {known.dtype}{list(known.shape)}, and "
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
-    tensors: dict[str, Place] = {}
+    tensors: dict[str, DramTensor] = {}
     end = 0
     for name in placed.keys() & found.keys():
         if placed[name] % size:
             raise LoweringError(f"{name} is placed at {placed[name]:#x}, no multiple of {size}")
-        tensors[name] = Place(placed[name], found[name])
+        tensors[name] = DramTensor(placed[name], found[name])
         end = max(end, rounded_up(placed[name] + tensors[name].size, size))
     for name, buffer in found.items():
         if name not in tensors:
-            tensors[name] = Place(end, buffer)
+            tensors[name] = DramTensor(end, buffer)
             end = rounded_up(end + tensors[name].size, size)
     return {name: tensors[name] for name in found}, end
 
@@ -128,7 +128,7 @@ def _same_tensor(one: Buffer, other: Buffer) -> bool:
 
 
 def addresses_of(
-    operator: Operator, function: Function, tensors: Mapping[str, Place]
+    operator: Operator, function: Function, tensors: Mapping[str, DramTensor]
 ) -> dict[str, int]:
     """The addresses of the operator's tensors, by the names of its program's buffers."""
     buffers = _global_buffers(function)

@@ -16,11 +16,11 @@ from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
 from compiler.lower.accelerator.pipeline import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.places import (
+    DramTensor,
     Operator,
-    Place,
     addresses_of,
     grain,
-    places_of,
+    layout_of,
     rounded_up,
 )
 from compiler.lower.accelerator.residency import KernelStore
@@ -32,7 +32,7 @@ from hw.isa import Program
 from hw.isa.disasm import disassemble
 from hw.memories import MemoryId, Module
 
-__all__ = ["Operator", "Place", "ProgramCache", "Stream", "compile_stream"]
+__all__ = ["DramTensor", "Operator", "ProgramCache", "Stream", "compile_stream"]
 
 _NO_SITES: tuple[Site, Site] = ("", ()), ("micro-ops", ())
 
@@ -59,7 +59,7 @@ class Stream:
 
     target: AcceleratorTarget
     program: Program
-    tensors: Mapping[str, Place]
+    tensors: Mapping[str, DramTensor]
     constants: Mapping[int, bytes]
     memory_bytes: int
     slots: TokenedCommands
@@ -150,7 +150,7 @@ class Stream:
         command = "wait" if at < 0 else str(self._command(at))
         return f"{Module(slots.module[position]).name.lower():8}{command}{pops}{pushes}"
 
-    def _tensor(self, name: str) -> Place:
+    def _tensor(self, name: str) -> DramTensor:
         if name not in self.tensors:
             raise LoweringError(f"there is no tensor {name}; there are {', '.join(self.tensors)}")
         return self.tensors[name]
@@ -186,7 +186,7 @@ def compile_stream(
         known.elaborated(operator.program, from_top=bool(number % 2))
         for number, operator in enumerate(operators)
     ]
-    tensors, end = places_of(operators, [each.lowered for each in programs], target, placed)
+    tensors, end = layout_of(operators, [each.lowered for each in programs], target, placed)
     alignment = grain(target.config)
     zeros, dram_uops = end, end + alignment
     addresses = [
