@@ -4,7 +4,7 @@
 
 Variables of unrolled loops are known numbers and go into the constant, so that the copies of an
 unrolled body share the rest of their addresses; the multiple of the lane number says whether the
-elements of a vector are contiguous. `compiler.ir.linear` has sums without these two.
+elements of a vector are contiguous.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from compiler.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.codegen.llvm import constant, together
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
 from compiler.ir.interval import Interval, interval
+from compiler.ir.linear import Linear, linear
 from compiler.lower.conditions import reads_memory
 
 __all__ = ["Offset", "known_number", "offset_of", "offset_sum"]
@@ -106,7 +107,7 @@ def offset_sum(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
     """The sum of multiples of indices."""
     result = Offset()
     for expr, factor in summands:
-        _collect(expr, factor, result, frame)
+        _add(linear(expr), factor, result, frame)
     result.terms = {atom: factor for atom, factor in result.terms.items() if factor}
     return result
 
@@ -120,32 +121,29 @@ def offset_of(place: BufferLocation, indices: Sequence[Expr], frame: Frame) -> O
     return result
 
 
-def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
-    number = known_number(expr, frame)
-    if number is not None:
-        into.constant += scale * number
-        return
-    match expr:
-        case Var():
-            binding = frame.binding(expr)
-            if isinstance(binding, LaneVar):
-                into.lane += scale
-                if isinstance(binding.base, int):
-                    into.constant += scale * binding.base
-                    return
-        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=left, right=right):
-            _collect(left, scale, into, frame)
-            _collect(right, scale if op is BinaryOp.ADD else -scale, into, frame)
-            return
-        case Unary(op=UnaryOp.NEG, operand=operand):
-            _collect(operand, -scale, into, frame)
-            return
-        case Binary(op=BinaryOp.MUL, left=left, right=right):
-            for factor, other in ((right, left), (left, right)):
-                number = known_number(factor, frame)
-                if number is not None:
-                    _collect(other, scale * number, into, frame)
-                    return
-        case _:
-            pass
-    into.terms[expr] = into.terms.get(expr, 0) + scale
+def _add(total: Linear, scale: int, into: Offset, frame: Frame) -> None:
+    """Add a multiple of a sum, with numbers for the variables that are known."""
+    into.constant += scale * total.constant
+    for atom, multiple in total.terms:
+        factor = scale * multiple
+        number = known_number(atom, frame)
+        if number is not None:
+            into.constant += factor * number
+            continue
+        match atom:
+            case Var():
+                binding = frame.binding(atom)
+                if isinstance(binding, LaneVar):
+                    into.lane += factor
+                    if isinstance(binding.base, int):
+                        into.constant += factor * binding.base
+                        continue
+            case Binary(op=BinaryOp.MUL, left=left, right=right):
+                sides = (known_number(left, frame), right), (known_number(right, frame), left)
+                known = next(((number, rest) for number, rest in sides if number is not None), None)
+                if known is not None:
+                    _add(linear(known[1]), factor * known[0], into, frame)
+                    continue
+            case _:
+                pass
+        into.terms[atom] = into.terms.get(atom, 0) + factor
