@@ -17,7 +17,7 @@ __all__ = ["late_order", "place", "used_loads"]
 
 Flags = npt.NDArray[np.bool_]
 
-NOBODY = -1
+NO_COMMAND = -1
 """No position in the stream."""
 LOAD, COMPUTE, STORE = int(Module.LOAD), int(Module.COMPUTE), int(Module.STORE)
 SIZE = 3
@@ -107,7 +107,7 @@ def _pop(
     counts: Ints,
 ) -> None:
     """Make a command wait for one of a neighbouring module, unless its clock implies that."""
-    if needed == NOBODY or needed <= clocks[position, modules[needed]]:
+    if needed == NO_COMMAND or needed <= clocks[position, modules[needed]]:
         return
     module, other = modules[position], modules[needed]
     _merge_clock(clocks, modules, position, needed)
@@ -130,7 +130,7 @@ def _append(
         computes[counts[COMPUTE]] = position
         counts[COMPUTE] += 1
     modules[position] = module
-    if last[module] != NOBODY:
+    if last[module] != NO_COMMAND:
         for other in range(3):
             clocks[position, other] = clocks[last[module], other]
     last[module] = position
@@ -152,17 +152,17 @@ def _lower_bound(values: Ints, count: int, wanted: int) -> int:
 
 @compiled
 def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
-    """The last command in `table` that accessed a copy's bytes, or `NOBODY`; with a `position` the
-    table has that for these bytes afterwards.
+    """The last command in `table` that accessed a copy's bytes, or `NO_COMMAND`; a `position` is
+    recorded there for these bytes.
 
     `access`: the first byte, the rows, their stride in bytes, and the bytes of a row.
     """
-    found = NOBODY
+    found = NO_COMMAND
     for row in range(access[1]):
         begin = access[0] + row * access[2]
         for at in range(begin // granule, (begin + access[3] - 1) // granule + 1):
             found = max(found, table[at])
-            if position != NOBODY:
+            if position != NO_COMMAND:
                 table[at] = position
     return found
 
@@ -171,13 +171,13 @@ def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
 def _on_chip(
     chip: Ints, module: int, other: int, begin: int, end: int, runs: Ints, position: int
 ) -> int:
-    """The last command of the module `other` that a command depends on, or `NOBODY`; with a
+    """The last command of the module `other` that a command depends on, or `NO_COMMAND`; with a
     `position` the command is recorded as the last one of its own module instead."""
-    found = NOBODY
+    found = NO_COMMAND
     for run in range(begin, end):
         written = runs[run, 2]
         for element in range(runs[run, 0], runs[run, 1]):
-            if position != NOBODY:
+            if position != NO_COMMAND:
                 chip[module, written, element] = position
                 continue
             found = max(found, chip[other, 1, element])
@@ -213,52 +213,52 @@ def place(
     Returns
     -------
     tuple
-        For each instruction its command or `NOBODY`, its module, and [instruction, 2] the modules
-        that it pops a token from and pushes one to, a bit for each.
+        For each instruction its command or `NO_COMMAND`, its module, and [instruction, 2] the
+        modules that it pops a token from and pushes one to, a bit for each.
     """
     capacity = 2 * len(which)
-    commands = np.full(capacity, NOBODY, dtype=np.int64)
+    commands = np.full(capacity, NO_COMMAND, dtype=np.int64)
     modules = np.zeros(capacity, dtype=np.int64)
     tokens = np.zeros((capacity, 2), dtype=np.int64)
     # For each instruction, the last one of each module that is complete when it starts.
-    clocks = np.full((capacity, 3), NOBODY, dtype=np.int64)
+    clocks = np.full((capacity, 3), NO_COMMAND, dtype=np.int64)
     # For load and store, the instructions that compute waited for, and those that waited.
     waits = np.empty((2, 3, capacity), dtype=np.int64)
     # For load and store, the number of waits; for compute, its instructions; and those of all.
     counts = np.zeros(4, dtype=np.int64)
     computes = np.empty(capacity, dtype=np.int64)
-    last = np.full(3, NOBODY, dtype=np.int64)
-    chip = np.full((3, 2, elements), NOBODY, dtype=np.int64)
+    last = np.full(3, NO_COMMAND, dtype=np.int64)
+    chip = np.full((3, 2, elements), NO_COMMAND, dtype=np.int64)
     # Each module only reads DRAM, or only writes it.
-    dram = np.full((3, granules), NOBODY, dtype=np.int64)
+    dram = np.full((3, granules), NO_COMMAND, dtype=np.int64)
     needs = np.empty(3, dtype=np.int64)
     for command in range(len(which)):
         module = units[command]
         begin, end = first[which[command]], first[which[command] + 1]
         for other in range(3):
-            needs[other] = NOBODY
+            needs[other] = NO_COMMAND
             if other != module:
-                needs[other] = _on_chip(chip, module, other, begin, end, runs, NOBODY)
+                needs[other] = _on_chip(chip, module, other, begin, end, runs, NO_COMMAND)
                 if module == STORE or other == STORE:
-                    found = _in_dram(dram[other], access[command], granule, NOBODY)
+                    found = _in_dram(dram[other], access[command], granule, NO_COMMAND)
                     needs[other] = max(needs[other], found)
         if module != COMPUTE:
             far, least = LOAD + STORE - module, needs[COMPUTE]
             needed = needs[far]
-            needs[far] = NOBODY
-            known = NOBODY if last[module] == NOBODY else clocks[last[module], far]
-            if least != NOBODY:
+            needs[far] = NO_COMMAND
+            known = NO_COMMAND if last[module] == NO_COMMAND else clocks[last[module], far]
+            if least != NO_COMMAND:
                 known = max(known, clocks[least, far])
             if needed > known:
                 # Relay by an instruction of compute that starts after `needed`: best by one that
                 # this command depends on anyway, or the next, if compute has not waited since.
                 at = _lower_bound(waits[0, far], counts[far], needed)
-                since = waits[1, far, counts[far] - 1] if counts[far] else NOBODY
+                since = waits[1, far, counts[far] - 1] if counts[far] else NO_COMMAND
                 computed = counts[COMPUTE]
                 free = _lower_bound(computes, computed, max(least, needed + 1, since + 1))
                 if at < counts[far]:
                     relay = waits[1, far, at]
-                elif least == NOBODY or free == computed:
+                elif least == NO_COMMAND or free == computed:
                     relay = _append(COMPUTE, modules, clocks, last, computes, counts)
                     _pop(relay, needed, modules, tokens, clocks, waits, counts)
                 else:

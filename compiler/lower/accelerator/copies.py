@@ -12,7 +12,7 @@ from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
 from compiler.ir.stmt import Store
 from compiler.lower.accelerator.index_sums import Env, IndexSum
-from compiler.lower.accelerator.instruction_nests import NEVER, Box, Nest, Tests, within
+from compiler.lower.accelerator.instruction_nests import NEVER, Box, Conditions, Nest, within
 from compiler.lower.accelerator.onchip import lanes_of
 from compiler.lower.accelerator.rectangles import Axis, Rectangle, Zeros, may_overlap, rectangles
 from compiler.lower.conditions import conjuncts
@@ -60,7 +60,7 @@ class CopyPlan:
     chip_at: IndexSum
     dram_from: IndexSum
     dram_at: IndexSum
-    inside: Tests
+    inside: Conditions
     unrolled: frozenset[str]
     around: tuple[str, ...]
     lanes: int
@@ -89,7 +89,7 @@ class CopyPlan:
         chip, dram = (source, store) if memory is MemoryId.OUT else (store, source)
         chip_at = IndexSum.of_address(chip.buffer, chip.indices)
         dram_at = IndexSum.of_address(dram.buffer, dram.indices)
-        tests = NEVER if only_zeros else Tests.of(inside)
+        tests = NEVER if only_zeros else Conditions.of(inside)
         names = nest.names
         unrolled = chip_at.nonlinear_in(names) | dram_at.nonlinear_in(names)
         for test in tests.sums:

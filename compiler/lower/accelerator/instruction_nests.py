@@ -22,8 +22,8 @@ from compiler.te.tree import written_by
 __all__ = [
     "NEVER",
     "Box",
+    "Conditions",
     "Nest",
-    "Tests",
     "flat",
     "is_instruction",
     "is_load",
@@ -115,18 +115,18 @@ def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, t
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class Conditions:
     """Conditions that must all hold, each as a sum that must not be negative."""
 
     sums: tuple[IndexSum, ...]
 
     @staticmethod
-    def of(conditions: tuple[Expr, ...]) -> Tests:
-        """The tests of conditions on indices. Raises `LoweringError` for any other condition."""
-        return Tests(tuple(each for test in conditions for each in _sums(test)))
+    def of(conditions: tuple[Expr, ...]) -> Conditions:
+        """The sums of conditions on indices. Raises `LoweringError` for any other condition."""
+        return Conditions(tuple(each for test in conditions for each in _sums(test)))
 
 
-NEVER = Tests((IndexSum((), (), -1),))
+NEVER = Conditions((IndexSum((), (), -1),))
 """A condition that holds in no iteration."""
 
 
@@ -160,7 +160,7 @@ class Nest:
     """
 
     loops: tuple[tuple[str, IndexSum], ...]
-    tests: Tests
+    tests: Conditions
     leaf: Store | Invoke
     unrolled: frozenset[str]
 
@@ -181,7 +181,7 @@ class Nest:
         names = frozenset(name for name, _ in loops)
         # Extents that depend on loops of the same instruction.
         unrolled = frozenset[str]().union(*(variables(extent) & names for _, extent in loops))
-        tested = Tests.of(tests)
+        tested = Conditions.of(tests)
         unrolled = unrolled.union(*(each.nonlinear_in(names) for each in tested.sums))
         extents = tuple((name, IndexSum.of(extent)) for name, extent in loops)
         return Nest(extents, tested, stmt, unrolled)
@@ -219,7 +219,7 @@ class Nest:
             yield from self._boxes(env, {**box, name: (0, extent)}, depth + 1, unrolled)
 
 
-def within(tests: Tests, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
+def within(tests: Conditions, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
     """The parts of a box in which all tests hold, as boxes."""
     box = dict(box)
     several: dict[str, int] | None = None

@@ -22,9 +22,9 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.memories import MemoryId, Module
 
-__all__ = ["NOBODY", "TokenedCommands", "place_tokens"]
+__all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
 
-NOBODY = -1
+NO_COMMAND = -1
 """The position of no command: an instruction that only pops and pushes tokens."""
 
 
@@ -35,7 +35,7 @@ class TokenedCommands:
     Attributes
     ----------
     command
-        For each instruction the position of its command, or `NOBODY`.
+        For each instruction the position of its command, or `NO_COMMAND`.
     module
         The module that executes the instruction.
     tokens

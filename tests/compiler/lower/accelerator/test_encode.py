@@ -9,7 +9,7 @@ import pytest
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import NOBODY, TokenedCommands
+from compiler.lower.accelerator.tokens import NO_COMMAND, TokenedCommands
 from hw.config_files import load_config
 from hw.encoding import UOP_BYTES, AluOp
 from hw.errors import EncodingError
@@ -151,7 +151,7 @@ def test_tokens_are_of_neighbours(module: Module, neighbour: Module, which: str)
 
 
 def test_an_empty_command_is_a_load_of_compute_that_moves_nothing() -> None:
-    where = slots([NOBODY], COMPUTER, [({LOADER}, {LOADER, STORER})])
+    where = slots([NO_COMMAND], COMPUTER, [({LOADER}, {LOADER, STORER})])
     found = encoded([compute(), copy(MemoryId.OUT)], where, uop=20, imm=3)
     assert found == [
         Load(

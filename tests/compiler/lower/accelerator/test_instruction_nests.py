@@ -22,6 +22,7 @@ from compiler.ir.visit import statements
 from compiler.lower.accelerator.index_sums import Env
 from compiler.lower.accelerator.instruction_nests import (
     Box,
+    Conditions,
     Nest,
     flat,
     is_instruction,
@@ -30,7 +31,6 @@ from compiler.lower.accelerator.instruction_nests import (
     within,
     written_whole,
 )
-from compiler.lower.accelerator.instruction_nests import Tests as Conditions
 
 
 def body(text: str) -> Stmt:

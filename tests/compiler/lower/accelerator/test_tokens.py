@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.tokens import NOBODY, place_tokens
+from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
 from hw.config_files import load_config
 from hw.memories import MemoryId, Module
 from tests.support.command_columns import columns_of
@@ -46,14 +46,14 @@ def placed(commands: list[Command]) -> list[Slot]:
     found = place_tokens(columns, footprints, TINY, DRAM_BYTES)
     slots = [
         Slot(
-            None if at == NOBODY else commands[at],
+            None if at == NO_COMMAND else commands[at],
             Module(found.module[place]),
             found.pops(place),
             found.pushes(place),
         )
         for place, at in enumerate(found.command.tolist())
     ]
-    assert [at for at in found.command.tolist() if at != NOBODY] == list(range(len(commands)))
+    assert [at for at in found.command.tolist() if at != NO_COMMAND] == list(range(len(commands)))
     for slot in slots:
         assert slot.what is None or slot.module is module_of(slot.what)
         assert slot.what is not None or slot.module is Module.COMPUTE
@@ -319,7 +319,7 @@ def test_prototypes_that_begin_elsewhere_in_dram_touch_that() -> None:
         commands = replace(columns, dram=np.array([0, moved]))
         footprints = Footprints.of(columns.prototypes, TINY)
         found = place_tokens(commands, footprints, TINY, DRAM_BYTES)
-        assert found.command.tolist().count(NOBODY) == empty
+        assert found.command.tolist().count(NO_COMMAND) == empty
 
 
 def test_rows_that_touch_are_one_piece_and_rows_apart_are_not() -> None:
