@@ -1,20 +1,18 @@
 """CPU code from the loop language, through LLVM.
 
-Integers and bools come out as the language says, to the last bit. Of floats, every operation is
-rounded as IEEE 754 asks, with two exceptions, and neither depends on the kinds or the order of
-loops:
+Integers and bools are exact. Every operation on floats is rounded as IEEE 754 says, with two
+exceptions, which depend neither on the kinds nor on the order of loops:
 
-- `x + a * b` and `a * b + x` are rounded once on a target with `fma`. It is the expression that
-  decides: a schedule that inlines a product into a sum makes such an expression, and may thereby
-  change a last bit.
-- Functions such as `exp` are as exact as `elementary` or the C library makes them, the same in one
-  lane and in many.
+- `x + a * b` and `a * b + x` are rounded once on a target with `fma`. The expression decides: a
+  schedule that inlines a product into a sum makes such an expression, and may change a last bit.
+- Functions such as `exp` are as exact as `math_functions` or the C library computes them, the same
+  in one lane and in many.
 
-Sums across lanes add in another order; a schedule has to ask for that (`reassociate`).
+Sums across lanes add in another order, in schedules with `reassociate` only.
 """
 
 from compiler.codegen.compile import compile_function, emit_object
-from compiler.codegen.target import CpuTarget
+from compiler.codegen.cpu_target import CpuTarget
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = [

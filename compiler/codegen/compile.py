@@ -1,30 +1,39 @@
-"""From a program to native code, in one step."""
+"""Compilation of a program to native code.
+
+LLVM neither unrolls nor vectorizes loops here: the schedule says which loops are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from llvmlite import binding
+
+from compiler.codegen.cpu_target import CpuTarget
 from compiler.codegen.module import build_module, entry_name
-from compiler.codegen.optimise import machine_code
-from compiler.codegen.target import CpuTarget
+from compiler.errors import CodegenError
 from compiler.ir.operands import parameters
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
 from compiler.lower.pipeline import CPU_PASSES, Pass, lower
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
+from runtime.native.host import initialise
 
-__all__ = ["compile_function", "emit_object"]
+__all__ = ["compile_function", "emit_object", "machine_of", "optimise"]
+
+_LEVEL = 3
 
 
 def emit_object(
     function: Function, target: CpuTarget, passes: Sequence[Pass] = CPU_PASSES
 ) -> ObjectCode:
-    """Object code of a program, with or without blocks, after these passes.
+    """The object code of a program, with or without blocks, after these passes.
 
     Raises
     ------
     CodegenError
-        If the program holds what a CPU cannot do, or `target` cannot.
+        If no CPU can run the program, or `target` cannot.
     """
     plain = lower(function, passes)
     text, storage = build_module(plain, target)
@@ -33,23 +42,61 @@ def emit_object(
         symbol=entry_name(function.name),
         triple=target.triple,
         features=target.features,
-        parameters=tuple(
-            Parameter(each.name, each.shape, each.dtype.numpy.name) for each in parameters(plain)
-        ),
+        parameters=tuple(Parameter(p.name, p.shape, p.dtype.numpy.name) for p in parameters(plain)),
         inputs=tuple(each.name for each in plain.inputs),
         outputs=tuple(each.name for each in plain.outputs),
         shared_bytes=storage.shared_bytes,
         worker_bytes=storage.worker_bytes,
         parallel=any(each.kind is LoopKind.PARALLEL for each in loops(plain.body)),
-        code=machine_code(text, target),
+        code=_machine_code(text, target),
     )
 
 
 def compile_function(
     function: Function, target: CpuTarget, pool: ThreadPool | None = None
 ) -> NativeFunction:
-    """A program as a function of arrays, on this machine.
+    """A program compiled to a function of arrays, on this machine.
 
     Parallel loops run on `pool`, or on a new one of `target.threads` threads.
     """
     return load(emit_object(function, target), threads=target.threads, pool=pool)
+
+
+def _machine_code(text: str, target: CpuTarget) -> bytes:
+    """An object file, position-independent, of a module's text."""
+    machine = machine_of(target)
+    code: bytes = machine.emit_object(optimise(text, machine))
+    return code
+
+
+def machine_of(target: CpuTarget) -> Any:
+    """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
+    initialise()
+    try:
+        kind = binding.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
+    return kind.create_target_machine(
+        cpu=target.cpu,
+        features=target.feature_string,
+        opt=_LEVEL,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+def optimise(text: str, machine: Any) -> Any:
+    """The module of a text after LLVM's passes. Raises `CodegenError` for an illegal module."""
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM refuses the module: {error}") from None
+    options = binding.create_pipeline_tuning_options(_LEVEL)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.loop_interleaving = False
+    options.slp_vectorization = False
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module

@@ -1,25 +1,34 @@
-"""The dot products of `compiler.intrinsics.cpu`, in instructions.
+"""Code of the tensor intrinsics in `compiler.intrinsics.cpu`: dot products of bytes.
 
-AVX-512 VNNI multiplies unsigned by signed bytes. A signed left side gets 128 added, which flips its
-sign bits, and what that adds to the sums is taken off again: 128 times the sum of the right side, a
+AVX-512 VNNI multiplies unsigned by signed bytes. 128 is added to a signed left side, which flips
+its sign bits, and the excess is subtracted from the sums: 128 times the sum of the right side, a
 second instruction that LLVM shares between sums over one right side.
 
-AVX2 has an instruction of unsigned by signed bytes too, but it saturates. Bytes are widened to 16
-bits instead, even and odd ones apart so that nothing has to move, and pairs of products added.
+AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits instead,
+even and odd ones separately so that none has to move, and pairs of products are added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.lanes import I32, call_intrinsic, constant, splat
+from compiler.codegen import load_store
+from compiler.codegen.expressions import evaluate
+from compiler.codegen.frame import Frame
+from compiler.codegen.llvm import I32, call_intrinsic, constant, splat
+from compiler.codegen.vector_access import read, write
+from compiler.intrinsics.cpu import CPU_INTRINSICS
+from compiler.ir.buffer import Buffer
+from compiler.ir.operands import kept_axes, parameters
+from compiler.ir.stmt import Invoke, Region
 
-__all__ = ["EMITTERS", "Emitter"]
+__all__ = ["EMITTERS", "emit_invoke"]
 
-Emitter = Callable[[Any, Any, Any, Any], Any]
+_Emitter = Callable[[Any, Any, Any, Any], Any]
 """(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""
 
 _I16 = ir.IntType(16)
@@ -59,10 +68,58 @@ def _avx2(builder: Any, c: Any, a: Any, b: Any, signed: bool) -> Any:
     return c
 
 
-EMITTERS: Mapping[str, Emitter] = {
+EMITTERS: Mapping[str, _Emitter] = {
     "vnni_u8s8_16x4": _vnni_unsigned,
     "vnni_s8s8_16x4": _vnni_signed,
     "avx2_u8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=False),
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
 }
-"""By the intrinsic's name."""
+"""The functions that emit intrinsics, by the intrinsic's name."""
+
+
+def emit_invoke(frame: Frame, stmt: Invoke) -> None:
+    """Emit the code of a tensor intrinsic.
+
+    Raises
+    ------
+    CodegenError
+        If operands are not dense, the processor lacks the instruction, or inside a vectorized loop.
+    """
+    name = stmt.intrinsic.name
+    known = CPU_INTRINSICS.get(name)
+    if known is None or known.function != stmt.intrinsic:
+        raise frame.error(f"{name} is no tensor intrinsic of a CPU: {', '.join(CPU_INTRINSICS)}")
+    missing = sorted(known.features - frame.features)
+    if missing:
+        raise frame.error(f"{name} needs {', '.join(missing)}, which the target lacks")
+    if frame.lanes is not None:
+        raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
+    operands = {
+        parameter.name: (region.buffer, _dense(frame, name, parameter, region))
+        for parameter, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
+    }
+    (lanes,) = stmt.intrinsic.outputs[0].shape
+    vector = ir.VectorType(I32, lanes)
+    values = []
+    for operand, kind in (("C", vector), ("A", I32), ("B", vector)):
+        buffer, pointer = operands[operand]
+        values.append(read(frame, buffer, kind, pointer))
+    buffer, pointer = operands["C"]
+    write(frame, buffer, EMITTERS[name](frame.builder, *values), pointer)
+
+
+def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
+    """The pointer to an operand's first element."""
+    axes = kept_axes(region.shape, parameter.shape)
+    if axes is None or region.buffer.dtype != parameter.dtype:
+        raise frame.error(
+            f"{name}: {parameter.name} is {parameter.dtype} {parameter.shape}, "
+            f"not {region.buffer.dtype} {region.shape} of {region.buffer.name}"
+        )
+    strides = tuple(region.buffer.strides[axis] for axis in axes)
+    if strides != parameter.strides:
+        raise frame.error(
+            f"{name}: {parameter.name} lies in {region.buffer.name} with strides {strides}; "
+            f"the instruction takes {parameter.strides}"
+        )
+    return load_store.address(frame, region.buffer, region.lower, partial(evaluate, frame))

@@ -1,62 +1,53 @@
-"""From expressions to LLVM values.
+"""LLVM values of expressions.
 
-A value is a scalar as long as no variable of a vectorized loop is in it.
+A value is a scalar unless it depends on the variable of a vectorized loop.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.codegen import arithmetic, memory
+from compiler.codegen import load_store, value_ops
 from compiler.codegen.frame import Frame, LaneVar
-from compiler.codegen.functions import call_function, power
-from compiler.codegen.lanes import (
+from compiler.codegen.llvm import (
+    I32,
     I64,
+    call_intrinsic,
     constant,
     lanes_of,
     register_type,
     splat,
     together,
 )
-from compiler.codegen.masks import lane_test
-from compiler.codegen.offset import known_number
+from compiler.codegen.math_functions import call_function, power
+from compiler.codegen.offset import known_number, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64
-from compiler.ir.expr import (
-    Binary,
-    BinaryOp,
-    Cast,
-    Const,
-    Expr,
-    Load,
-    Select,
-    Unary,
-    UnaryOp,
-    Var,
-)
-from compiler.ir.interval import interval
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.interval import interval, speaks_of_data
 from compiler.ir.visit import subexpressions
 
 __all__ = ["evaluate"]
 
 
 def evaluate(frame: Frame, expr: Expr) -> Any:
-    """The value of an expression: a scalar, or a vector if lanes may differ in it."""
+    """The value of an expression: a scalar, or a vector if it may differ between lanes."""
     match expr:
         case Const(value=value, dtype=dtype):
             return constant(register_type(dtype), value)
         case Var():
             return _variable(frame, expr)
         case Load():
-            return memory.load(frame, expr, lambda each: evaluate(frame, each))
+            return load_store.load(frame, expr, partial(evaluate, frame))
         case Unary():
             return _unary(frame, expr)
         case Binary():
             return _binary(frame, expr)
         case Cast(operand=operand, dtype=dtype):
             value = evaluate(frame, operand)
-            return arithmetic.cast(frame.builder, value, operand.dtype, dtype)
+            return value_ops.cast(frame.builder, value, operand.dtype, dtype)
         case Select():
             return _select(frame, expr)
         case _:
@@ -81,11 +72,11 @@ def _unary(frame: Frame, expr: Unary) -> Any:
     value, dtype = evaluate(frame, expr.operand), expr.dtype
     match expr.op:
         case UnaryOp.NEG:
-            return arithmetic.negative(frame.builder, dtype, value)
+            return value_ops.negative(frame.builder, dtype, value)
         case UnaryOp.NOT:
             return frame.builder.not_(value)
         case UnaryOp.ABS:
-            return arithmetic.absolute(frame.builder, dtype, value)
+            return value_ops.absolute(frame.builder, dtype, value)
         case _:
             return call_function(frame.builder, expr.op, dtype, value, frame.contract)
 
@@ -96,14 +87,14 @@ def _binary(frame: Frame, expr: Binary) -> Any:
         number = known_number(expr, frame)
         if number is not None:
             return constant(I64, INDEX.wrap(number))
-    test = lane_test(frame, expr, lambda each: evaluate(frame, each))
+    test = _lane_test(frame, expr)
     if test is not None:
         return test
     if expr.op is BinaryOp.ADD and dtype.is_float and frame.contract:
         for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))
-                return arithmetic.fused(frame.builder, *together(frame.builder, *parts))
+                return value_ops.fused(frame.builder, *together(frame.builder, *parts))
     left, right = evaluate(frame, expr.left), evaluate(frame, expr.right)
     left, right = together(frame.builder, left, right)
     if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:
@@ -111,11 +102,45 @@ def _binary(frame: Frame, expr: Binary) -> Any:
             dtype = UINT64  # the same result, for less
     if expr.op is BinaryOp.POW:
         return power(frame.builder, dtype, left, right)
-    return arithmetic.binary(frame.builder, expr.op, dtype, left, right)
+    return value_ops.binary(frame.builder, expr.op, dtype, left, right)
+
+
+def _lane_test(frame: Frame, expr: Binary) -> Any:
+    """`a < b` or `a <= b` if b - a is linear in the lane number; None for any other comparison.
+
+    `i_o * 16 + lane < 50` means that lanes below `50 - i_o * 16` run: one subtraction for all lanes
+    and a comparison of 32-bit numbers, instead of 64-bit ones in each lane.
+    """
+    if frame.lanes is None or expr.op not in (BinaryOp.LT, BinaryOp.LE):
+        return None
+    if expr.left.dtype != INDEX or speaks_of_data(expr):
+        return None
+    slack = offset_sum(frame, (expr.right, 1), (expr.left, -1))
+    if expr.op is BinaryOp.LE:
+        slack.constant += 1
+    factor = slack.lane
+    if not factor or abs(factor) * frame.lanes >= 1 << 30:
+        return None
+    # The test is 0 < slack, which is common + constant + factor * lane.
+    common = slack.value(frame, partial(evaluate, frame))
+    if common is not None and lanes_of(common) is not None:
+        return None
+    builder = frame.builder
+    total = constant(I64, slack.constant)
+    if common is not None:
+        total = builder.add(common, total, flags=("nsw",)) if slack.constant else common
+    # Clamped to the range of factor * lane, the sum fits into 32 bits and the result is the same.
+    reach = constant(I64, abs(factor) * frame.lanes)
+    total = call_intrinsic(builder, "llvm.smin.i64", I64, [total, reach])
+    lowest = builder.sub(constant(I64, 0), reach)
+    total = call_intrinsic(builder, "llvm.smax.i64", I64, [total, lowest])
+    total = splat(builder, builder.trunc(total, I32), frame.lanes)
+    steps = [-factor * lane for lane in range(frame.lanes)]
+    return builder.icmp_signed("<", constant(ir.VectorType(I32, frame.lanes), steps), total)
 
 
 def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
-    """Whether an index is surely no less than that."""
+    """Whether an index is provably no less than `least`."""
     low = interval(expr, frame.ranges).low
     return low is not None and low >= least
 
@@ -129,7 +154,7 @@ def _select(frame: Frame, expr: Select) -> Any:
         for side, chosen in zip(sides, (condition, builder.not_(condition)), strict=True):
             with frame.masked(chosen):
                 values.append(evaluate(frame, side))
-        return builder.select(condition, *(splat(builder, each, frame.lanes) for each in values))
+        return builder.select(condition, *(splat(builder, value, frame.lanes) for value in values))
     if all(_harmless(frame, side) for side in sides):
         values = [evaluate(frame, side) for side in sides]
         return builder.select(condition, *together(builder, *values))
@@ -137,12 +162,13 @@ def _select(frame: Frame, expr: Select) -> Any:
 
 
 def _harmless(frame: Frame, expr: Expr) -> bool:
-    """Whether evaluating it where it is not asked for can do nothing."""
+    """Whether an expression can be evaluated where its value is not used."""
     loads = (each for each in subexpressions(expr) if isinstance(each, Load))
-    return all(memory.safe(frame, each) for each in loads)
+    return all(load_store.safe(frame, each) for each in loads)
 
 
 def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:
+    """The value of the side that a scalar condition chooses; only that side is evaluated."""
     builder = frame.builder
     blocks = [builder.append_basic_block(name) for name in ("then", "otherwise", "chosen")]
     builder.cbranch(condition, blocks[0], blocks[1])
@@ -150,9 +176,9 @@ def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:
     for side, block in zip(sides, blocks, strict=False):
         builder.position_at_end(block)
         with frame.region():
-            # Both must come out alike: a scalar on one side is spread where the other's a vector.
             values.append(evaluate(frame, side))
         ends.append(builder.block)
+    # A scalar on one side becomes a vector if the other side is one.
     lanes = next((n for n in map(lanes_of, values) if n is not None), None)
     for number, end in enumerate(ends):
         builder.position_at_end(end)

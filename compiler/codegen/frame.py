@@ -1,4 +1,4 @@
-"""Where code is being written, and what is known there."""
+"""The state of emitting one LLVM function: insertion points, variables, buffers, known values."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from compiler.codegen.lanes import I64, splat
+from compiler.codegen.llvm import I64, splat
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Var
 from compiler.ir.interval import Interval
 
-__all__ = ["Binding", "Frame", "LaneVar", "Place"]
+__all__ = ["Binding", "BufferLocation", "Frame", "LaneVar"]
 
 
 @dataclass(frozen=True, slots=True)
 class LaneVar:
-    """The variable of a vectorized loop: lane number plus `base`, in each of `count` lanes."""
+    """The value of a vectorized loop's variable: `base` plus the lane number, in `count` lanes."""
 
     base: Any
     count: int
 
 
 Binding: TypeAlias = Any
-"""What a loop variable stands for: an `i64`, an int that is known, or a `LaneVar`."""
+"""The value of a loop variable: an `i64`, a known int, or a `LaneVar`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a buffer lies.
+class BufferLocation:
+    """The memory of a buffer.
 
     Attributes
     ----------
     pointer
-        To its first element.
+        The address of its first element.
     lanes
-        How many copies lie side by side, element by element: the lanes of the vectorized loop that
-        it is allocated in, each of which has its own; 1 elsewhere.
+        The number of copies, interleaved by element: one for each lane of the vectorized loop that
+        the buffer is allocated in; 1 elsewhere.
     stack
-        Whether it is on the stack, perhaps to become registers.
+        Whether the buffer is on the stack, where LLVM may make registers of it.
     """
 
     buffer: Buffer
@@ -52,42 +52,44 @@ class Place:
 
     @property
     def size(self) -> int:
-        """Elements, of all lanes."""
+        """The number of elements of all lanes."""
         return self.buffer.size * self.lanes
 
 
 @dataclass
 class Frame:
-    """The state of writing one LLVM function. Loops and conditions nest as `with` blocks.
+    """The state of emitting one LLVM function. Loops and conditions nest as `with` blocks.
 
-    An error ends the function: nothing is put back after one.
+    The state is undefined after an error.
 
     Attributes
     ----------
     builder
-        Where the next instruction goes.
+        The builder of the next instruction.
     entry
-        The builder where stack is taken.
+        The builder of the entry block, where stack is allocated.
     stack
-        Stack by the buffer that has it.
+        Pointers to allocated memory, by buffer.
     workspace
-        The memory that the caller brings: the shared part, or in a task the worker's own.
+        The memory that the caller passes: the shared part, or in a task the worker's own.
     launch
-        Who runs tasks; None inside of one.
+        The function that runs tasks; None inside a task.
     tags
-        For each buffer the metadata that keeps its accesses apart from those of others.
+        For each buffer the alias metadata of its accesses.
     features
         Instruction sets of the target.
     contract
         Whether `x + a * b` is rounded once.
+    where
+        The function and the loops around, for messages.
     bindings, ranges
-        Loop variables, and the values that they take here.
+        The values of loop variables, and their ranges.
     places
-        Buffers by name.
+        The memory of buffers, by name.
     lanes, mask
-        Within a vectorized loop: how many lanes, and which of them run (None: all).
+        Within a vectorized loop: the number of lanes, and which of them run (None: all).
     known
-        Values that were computed on the way here: one table for each open loop or condition.
+        Values computed so far: one table for each open loop or condition.
     """
 
     builder: Any
@@ -101,49 +103,49 @@ class Frame:
     stack: dict[str, Any] = field(default_factory=dict)
     bindings: dict[str, Binding] = field(default_factory=dict)
     ranges: dict[str, Interval] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, BufferLocation] = field(default_factory=dict)
     lanes: int | None = None
     mask: Any = None
     known: list[dict[Hashable, Any]] = field(default_factory=lambda: [{}])
 
-    def place(self, buffer: Buffer) -> Place:
-        """Where a buffer lies; refused if nothing declares it."""
+    def place(self, buffer: Buffer) -> BufferLocation:
+        """The memory of a buffer. Raises `CodegenError` if the buffer is not declared."""
         if buffer.name not in self.places:
             raise self.error(f"{buffer.name} is neither a parameter nor allocated here")
         return self.places[buffer.name]
 
     def binding(self, variable: Var) -> Binding:
-        """What a loop variable stands for; refused if no loop around declares it."""
+        """The value of a loop variable. Raises `CodegenError` if no loop around declares it."""
         if variable.name not in self.bindings:
-            raise self.error(f"{variable.name} is no variable of a loop around here")
+            raise self.error(f"{variable.name} is no variable of a loop around the statement")
         return self.bindings[variable.name]
 
     def error(self, message: str) -> CodegenError:
-        """An error that says where it is."""
+        """An error whose message names the function and the loops around."""
         return CodegenError(f"{' / '.join(self.where)}: {message}")
 
     def recall(self, key: Hashable) -> Any:
-        """What was kept under `key` here or around here, or None."""
+        """The value kept under `key` in an open loop or condition; None without one."""
         for table in reversed(self.known):
             if key in table:
                 return table[key]
         return None
 
     def keep(self, key: Hashable, value: Any) -> Any:
-        """Keep a value for as long as the innermost loop or condition is open."""
+        """Keep a value while the innermost loop or condition is open, and return it."""
         self.known[-1][key] = value
         return value
 
     @contextmanager
     def region(self) -> Iterator[None]:
-        """Code that may not run, or runs again: what it computes is not known behind it."""
+        """A scope of code that may not run or runs again: its values are not known behind it."""
         self.known.append({})
         yield
         self.known.pop()
 
     @contextmanager
     def bound(self, name: str, binding: Binding, values: Interval) -> Iterator[None]:
-        """A loop's variable within its body, and the values that it takes there."""
+        """The scope of a loop's body, in which the variable has a binding and a range."""
         self.bindings[name] = binding
         self.ranges[name] = values
         self.where.append(name)
@@ -155,14 +157,14 @@ class Frame:
 
     @contextmanager
     def vectorized(self, lanes: int) -> Iterator[None]:
-        """Everything within happens in so many lanes."""
+        """The scope of a vectorized loop's body, with that many lanes."""
         self.lanes, self.mask = lanes, None
         yield
         self.lanes, self.mask = None, None
 
     @contextmanager
     def masked(self, condition: Any) -> Iterator[None]:
-        """Only lanes where a condition holds run within, of those that ran before."""
+        """A scope in which only lanes run where a condition holds too."""
         outer, inner = self.mask, splat(self.builder, condition, self.lanes)
         self.mask = inner if outer is None else self.builder.and_(outer, inner)
         with self.region():
@@ -170,7 +172,7 @@ class Frame:
         self.mask = outer
 
     def tag(self, instruction: Any, buffer: Buffer) -> Any:
-        """Tell LLVM that an access to `buffer` touches no other."""
+        """Tell LLVM that an access to `buffer` aliases no other buffer, and return the access."""
         own, others = self.tags[buffer.name]
         instruction.set_metadata("alias.scope", own)
         if others is not None:
@@ -178,5 +180,5 @@ class Frame:
         return instruction
 
     def number(self, value: Any) -> Any:
-        """A number to index with: an int becomes a constant."""
+        """An `i64`: an int becomes a constant."""
         return ir.Constant(I64, value) if isinstance(value, int) else value

@@ -1,10 +1,10 @@
-"""Where an element lies: indices as one sum of multiples.
+"""Offsets of elements: indices as one sum of multiples.
 
     offset = constant + lane * (lane number) + coefficient * atom + ...
 
 Variables of unrolled loops are known numbers and go into the constant, so that the copies of an
-unrolled body share the rest of their addresses; the multiple of the lane number says whether a
-vector lies in one piece.
+unrolled body share the rest of their addresses; the multiple of the lane number says whether the
+elements of a vector are contiguous.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.codegen.frame import Frame, LaneVar, Place
-from compiler.codegen.lanes import constant, together
+from compiler.codegen.frame import BufferLocation, Frame, LaneVar
+from compiler.codegen.llvm import constant, together
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
+from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
 from compiler.ir.interval import Interval, interval
+from compiler.ir.linear import Linear, linear
 from compiler.lower.conditions import reads_memory
 
-__all__ = ["Offset", "known_number", "linear", "offset_of"]
+__all__ = ["Offset", "known_number", "offset_of", "offset_sum"]
 
 
 @dataclass(slots=True)
@@ -31,8 +32,8 @@ class Offset:
     Attributes
     ----------
     terms
-        The multiple of each variable, of the base of the lanes (under the lane variable's own
-        name), and of whatever else is not linear.
+        The multiple of each variable, of the lanes' base (under the lane variable's name), and of
+        each expression that is not linear.
     """
 
     constant: int = 0
@@ -40,7 +41,7 @@ class Offset:
     terms: dict[Expr, int] = field(default_factory=dict)
 
     def within(self, size: int, frame: Frame) -> bool:
-        """Whether it surely names one of `size` elements, whatever the turn and the lane."""
+        """Whether the offset is provably less than `size` in every iteration and lane."""
         reach = self.lane * ((frame.lanes or 1) - 1)
         found = Interval(self.constant + min(reach, 0), self.constant + max(reach, 0))
         for atom, factor in self.terms.items():
@@ -50,18 +51,15 @@ class Offset:
         )
 
     def value(self, frame: Frame, evaluate: Callable[[Expr], Any]) -> Any:
-        """Its part without constant and lanes: an `i64`, or a vector if an atom differs by lane.
-
-        None where there is no such part.
-        """
+        """The sum of the terms: an `i64`, or a vector if an atom differs by lane; None without
+        terms."""
         key = ("sum", frozenset(self.terms.items()))
         total = frame.recall(key)
         if total is not None:
             return total
         for atom, factor in self.terms.items():
             part = _atom(frame, atom, evaluate)
-            # Offsets of elements that exist are far from overflowing; what a program computes
-            # from its data may wrap on the way.
+            # Offsets of elements that exist do not overflow; numbers computed from data may.
             flags = ("nsw",) if isinstance(atom, Var) else ()
             if factor != 1:
                 part = frame.builder.mul(part, constant(part.type, factor), flags=flags)
@@ -69,9 +67,9 @@ class Offset:
                 total = part
             else:
                 total = frame.builder.add(*together(frame.builder, total, part))
-        # It is the same wherever its variables are, but for memory, which may change, and masks.
-        steady = not any(map(reads_memory, self.terms))
-        return frame.keep(key, total) if steady and total is not None else total
+        # The sum can be reused while its variables are in scope, unless it depends on memory.
+        reusable = not any(map(reads_memory, self.terms))
+        return frame.keep(key, total) if reusable and total is not None else total
 
 
 def _atom(frame: Frame, atom: Expr, evaluate: Callable[[Expr], Any]) -> Any:
@@ -99,55 +97,53 @@ def known_number(expr: Expr, frame: Frame) -> int | None:
 
 def _range(atom: Expr, frame: Frame) -> Interval:
     if isinstance(atom, Var) and isinstance(frame.bindings.get(atom.name), LaneVar):
-        # The base, which is where lane 0 is.
+        # The lanes' base, which is the value in lane 0.
         lanes, values = frame.bindings[atom.name].count, frame.ranges[atom.name]
         return Interval(values.low, None if values.high is None else values.high - lanes + 1)
     return interval(atom, frame.ranges)
 
 
-def linear(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
-    """A sum of multiples of indices as one."""
+def offset_sum(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
+    """The sum of multiples of indices."""
     result = Offset()
     for expr, factor in summands:
-        _collect(expr, factor, result, frame)
+        _add(linear(expr), factor, result, frame)
     result.terms = {atom: factor for atom, factor in result.terms.items() if factor}
     return result
 
 
-def offset_of(place: Place, indices: Sequence[Expr], frame: Frame) -> Offset:
-    """Where the element at `indices` lies, counted from the buffer's first."""
+def offset_of(place: BufferLocation, indices: Sequence[Expr], frame: Frame) -> Offset:
+    """The offset of the element at `indices` from the buffer's first element."""
     strides = (each * place.lanes for each in place.buffer.strides)
-    result = linear(frame, *zip(indices, strides, strict=True))
+    result = offset_sum(frame, *zip(indices, strides, strict=True))
     if place.lanes > 1 and frame.lanes is not None:
         result.lane += 1
     return result
 
 
-def _collect(expr: Expr, scale: int, into: Offset, frame: Frame) -> None:
-    number = known_number(expr, frame)
-    if number is not None:
-        into.constant += scale * number
-        return
-    match expr:
-        case Var():
-            binding = frame.binding(expr)
-            if isinstance(binding, LaneVar):
-                into.lane += scale
-                if isinstance(binding.base, int):
-                    into.constant += scale * binding.base
-                    return
-            into.terms[expr] = into.terms.get(expr, 0) + scale
-        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=left, right=right):
-            _collect(left, scale, into, frame)
-            _collect(right, scale if op is BinaryOp.ADD else -scale, into, frame)
-        case Unary(op=UnaryOp.NEG, operand=operand):
-            _collect(operand, -scale, into, frame)
-        case Binary(op=BinaryOp.MUL, left=left, right=right):
-            for factor, other in ((right, left), (left, right)):
-                number = known_number(factor, frame)
-                if number is not None:
-                    _collect(other, scale * number, into, frame)
-                    return
-            into.terms[expr] = into.terms.get(expr, 0) + scale
-        case _:
-            into.terms[expr] = into.terms.get(expr, 0) + scale
+def _add(total: Linear, scale: int, into: Offset, frame: Frame) -> None:
+    """Add a multiple of a sum, with numbers for the variables that are known."""
+    into.constant += scale * total.constant
+    for atom, multiple in total.terms:
+        factor = scale * multiple
+        number = known_number(atom, frame)
+        if number is not None:
+            into.constant += factor * number
+            continue
+        match atom:
+            case Var():
+                binding = frame.binding(atom)
+                if isinstance(binding, LaneVar):
+                    into.lane += factor
+                    if isinstance(binding.base, int):
+                        into.constant += factor * binding.base
+                        continue
+            case Binary(op=BinaryOp.MUL, left=left, right=right):
+                sides = (known_number(left, frame), right), (known_number(right, frame), left)
+                known = next(((number, rest) for number, rest in sides if number is not None), None)
+                if known is not None:
+                    _add(linear(known[1]), factor * known[0], into, frame)
+                    continue
+            case _:
+                pass
+        into.terms[atom] = into.terms.get(atom, 0) + factor

@@ -1,44 +1,33 @@
-"""From statements to LLVM instructions."""
+"""LLVM instructions of statements."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any, assert_never
 
-from compiler.codegen import memory
+from compiler.codegen import load_store
+from compiler.codegen.dot import emit_invoke
 from compiler.codegen.expressions import evaluate
-from compiler.codegen.frame import Frame, LaneVar, Place
-from compiler.codegen.invoke import emit_invoke
-from compiler.codegen.lanes import I64, constant, lanes_of, splat
-from compiler.codegen.loops import counted
+from compiler.codegen.frame import BufferLocation, Frame, LaneVar
+from compiler.codegen.lane_reductions import across, update_of
+from compiler.codegen.llvm import I64, constant, counted, lanes_of, splat
 from compiler.codegen.offset import known_number
-from compiler.codegen.reductions import across, update_of
 from compiler.codegen.tasks import Tasks
-from compiler.codegen.vectorize import constant_extent, cut
+from compiler.codegen.vector_strips import Strip, constant_extent, strips_of
 from compiler.ir.expr import Load
 from compiler.ir.interval import Interval
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    If,
-    Invoke,
-    LoopKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.lower.ranges import loop_range
 
 __all__ = ["emit"]
 
 
 def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
-    """Write the code of a statement."""
+    """Emit the code of a statement."""
     match stmt:
         case Seq(body=body):
-            for each in body:
-                emit(frame, each, tasks)
+            for part in body:
+                emit(frame, part, tasks)
         case Store():
             _store(frame, stmt)
         case If():
@@ -46,7 +35,9 @@ def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
         case Alloc(buffer=buffer, body=body):
             slot = tasks.storage.slots[buffer.name]
             pointer = tasks.allocate(frame, slot)
-            frame.places[buffer.name] = Place(buffer, pointer, slot.lanes, slot.offset is None)
+            frame.places[buffer.name] = BufferLocation(
+                buffer, pointer, slot.lanes, slot.offset is None
+            )
             emit(frame, body, tasks)
             del frame.places[buffer.name]
         case For():
@@ -54,23 +45,25 @@ def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:
         case Invoke():
             emit_invoke(frame, stmt)
         case Block(name=name):
-            raise frame.error(f"block {name} is to be lowered to loops first")
+            raise frame.error(f"{name} is still a block: lower blocks first")
         case _:
             assert_never(stmt)
 
 
 def _store(frame: Frame, stmt: Store) -> None:
     value_of = partial(evaluate, frame)
-    if frame.lanes is not None and memory.is_uniform(frame, stmt.buffer, stmt.indices, value_of):
+    if frame.lanes is not None and load_store.is_uniform(
+        frame, stmt.buffer, stmt.indices, value_of
+    ):
         update = update_of(stmt)
         if update is not None:
             op, term = update
             vector = splat(frame.builder, value_of(term), frame.lanes)
             old = value_of(Load(stmt.buffer, stmt.indices))
             value = across(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
-            memory.store(frame, stmt.buffer, stmt.indices, value, value_of)
+            load_store.store(frame, stmt.buffer, stmt.indices, value, value_of)
             return
-    memory.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
+    load_store.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
 
 
 def _if(frame: Frame, stmt: If, tasks: Tasks) -> None:
@@ -100,44 +93,46 @@ def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
 
 
 def _extent(frame: Frame, stmt: For) -> Any:
-    """The number of turns: an int if it is known, else an `i64`."""
+    """The number of iterations: an int if it is known, else an `i64`."""
     number = known_number(stmt.extent, frame)
     if number is not None:
         return number
     value = evaluate(frame, stmt.extent)
     if lanes_of(value) is not None:
-        raise frame.error(f"{stmt.var.name}: its extent differs from lane to lane")
+        raise frame.error(f"{stmt.var.name}: its extent differs between lanes")
     return value
 
 
 def _unrolled(frame: Frame, stmt: For, extent: int, tasks: Tasks) -> None:
-    for turn in range(extent):
-        with frame.bound(stmt.var.name, turn, Interval(turn, turn)):
+    for number in range(extent):
+        with frame.bound(stmt.var.name, number, Interval(number, number)):
             emit(frame, stmt.body, tasks)
 
 
 def _vectorized(frame: Frame, stmt: For, tasks: Tasks) -> None:
-    for each in cut(stmt, tasks.register_bits):
-        values = Interval(each.begin, each.last)
-        if each.lanes == 1:
-            with frame.bound(stmt.var.name, each.begin, values):
-                emit(frame, stmt.body, tasks)
-        elif each.turns == 1:
-            with (
-                frame.vectorized(each.lanes),
-                frame.bound(stmt.var.name, LaneVar(each.begin, each.lanes), values),
-            ):
-                emit(frame, stmt.body, tasks)
-        else:
-            zero, turns = constant(I64, 0), constant(I64, each.turns)
-            with counted(frame.builder, zero, turns, surely=True) as turn:
-                base = frame.builder.mul(turn, constant(I64, each.lanes), flags=("nsw",))
-                base = frame.builder.add(base, constant(I64, each.begin), flags=("nsw",))
-                with (
-                    frame.vectorized(each.lanes),
-                    frame.bound(stmt.var.name, LaneVar(base, each.lanes), values),
-                ):
-                    emit(frame, stmt.body, tasks)
+    for strip in strips_of(stmt, tasks.register_bits):
+        if strip.vectors == 1:
+            _strip(frame, stmt, strip, strip.begin, tasks)
+            continue
+        zero, vectors = constant(I64, 0), constant(I64, strip.vectors)
+        with counted(frame.builder, zero, vectors, nonempty=True) as number:
+            base = frame.builder.mul(number, constant(I64, strip.lanes), flags=("nsw",))
+            base = frame.builder.add(base, constant(I64, strip.begin), flags=("nsw",))
+            _strip(frame, stmt, strip, base, tasks)
+
+
+def _strip(frame: Frame, stmt: For, strip: Strip, base: Any, tasks: Tasks) -> None:
+    """One vector of a strip, whose lane 0 is the iteration `base`."""
+    values, name = Interval(strip.begin, strip.last), stmt.var.name
+    if strip.lanes == 1:
+        with frame.bound(name, base, values):
+            emit(frame, stmt.body, tasks)
+    else:
+        with (
+            frame.vectorized(strip.lanes),
+            frame.bound(name, LaneVar(base, strip.lanes), values),
+        ):
+            emit(frame, stmt.body, tasks)
 
 
 def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
@@ -148,7 +143,7 @@ def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
         return
     end = frame.number(extent)
     with (
-        counted(frame.builder, constant(I64, 0), end, surely=known) as index,
+        counted(frame.builder, constant(I64, 0), end, nonempty=known) as index,
         frame.bound(stmt.var.name, index, loop_range(stmt, frame.ranges)),
     ):
         emit(frame, stmt.body, tasks)

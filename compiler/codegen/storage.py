@@ -1,9 +1,8 @@
-"""Where allocated buffers lie: on the stack, or in a workspace that the caller brings.
+"""Storage of allocated buffers: on the stack, or in a workspace that the caller passes.
 
-Local and small buffers take stack, as long as there is enough of it; LLVM makes registers of those
-whose elements are all named by constants. Others have a fixed offset in the workspace, which they
-share with buffers that live at other times. What is allocated inside a parallel loop lies in the
-worker's own part.
+Local and small buffers are on the stack, while it has space; LLVM makes registers of those that are
+only indexed by constants. Others have a fixed offset in the workspace, and share memory with
+buffers of other lifetimes. Buffers allocated inside a parallel loop lie in the worker's own part.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.codegen.vectorize import widest
+from compiler.codegen.vector_strips import widest
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt
@@ -28,12 +27,12 @@ SMALL_BYTES = 4 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a buffer goes.
+    """The storage of one buffer.
 
     Attributes
     ----------
     lanes
-        How many copies it has: one for each lane of the vectorized loop that it is allocated in.
+        The number of copies: one for each lane of the vectorized loop that it is allocated in.
     offset
         Bytes from the beginning of the workspace, or of the worker's part; None on the stack.
     worker
@@ -47,12 +46,12 @@ class Slot:
 
     @property
     def bytes(self) -> int:
-        """Its size, up to the next aligned address."""
+        """The size in bytes, rounded up to the alignment."""
         size = self.buffer.size * self.lanes * self.buffer.dtype.numpy.itemsize
         return -(-size // ALIGNMENT) * ALIGNMENT
 
     def overlaps(self, other: Slot) -> bool:
-        """Whether the two share memory (and thus live at different times)."""
+        """Whether two slots share memory, and thus have different lifetimes."""
         if self.offset is None or other.offset is None or self.worker != other.worker:
             return False
         return self.offset < other.offset + other.bytes and other.offset < self.offset + self.bytes
@@ -60,7 +59,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class StoragePlan:
-    """Slots by buffer, and the workspace that they need: bytes once, and bytes a worker."""
+    """Slots by buffer, and the sizes of the workspace in bytes: shared, and for each worker."""
 
     slots: Mapping[str, Slot]
     shared_bytes: int
@@ -83,8 +82,8 @@ class _Planner:
                 self.stack[True] = 0
         if isinstance(stmt, Alloc):
             top = self.place(stmt.buffer, top, worker, lanes)
-        for each in children(stmt):
-            self.walk(each, top, worker, lanes)
+        for child in children(stmt):
+            self.walk(child, top, worker, lanes)
 
     def place(self, buffer: Buffer, top: int, worker: bool, lanes: int) -> int:
         if buffer.scope not in (Scope.GLOBAL, Scope.LOCAL):
@@ -104,7 +103,7 @@ class _Planner:
 
 
 def plan_storage(function: Function, register_bits: int) -> StoragePlan:
-    """A slot for everything that `function` allocates, on a CPU with registers of that size."""
+    """A slot for each buffer that `function` allocates, on a CPU with registers of that size."""
     planner = _Planner(register_bits)
     planner.walk(function.body, 0, False, 1)
     return StoragePlan(planner.slots, planner.peak[False], planner.peak[True])

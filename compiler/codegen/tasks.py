@@ -1,9 +1,10 @@
 """Parallel loops: the body becomes a function of its own, which the caller's launcher runs.
 
-    task(closure, begin, end, worker)          turns begin..end-1, as worker number `worker`
-    launch(task, closure, count)               returns when all turns have run
+    task(closure, begin, end, worker)      iterations begin..end-1, as worker number `worker`
+    launch(task, closure, count)           returns when all iterations have run
 
-The closure holds what the body needs from around it. A parallel loop inside a task is serial.
+The closure holds the variables and pointers that the body uses. A parallel loop inside a task is
+serial.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.frame import Frame
-from compiler.codegen.lanes import BYTE, I32, I64, POINTER, constant
-from compiler.codegen.loops import counted
+from compiler.codegen.llvm import BYTE, I32, I64, POINTER, constant, counted
 from compiler.codegen.storage import Slot, StoragePlan
 from compiler.ir.facts import facts
 from compiler.ir.stmt import For, Stmt
@@ -41,7 +41,7 @@ class Tasks:
     count: int = 0
 
     def allocate(self, frame: Frame, slot: Slot) -> Any:
-        """The pointer to a buffer that begins to exist."""
+        """The pointer to a newly allocated buffer."""
         name = slot.buffer.name
         if name in frame.stack:
             return frame.stack[name]
@@ -54,7 +54,7 @@ class Tasks:
         return memory
 
     def start(self, frame: Frame, loop: For, extent: Any, emit: Emit) -> None:
-        """Run the turns of a parallel loop as tasks."""
+        """Emit a parallel loop as a task, and its launch."""
         needed = facts(loop.body)
         bindings = {
             name: value
@@ -92,7 +92,7 @@ class Tasks:
         _launch(builder, frame.launch, task, closure, frame.number(extent))
 
     def _own_part(self, frame: Frame, workspace: Any, worker: Any) -> Any:
-        """The part of the workspace that is this worker's."""
+        """The worker's own part of the workspace."""
         bytes_before = frame.entry.add(
             constant(I64, self.storage.shared_bytes),
             frame.entry.mul(worker, constant(I64, self.storage.worker_bytes), flags=("nsw",)),
@@ -120,7 +120,7 @@ def open_frame(
 
 
 def close_frame(frame: Frame) -> None:
-    """The end of an LLVM function."""
+    """Complete an LLVM function."""
     frame.builder.ret_void()
     frame.entry.branch(frame.entry.function.blocks[1])
 

@@ -1,4 +1,4 @@
-"""Conditions as sets of parts that must all hold."""
+"""Conditions as conjunctions: the conjuncts that must all hold."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from compiler.ir.linear import linear
 from compiler.ir.ops import all_of, equal
 from compiler.ir.stmt import If, Stmt
 
-__all__ = ["guarded", "parts", "reads_memory", "zeros"]
+__all__ = ["conjuncts", "guarded", "reads_memory", "split_zero_test"]
 
 
-def parts(condition: Expr) -> tuple[Expr, ...]:
-    """What must hold together, in the order of the text."""
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The operands of a condition's "and", in the order of the text; none of True."""
     if isinstance(condition, Binary) and condition.op is BinaryOp.AND and condition.dtype == BOOL:
-        return (*parts(condition.left), *parts(condition.right))
+        return (*conjuncts(condition.left), *conjuncts(condition.right))
     return () if condition == Const(True, BOOL) else (condition,)
 
 
 def guarded(conditions: Iterable[Expr], body: Stmt) -> Stmt:
-    """`body`, where all conditions hold."""
+    """`body` under a test of all conditions; `body` itself where there are none."""
     tests = tuple(dict.fromkeys(conditions))
     return If(all_of(*tests), body) if tests else body
 
 
 def reads_memory(expr: Expr) -> bool:
-    """Whether it speaks of more than variables."""
+    """Whether an expression loads from a buffer."""
     return bool(expr_facts(expr).loads)
 
 
-def zeros(condition: Expr, ranges: Ranges) -> tuple[Expr, ...]:
-    """`x == 0`, taken apart where it asks of several variables that none is negative.
+def split_zero_test(condition: Expr, ranges: Ranges) -> tuple[Expr, ...]:
+    """The conjuncts of a test that a sum of terms that are never negative is 0.
 
-    `4 * i + j == 0` is `i == 0` and `j == 0`, because neither can make up for the other.
+    `4 * i + j == 0` is `i == 0` and `j == 0`. Any other condition is its only conjunct.
     """
     if not (isinstance(condition, Binary) and condition.op is BinaryOp.EQ):
         return (condition,)

@@ -1,4 +1,4 @@
-"""From blocks to plain loops."""
+"""Blocks become plain statements under conditions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LowerBlocks"]
 
 @dataclass(frozen=True)
 class LowerBlocks:
-    """Each block becomes what it means: its axes are replaced by their values.
+    """Replaces each block by its body, with the block's axes replaced by their values.
 
     Before::
 
@@ -47,10 +47,10 @@ def _lower(stmt: Stmt) -> Stmt:
     values = {axis.var.name: axis.value for axis in stmt.iters}
     body = substitute_in(stmt.body, values)
     if stmt.init is not None:
-        first = [
+        first_iteration = [
             equal(axis.value, 0)
             for axis in stmt.iters
             if axis.kind is IterKind.REDUCE and axis.value != Const(0)
         ]
-        body = sequence(guarded(first, substitute_in(stmt.init, values)), body)
+        body = sequence(guarded(first_iteration, substitute_in(stmt.init, values)), body)
     return guarded((each for each in stmt.guard if each != Const(True, BOOL)), body)

@@ -1,32 +1,44 @@
-"""Passes in their order."""
+"""The passes that lower a schedule's program to plain loops, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from compiler.errors import IRError
+from compiler.ir.simplify import simplify_function
 from compiler.ir.stmt import Function
 from compiler.ir.verify import verify
-from compiler.lower.compact import CompactBuffers
-from compiler.lower.hoist import HoistConditions
-from compiler.lower.lift_starts import LiftStarts
+from compiler.lower.compact_buffers import CompactBuffers
+from compiler.lower.hoist_conditions import HoistConditions
+from compiler.lower.hoist_reduction_init import HoistReductionInit
 from compiler.lower.lower_blocks import LowerBlocks
-from compiler.lower.simplification import Simplify
-from compiler.lower.tighten import TightenLoops
+from compiler.lower.tighten_loops import TightenLoops
 
-__all__ = ["CPU_PASSES", "Pass", "lower"]
+__all__ = ["CPU_PASSES", "Pass", "Simplify", "lower"]
 
 
 class Pass(Protocol):
-    """A frozen value: options as fields. A legal program in, a legal program out."""
+    """A frozen value with options as fields, which maps a legal program to a legal program."""
 
     @property
     def name(self) -> str:
-        """As it is written on a command line."""
+        """The pass's name in error messages."""
 
     def apply(self, function: Function) -> Function:
-        """The program, changed."""
+        """The program after the pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simplify:
+    """Puts every expression in normal form, and drops conditions that always or never hold."""
+
+    name: str = "simplify"
+
+    def apply(self, function: Function) -> Function:
+        """The simplified program."""
+        return simplify_function(function)
 
 
 CPU_PASSES: tuple[Pass, ...] = (
@@ -34,13 +46,13 @@ CPU_PASSES: tuple[Pass, ...] = (
     Simplify(),
     CompactBuffers(),
     HoistConditions(),
-    LiftStarts(),
+    HoistReductionInit(),
     HoistConditions(),
     TightenLoops(),
     Simplify(),
 )
-"""What the CPU's back end wants done. Starts move past statements that a condition of their own no
-longer surrounds, and leave conditions behind that can move in turn."""
+"""The passes of the CPU's back end. Conditions are hoisted a second time, because those that stood
+beside a reduction initialiser can move once the initialiser is gone."""
 
 
 def lower(function: Function, passes: Sequence[Pass] = CPU_PASSES) -> Function:
@@ -52,10 +64,10 @@ def lower(function: Function, passes: Sequence[Pass] = CPU_PASSES) -> Function:
         If a program is not legal; names the pass that made it.
     """
     verify(function)
-    for each in passes:
-        function = each.apply(function)
+    for step in passes:
+        function = step.apply(function)
         try:
             verify(function)
         except IRError as error:
-            raise IRError(f"after {each.name}: {error}") from error
+            raise IRError(f"after {step.name}: {error}") from error
     return function

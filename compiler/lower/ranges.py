@@ -1,4 +1,4 @@
-"""What loops say of their variables."""
+"""The values that loop variables take."""
 
 from __future__ import annotations
 

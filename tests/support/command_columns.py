@@ -12,7 +12,7 @@ __all__ = ["columns_of"]
 
 
 def columns_of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:
-    """These commands, all from one place; equal ones are one prototype."""
+    """The commands as columns, all with one site; equal commands are one prototype."""
     prototypes = dict[Command, int]()
     which = [prototypes.setdefault(each, len(prototypes)) for each in commands]
     dram = np.zeros(len(which), dtype=np.int64)

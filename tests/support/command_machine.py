@@ -1,4 +1,4 @@
-"""Commands of the accelerator's back end, executed one after the other in plain loops."""
+"""An interpreter of the accelerator's commands, one after the other, in plain loops."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hw.config import HardwareConfig
 from hw.encoding import AluOp
 from hw.memories import MemoryId
 
-__all__ = ["CommandMachine", "Place", "touched", "turns"]
+__all__ = ["CommandMachine", "Location", "accessed", "micro_ops"]
 
-Place = tuple[str, int]
-"""A memory and an element of it; of "dram", a byte."""
+Location = tuple[str, int]
+"""A memory and the number of an element; in "dram", of a byte."""
 
 _CHIP = {
     MemoryId.INP: "inp",
@@ -28,7 +28,7 @@ _CHIP = {
 }
 
 
-def turns(command: Compute) -> Iterator[tuple[int, int, int]]:
+def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
     """(dst, src, wgt) of each micro-op, in the machine's order."""
     kernel = command.kernel
     outer, inner = command.outer, command.inner
@@ -42,7 +42,7 @@ def turns(command: Compute) -> Iterator[tuple[int, int, int]]:
 
 
 def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
-    """Elements on chip, and the element of DRAM that each goes with; None: a zero."""
+    """The elements on chip, each with its element of DRAM; None for a zero."""
     above, below, left, right = copy.pads
     at = copy.sram
     for y in range(-above, copy.rows + below):
@@ -52,20 +52,20 @@ def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
             at += 1
 
 
-def touched(command: Command, config: HardwareConfig) -> tuple[set[Place], set[Place]]:
-    """What a command reads and what it writes; micro-ops are left out."""
-    reads, writes = set[Place](), set[Place]()
+def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], set[Location]]:
+    """The locations that a command reads and those that it writes, without micro-ops."""
+    reads, writes = set[Location](), set[Location]()
     if isinstance(command, Copy):
         size = config.element_bytes(command.memory)
         for chip, dram in _elements(command):
-            on_chip: Place = (_CHIP[command.memory], chip)
+            on_chip: Location = (_CHIP[command.memory], chip)
             stores = command.memory is MemoryId.OUT
             (reads if stores else writes).add(on_chip)
             if dram is not None:
                 there = {("dram", dram * size + byte) for byte in range(size)}
                 (writes if stores else reads).update(there)
     else:
-        for dst, src, wgt in turns(command):
+        for dst, src, wgt in micro_ops(command):
             writes.add(("acc", dst))
             if not command.reset:
                 reads.add(("acc", dst))
@@ -77,7 +77,7 @@ def touched(command: Command, config: HardwareConfig) -> tuple[set[Place], set[P
 
 
 class CommandMachine:
-    """On-chip memories, each element with its lanes, and DRAM. Starts with junk on chip."""
+    """On-chip memories, which begin with random values, and DRAM."""
 
     def __init__(self, config: HardwareConfig, dram: npt.NDArray[np.uint8], seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -94,13 +94,13 @@ class CommandMachine:
         )
 
     def run(self, commands: Iterable[Command]) -> None:
-        """In their order. An element outside of a memory is an `IndexError`."""
+        """Execute commands in order. Raises `IndexError` for an element outside of a memory."""
         for command in commands:
             if isinstance(command, Copy):
                 self._copy(command)
             else:
-                for turn in turns(command):
-                    self._turn(command, *turn)
+                for indices in micro_ops(command):
+                    self._execute(command, *indices)
 
     def _copy(self, copy: Copy) -> None:
         size = self.config.element_bytes(copy.memory)
@@ -122,7 +122,7 @@ class CommandMachine:
             else:
                 memory[chip] = place.view(kind).reshape(memory[chip].shape)
 
-    def _turn(self, command: Compute, dst: int, src: int, wgt: int) -> None:
+    def _execute(self, command: Compute, dst: int, src: int, wgt: int) -> None:
         if min(dst, src, wgt) < 0:
             raise IndexError(f"{command} has the indices {dst}, {src} and {wgt}")
         if command.op is None:

@@ -1,4 +1,4 @@
-"""Compiled functions as the plain Python that they are written in."""
+"""The Python functions that Numba compiles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ R = TypeVar("R")
 
 
 def plain(function: Callable[P, R]) -> Callable[P, R]:
-    """What Numba compiles as `function`; the same where compiling is switched off."""
+    """The Python function under a compiled one; the function itself if compiling is off."""
     found: Callable[P, R] = getattr(function, "py_func", function)
     return found

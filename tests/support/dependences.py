@@ -1,4 +1,4 @@
-"""What instructions touch, which of them depend on which, and the tokens that keep them in order.
+"""Accesses of instructions, dependences between them, and tokens that order them.
 
 A program that is correct in program order stays correct in the machine if every dependence between
 two modules is covered by tokens. Dependences are found here on single elements and bytes.
@@ -31,7 +31,7 @@ __all__ = ["Dependences", "Touch", "touches", "with_tokens"]
 
 Indices = npt.NDArray[np.int64]
 DRAM = -1
-"""The resource that is no on-chip memory; its elements are bytes."""
+"""The resource number of DRAM, whose elements are bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class Touch:
 def touches(
     config: HardwareConfig, instruction: Instruction, uops: npt.NDArray[np.uint32]
 ) -> list[Touch]:
-    """Everything that `instruction` touches, with `uops` in the micro-op memory."""
+    """All accesses of `instruction`, with `uops` in the micro-op memory."""
     match instruction:
         case Load(x_size=0) | Store(x_size=0) | Finish():
             return []
@@ -109,7 +109,7 @@ def _loop_touches(
 
 
 class Dependences:
-    """Who touched each element last, by module; grows as instructions are recorded."""
+    """The last recorded instruction of each module that accessed each element."""
 
     def __init__(self, config: HardwareConfig, image_bytes: int) -> None:
         sizes = {int(memory): config.depth(memory) for memory in MemoryId} | {DRAM: image_bytes}
@@ -117,7 +117,7 @@ class Dependences:
         self._readers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
 
     def needs(self, module: Module, touched: Sequence[Touch]) -> dict[Module, int]:
-        """By other module, the last instruction that must be complete before this one."""
+        """For each other module, the last instruction that must be complete before this one."""
         last = dict.fromkeys(Module, -1)
         for touch in touched:
             tables = [self._writers] + ([self._readers] if touch.writes else [])
@@ -128,7 +128,7 @@ class Dependences:
         return {other: at for other, at in last.items() if other is not module and at >= 0}
 
     def record(self, position: int, module: Module, touched: Sequence[Touch]) -> None:
-        """Instruction `position` of `module` touches this."""
+        """Record the accesses of the instruction `position` of `module`."""
         for touch in touched:
             table = self._writers if touch.writes else self._readers
             table[touch.resource][module, touch.indices] = position
@@ -137,10 +137,10 @@ class Dependences:
 def with_tokens(
     instructions: Sequence[Instruction], needs: Sequence[dict[Module, int]]
 ) -> list[Instruction]:
-    """`instructions` with the tokens that make each wait for what it `needs`.
+    """`instructions` with the tokens that make each wait for the instructions that it `needs`.
 
-    Queues are in order, so that one token stands for everything its sender did before: only a need
-    beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
+    Queues are in order, so that one token implies all earlier instructions of its sender: only a
+    need beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
     """
     flags = [dict[str, bool]() for _ in instructions]
     modules = [module_of(instruction) for instruction in instructions]

@@ -1,4 +1,4 @@
-"""Tensor instructions in loops over buffers whose place on chip is known."""
+"""Tensor instructions in loops, over buffers at fixed addresses on chip."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from compiler.ir.ops import const
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For, Function
 from compiler.lower.accelerator.commands import Compute
+from compiler.lower.accelerator.instruction_nests import Nest
 from compiler.lower.accelerator.invocations import InvocationPlan
-from compiler.lower.accelerator.nests import Nest
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
 from tests.support.accelerator_operators import machine
@@ -22,11 +22,11 @@ TRIPLE = TensorInstruction(
     "A",
     (AluStep(AluOp.MUL, "C", 3), AluStep(AluOp.ADD, "C", "B")),
 )
-"""Two steps, which do not commute with those of another turn."""
+"""Two steps, which do not commute with those of another iteration."""
 TARGET = AcceleratorTarget.of(TINY).with_instructions(TRIPLE)
 INTRINSICS = {
-    each.name: each.function
-    for each in (
+    instruction.name: instruction.function
+    for instruction in (
         *TARGET.instructions,
         *(
             TARGET.instruction(name)
@@ -35,7 +35,7 @@ INTRINSICS = {
     )
 }
 BASES = {"C": 20, "D": 3, "A": 11, "E": 7, "B": 2}
-"""Where buffers of 8 elements begin: C, D and A in ACC, E in INP, B in WGT."""
+"""The first elements of buffers of 8 elements: C, D and A in ACC, E in INP, B in WGT."""
 
 _PROGRAM = """
 func f(C: int32[8, 1, 4] @ acc, D: int32[8, 1, 4] @ acc, A: int32[8, 1, 4] @ acc, \
@@ -53,14 +53,14 @@ def _element(buffer: str, index: str) -> str:
 
 
 def program(name: str, *operands: str, extent: str = "4", guard: str = "True") -> Function:
-    """Operands are buffers and their elements, as "C 2*i"."""
+    """The program that invokes an intrinsic; operands are buffers and elements, as "C 2*i"."""
     regions = ", ".join(_element(*each.split(" ", 1)) for each in operands)
     body = _PROGRAM.format(extent=extent, guard=guard, name=name, operands=regions)
     return parse(body, INTRINSICS)
 
 
 def commands(function: Function, target: AcceleratorTarget = TARGET) -> list[list[Compute]]:
-    """Those of each turn of `t`."""
+    """The commands of each iteration of `t`."""
     assert isinstance(function.body, For)
     plan = InvocationPlan.of(Nest.of(function.body.body), target)
     assert plan.output.name == "C"

@@ -1,4 +1,4 @@
-"""How much of on-chip memories a lowered program takes, counted from its text."""
+"""The occupancy of on-chip memories by a lowered program, counted from its statements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 from compiler.ir.stmt import Alloc, Stmt
 from compiler.ir.visit import children
-from compiler.lower.accelerator.elements import lanes_of
+from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.memories import MemoryId
 

@@ -1,4 +1,4 @@
-"""Native code in tests: targets, and comparison with the interpreter."""
+"""Native code in tests: targets, and comparisons with the interpreter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.codegen.optimise import machine_of, optimise
+from compiler.codegen.compile import machine_of, optimise
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
@@ -18,11 +18,11 @@ __all__ = ["EXACT", "HOST", "assembly", "run_text", "same", "same_as_interpreter
 
 HOST = CpuTarget.host(threads=1)
 EXACT = HOST.without("fma")
-"""Rounds each operation of floats for itself, as the interpreter does."""
+"""A target that rounds each operation on floats by itself, as the interpreter does."""
 
 
 def same(one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Equal to the last bit, but for the payload of NaNs."""
+    """Assert that two arrays are equal to the last bit, but for the payload of NaNs."""
     assert one.dtype == other.dtype
     np.testing.assert_array_equal(one, other)
     if one.dtype.kind == "f":
@@ -31,7 +31,7 @@ def same(one: NDArray[Any], other: NDArray[Any]) -> None:
 
 
 def assembly(text: str, target: CpuTarget) -> str:
-    """The machine code of a module's text, as assembly to read."""
+    """The assembly of a module's text."""
     machine = machine_of(target)
     code: str = machine.emit_assembly(optimise(text, machine))
     return code
@@ -43,7 +43,7 @@ def same_as_interpreter(
     target: CpuTarget = EXACT,
     pool: ThreadPool | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """The results of native code, which are the interpreter's, to the last bit."""
+    """The results of native code, asserted to equal the interpreter's to the last bit."""
     found = compile_function(function, target, pool)(*arrays)
     for one, other in zip(found, interpreter.run(function, arrays), strict=True):
         same(one, other)
@@ -56,5 +56,5 @@ def run_text(
     target: CpuTarget = EXACT,
     pool: ThreadPool | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """The native results of a program's text, which are the interpreter's."""
+    """The native results of a program's text, asserted to equal the interpreter's."""
     return same_as_interpreter(parse(program), arrays, target, pool)

@@ -30,7 +30,7 @@ class Clash:
 
 
 def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Clash]:
-    """All of them, ordered or not. Micro-ops come from `image`, and must stay there."""
+    """All clashes, ordered or not. Micro-ops come from `image`, and must not be overwritten."""
     uops = np.zeros(program.config.depth(MemoryId.UOP), np.uint32)
     touched: list[list[Touch]] = []
     instructions = list(program)
@@ -69,22 +69,24 @@ def _load_uops(one: Load, uops: npt.NDArray[np.uint32], image: npt.NDArray[np.ui
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What tokens alone let happen: `before[y]` are the instructions that are complete, or of y's
-    own module and earlier, when y starts. What never starts has no entry. `left` counts the tokens
-    that nobody pops."""
+    """The order that tokens alone enforce.
+
+    `before[y]` are the instructions that are complete, or earlier ones of y's own module, when y
+    starts; an instruction that never starts has no entry. `left` counts the tokens never popped.
+    """
 
     before: dict[int, set[int]]
     left: dict[TokenQueue, int]
 
     def ordered(self, one: int, other: int) -> bool:
-        """Whether one of the two comes first in every run, or one of them never comes."""
+        """Whether the same one of two instructions is first in every run, or one never starts."""
         if one not in self.before or other not in self.before:
             return True
         return one in self.before[other] or other in self.before[one]
 
 
 def run_of(program: Program) -> Run:
-    """Match the k-th pop of each queue with its k-th push, and close over everything."""
+    """The order of a program: each queue's k-th pop waits for its k-th push, transitively."""
     instructions = list(program)
     before: dict[int, set[int]] = {}
     changed = True
@@ -107,7 +109,7 @@ def run_of(program: Program) -> Run:
 
 
 def _direct(instructions: list[Instruction], position: int) -> set[int | None]:
-    """What `position` waits for itself; None is a token that nobody gives."""
+    """The instructions that `position` waits for directly; None for a token never pushed."""
     module = module_of(instructions[position])
     own = [at for at in range(position) if module_of(instructions[at]) is module]
     direct: set[int | None] = set(own[-1:])

@@ -17,7 +17,7 @@ LOADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT)
 def random_commands(
     rng: random.Random, config: HardwareConfig, count: int, loads: range, stores: range
 ) -> list[Command]:
-    """Copies and computes in any order. They use few elements, so that they meet often.
+    """Copies and computes in any order, on few elements, so that they often conflict.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def random_copy(rng: random.Random, config: HardwareConfig, memory: MemoryId, dr
     bytes_each = config.element_bytes(memory)
     first, last = -(-dram.start // bytes_each), dram.stop // bytes_each
     rows, columns = rng.randint(1, 3), rng.randint(1, 4)
-    # Rows lie apart, one behind the other, over each other, or in one place.
+    # Rows have gaps, are contiguous, overlap, or are the same.
     stride = rng.randint(0, 5)
     pads = (0, 0, 0, 0)
     if memory is not MemoryId.OUT and rng.random() < 0.3:

@@ -1,4 +1,4 @@
-"""From operators to what an engine makes of their tensors, with every check on the way."""
+"""Streams of operators, compiled and run on an engine, with every check on the way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
 Array = npt.NDArray[np.generic]
 
 JUNK = 0xA5
-"""Every byte on chip before the stream starts: reading what nobody wrote shows."""
+"""Every byte on chip before the stream starts, so that reading unwritten elements shows."""
 
 
 def stream_of(
@@ -34,7 +34,7 @@ def stream_of(
     config: HardwareConfig,
     immediates: Mapping[str, int] = MappingProxyType({}),
 ) -> Stream:
-    """A stream of one operator, whose tensors keep their names."""
+    """The stream of one operator, whose tensors keep their names."""
     operator = Operator(schedule.program, {}, immediates=immediates)
     return compile_stream([operator], AcceleratorTarget.of(config))
 
@@ -46,7 +46,7 @@ def run_schedule(
     engine: str,
     immediates: Mapping[str, int] = MappingProxyType({}),
 ) -> Array:
-    """The output of a program with one."""
+    """The output of a program that has one."""
     (output,) = schedule.program.outputs
     outputs, _ = run_stream(stream_of(schedule, config, immediates), values, engine)
     return outputs[output.name]
@@ -55,20 +55,20 @@ def run_schedule(
 def run_stream(
     stream: Stream, values: Mapping[str, Array], engine: str = "functional", memory: str = "fast"
 ) -> tuple[dict[str, Array], Result]:
-    """Prove that tokens order the stream, and run it on a machine whose memories hold junk.
+    """Prove that tokens order the stream, and run it on a machine with `JUNK` in its memories.
 
     Parameters
     ----------
     values
         Tensors by name; the others are zero.
     engine, memory
-        As the command line calls them.
+        The names of the command line.
 
     Returns
     -------
     tuple
         Every tensor that an operator computes, by name, and the engine's result. All other memory
-        is as it was: that is checked.
+        is checked to be unchanged.
     """
     config = stream.target.config
     image = stream.image(values)

@@ -1,4 +1,4 @@
-"""A design with the accelerator's ports that does nothing but cause traffic, well-behaved or not.
+"""A traffic generator with the accelerator's ports, which can violate the rules of AXI.
 
 It reads and writes bursts as fast as it can once it is launched, and shows every handshake on
 `events`. Registers: 0x008 launch (bit 0) and 0x00C status (bit 1: done) are the accelerator's; the
@@ -69,7 +69,7 @@ class Handshake(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What to do in one launch. `length` is in beats, addresses in bytes."""
+    """The traffic of one launch. `length` is in beats, addresses in bytes."""
 
     reads: int = 0
     writes: int = 0
@@ -98,7 +98,7 @@ def pattern(beat: int) -> int:
 
 
 class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is untyped
-    """See the module."""
+    """The traffic generator."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -232,7 +232,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
         return fired
 
     def _registers(self, m: Module, settings: Any, launch: Any, answers: dict[int, Any]) -> None:
-        """A slave that answers within the cycle, as the accelerator's need not."""
+        """A register slave that responds within the cycle, which the accelerator's need not."""
         axi = self.s_axi
         m.d.comb += [
             axi.awready.eq(axi.awvalid & axi.wvalid & ~axi.bvalid),

@@ -1,4 +1,4 @@
-"""Commands: instructions before they have tokens and bits, one by one and as columns."""
+"""Commands: instructions without tokens and encoding, one by one and as columns."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ __all__ = [
 Ints = npt.NDArray[np.int64]
 
 Site: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
-"""A stage of a schedule, and the loops around an instruction of it with their iteration."""
+"""A schedule's stage, and the loops around one of its instructions with their iterations."""
 
 ZEROS = "0"
-"""The page of zeros, among the names of tensors: no buffer is called so."""
+"""The name of the page of zeros among tensors; no buffer can have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
     """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements.
 
-    `dram` counts from the first element of the program's buffer `tensor`, from address 0 where that
-    is None.
+    `dram` counts from the first element of the program's buffer `tensor`; from address 0 if
+    `tensor` is None.
     """
 
     memory: MemoryId
@@ -50,7 +50,7 @@ class Copy:
     columns: int
     stride: int
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Elements of zeros above, below, left and right."""
+    """Zeros above, below, left and right, in elements."""
     tensor: str | None = None
 
     @property
@@ -74,7 +74,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of an instruction: turns, and by how much indices grow in each."""
+    """A loop of an instruction: its iterations, and by how much each adds to the indices."""
 
     extent: int
     dst: int = 0
@@ -82,14 +82,14 @@ class Loop:
     wgt: int = 0
 
     def follows(self, inner: Loop) -> bool:
-        """Whether both are one longer loop."""
+        """Whether this loop around `inner` is one longer loop."""
         n = inner.extent
         return (self.dst, self.src, self.wgt) == (inner.dst * n, inner.src * n, inner.wgt * n)
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Micro-ops, with absolute indices. Equal ones are the same."""
+    """Micro-ops with absolute indices, compared by content."""
 
     dst: tuple[int, ...]
     src: tuple[int, ...]
@@ -97,7 +97,7 @@ class Kernel:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Each command looks its kernel up several times, and a kernel is long.
+        # Kernels are long, and looked up several times for each command.
         object.__setattr__(self, "_hash", hash((self.dst, self.src, self.wgt)))
 
     def __hash__(self) -> int:
@@ -111,8 +111,8 @@ class Kernel:
 class Compute:
     """A GEMM (`op` None), with reset or without, or an ALU instruction.
 
-    `imm` is None where the second operand comes from ACC; a name is the program's buffer whose
-    number each operator gives. `outer` and `inner` are the loops around the kernel.
+    `imm` is None where the second operand comes from ACC; a string is the program's buffer in IMM,
+    whose value each operator sets. `outer` and `inner` are the loops around the kernel.
     """
 
     kernel: Kernel
@@ -124,7 +124,7 @@ class Compute:
 
     @property
     def reads_src(self) -> bool:
-        """Whether the source index is used: INP of a GEMM, ACC of the ALU."""
+        """Whether the source index is used: of INP in a GEMM, of ACC in an ALU instruction."""
         return not self.reset if self.op is None else self.imm is None
 
     @property
@@ -133,7 +133,7 @@ class Compute:
         return self.op is None and not self.reset
 
     def indices(self, which: str) -> Ints:
-        """Every index it uses: `which` is dst, src or wgt."""
+        """All values of the index `which` ("dst", "src" or "wgt")."""
         kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
@@ -142,39 +142,39 @@ class Compute:
 
     def __str__(self) -> str:
         if self.op is None:
-            what = "reset" if self.reset else "gemm"
+            name = "reset" if self.reset else "gemm"
         else:
-            what = self.op.name.lower() + ("" if self.imm is None else f" {self.imm}")
+            name = self.op.name.lower() + ("" if self.imm is None else f" {self.imm}")
         loops = f"{self.outer.extent} x {self.inner.extent}"
         first = f"acc[{self.kernel.dst[0]}]"
         if self.reads_src:
             first += f", {'acc' if self.op is not None else 'inp'}[{self.kernel.src[0]}]"
         if self.reads_wgt:
             first += f", wgt[{self.kernel.wgt[0]}]"
-        return f"{what} {loops} x {len(self.kernel)} micro-ops from {first}"
+        return f"{name} {loops} x {len(self.kernel)} micro-ops from {first}"
 
 
 Command: TypeAlias = Copy | Compute
 
 
 EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
-"""A load of compute that moves nothing: it only takes and gives tokens."""
+"""A LOAD of the compute module that copies nothing: it only pops and pushes tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commands:
-    """Commands in their order. Most differ from another one only in where in DRAM they begin.
+    """Commands in their order, as columns; most equal another one but for the address in DRAM.
 
     Attributes
     ----------
     prototypes
         Distinct commands.
     which
-        For each command its prototype.
+        For each command the number of its prototype.
     dram
-        For each copy by how many elements it begins behind its prototype.
+        For each copy the elements to add to its prototype's address in DRAM.
     sites
-        Where each comes from in its program.
+        For each command its place in its program.
     """
 
     prototypes: tuple[Command, ...]
@@ -189,14 +189,14 @@ class Commands:
         return (self[position] for position in range(len(self)))
 
     def __getitem__(self, position: int) -> Command:
-        """A command by itself."""
+        """The command at a position."""
         command = self.prototypes[int(self.which[position])]
         if isinstance(command, Compute):
             return command
         return replace(command, dram=command.dram + int(self.dram[position]))
 
     def take(self, positions: Ints) -> Commands:
-        """Those at some positions, in that order."""
+        """The commands at some positions, in that order."""
         sites = tuple(self.sites[at] for at in positions.tolist())
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 

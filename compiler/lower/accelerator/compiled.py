@@ -1,7 +1,7 @@
-"""Loops over commands in which each iteration needs what the last one left: compiled.
+"""Sequential loops over columns of commands, compiled by Numba.
 
-Numba takes half a second to import, so that this module is imported where commands are at hand. All
-that the functions call lies in this file, whose date is part of the key of what is kept on disk.
+Importing Numba takes half a second, so this module is imported only where it is needed. All callees
+are in this file too, because its date is part of the key of the compiled code on disk.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ __all__ = ["late_order", "place", "used_loads"]
 
 Flags = npt.NDArray[np.bool_]
 
-NOBODY = -1
+NO_COMMAND = -1
 """No position in the stream."""
 LOAD, COMPUTE, STORE = int(Module.LOAD), int(Module.COMPUTE), int(Module.STORE)
-PLACES = 3
-"""Of counts: the places of all modules together."""
+SIZE = 3
+"""The index in `counts` of the stream's length."""
 
 
 @cached
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
-    """For each command whether it stays: all but loads of which nothing is read before it is
-    overwritten, or ever. `loads` tells of each prototype whether it is one."""
+    """For each command whether it is used: all are but loads of which no element is read before it
+    is overwritten. `loads` says for each prototype whether it is a load."""
     live = np.zeros(size, dtype=np.bool_)
-    stays = np.ones(len(which), dtype=np.bool_)
+    used = np.ones(len(which), dtype=np.bool_)
     for position in range(len(which) - 1, -1, -1):
         prototype = which[position]
         begin, end = first[prototype], first[prototype + 1]
         if loads[prototype]:
-            wanted = False
+            any_live = False
             for run in range(begin, end):
                 for element in range(runs[run, 0], runs[run, 1]):
-                    wanted |= live[element]
-            if not wanted:
-                stays[position] = False
+                    any_live |= live[element]
+            if not any_live:
+                used[position] = False
                 continue
         for written in (1, 0):
             for run in range(begin, end):
                 if runs[run, 2] == written:
                     for element in range(runs[run, 0], runs[run, 1]):
                         live[element] = not written or keeps[prototype] != 0
-    return stays
+    return used
 
 
 @compiled
-def _meets(one: int, other: int, first: Ints, runs: Ints) -> bool:
-    """Whether two prototypes touch an element in common."""
+def _overlap(one: int, other: int, first: Ints, runs: Ints) -> bool:
+    """Whether two prototypes access an element in common."""
     for a in range(first[one], first[one + 1]):
         for b in range(first[other], first[other + 1]):
             if runs[a, 0] < runs[b, 1] and runs[b, 0] < runs[a, 1]:
@@ -61,8 +61,8 @@ def _meets(one: int, other: int, first: Ints, runs: Ints) -> bool:
 
 @cached
 def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
-    """The positions of all commands, with each reset just before the first command that touches
-    what it does."""
+    """The positions of all commands, with each reset just before the first command that accesses
+    its elements."""
     order = np.empty(len(which), dtype=np.int64)
     waiting = np.empty(len(which), dtype=np.int64)
     done = count = 0
@@ -70,7 +70,7 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
         left = 0
         for at in range(count):
             reset = waiting[at]
-            if _meets(which[reset], which[position], first, runs):
+            if _overlap(which[reset], which[position], first, runs):
                 order[done] = reset
                 done += 1
             else:
@@ -89,8 +89,8 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
 
 
 @compiled
-def _after(clocks: Ints, modules: Ints, position: int, other: int) -> None:
-    """A command knows besides what is known when the command `other` is complete."""
+def _merge_clock(clocks: Ints, modules: Ints, position: int, other: int) -> None:
+    """Advance a command's clock by that of the command `other`, which is complete before it."""
     for module in range(3):
         clocks[position, module] = max(clocks[position, module], clocks[other, module])
     clocks[position, modules[other]] = max(clocks[position, modules[other]], other)
@@ -103,19 +103,19 @@ def _pop(
     modules: Ints,
     tokens: Ints,
     clocks: Ints,
-    passed: Ints,
+    waits: Ints,
     counts: Ints,
 ) -> None:
-    """Let a command wait for another one, of a neighbour, if it does not do so already."""
-    if needed == NOBODY or needed <= clocks[position, modules[needed]]:
+    """Make a command wait for one of a neighbouring module, unless its clock implies that."""
+    if needed == NO_COMMAND or needed <= clocks[position, modules[needed]]:
         return
     module, other = modules[position], modules[needed]
-    _after(clocks, modules, position, needed)
+    _merge_clock(clocks, modules, position, needed)
     tokens[position, 0] |= 1 << other
     tokens[needed, 1] |= 1 << module
     if module == COMPUTE:
-        passed[0, other, counts[other]] = needed
-        passed[1, other, counts[other]] = position
+        waits[0, other, counts[other]] = needed
+        waits[1, other, counts[other]] = position
         counts[other] += 1
 
 
@@ -123,14 +123,14 @@ def _pop(
 def _append(
     module: int, modules: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints
 ) -> int:
-    """A command at the end of the stream, which knows what the last one of its module does."""
-    position = int(counts[PLACES])
-    counts[PLACES] += 1
+    """The position of a new command at the end, with the clock of the last one of its module."""
+    position = int(counts[SIZE])
+    counts[SIZE] += 1
     if module == COMPUTE:
         computes[counts[COMPUTE]] = position
         counts[COMPUTE] += 1
     modules[position] = module
-    if last[module] != NOBODY:
+    if last[module] != NO_COMMAND:
         for other in range(3):
             clocks[position, other] = clocks[last[module], other]
     last[module] = position
@@ -139,7 +139,7 @@ def _append(
 
 @compiled
 def _lower_bound(values: Ints, count: int, wanted: int) -> int:
-    """The first of some ascending values that is not less."""
+    """The index of the first of some ascending values that is not less than `wanted`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -151,18 +151,19 @@ def _lower_bound(values: Ints, count: int, wanted: int) -> int:
 
 
 @compiled
-def _in_dram(table: Ints, access: Ints, grain: int, position: int) -> int:
-    """The last one that touched what a copy does; with a `position` it is the copy from now on.
+def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
+    """The last command in `table` that accessed a copy's bytes, or `NO_COMMAND`; a `position` is
+    recorded there for these bytes.
 
-    `access`: the first byte, rows, bytes from one to the next, and bytes of each.
+    `access`: the first byte, the rows, their stride in bytes, and the bytes of a row.
     """
-    found = NOBODY
+    found = NO_COMMAND
     for row in range(access[1]):
         begin = access[0] + row * access[2]
-        for step in range(begin // grain, (begin + access[3] - 1) // grain + 1):
-            found = max(found, table[step])
-            if position != NOBODY:
-                table[step] = position
+        for at in range(begin // granule, (begin + access[3] - 1) // granule + 1):
+            found = max(found, table[at])
+            if position != NO_COMMAND:
+                table[at] = position
     return found
 
 
@@ -170,13 +171,13 @@ def _in_dram(table: Ints, access: Ints, grain: int, position: int) -> int:
 def _on_chip(
     chip: Ints, module: int, other: int, begin: int, end: int, runs: Ints, position: int
 ) -> int:
-    """The last one of another module that a command has to come behind; with a `position` it is
-    the last one of its own module that touched its elements."""
-    found = NOBODY
+    """The last command of the module `other` that a command depends on, or `NO_COMMAND`; with a
+    `position` the command is recorded as the last one of its own module instead."""
+    found = NO_COMMAND
     for run in range(begin, end):
         written = runs[run, 2]
         for element in range(runs[run, 0], runs[run, 1]):
-            if position != NOBODY:
+            if position != NO_COMMAND:
                 chip[module, written, element] = position
                 continue
             found = max(found, chip[other, 1, element])
@@ -193,10 +194,10 @@ def place(
     first: Ints,
     runs: Ints,
     elements: int,
-    steps: int,
-    grain: int,
+    granules: int,
+    granule: int,
 ) -> tuple[Ints, Ints, Ints]:
-    """Tokens for commands in their order, and empty ones where load and store meet.
+    """Tokens for commands in their order, and empty ones that relay between load and store.
 
     Parameters
     ----------
@@ -205,74 +206,74 @@ def place(
     units
         For each command the module that executes it.
     access
-        [command, 4]: what it touches of DRAM as `_in_dram` wants it, 0 rows where that is nothing.
-    elements, steps
-        Sizes of the on-chip memories together, and of DRAM in steps of `grain` bytes.
+        [command, 4]: its bytes of DRAM as `_in_dram` takes them, with 0 rows if there are none.
+    elements, granules
+        Sizes of the on-chip memories together, and of DRAM in granules of `granule` bytes.
 
     Returns
     -------
     tuple
-        For each place of the stream its command or `NOBODY`, its module, and [place, 2] the modules
-        it takes a token from and gives one to, a bit for each.
+        For each instruction its command or `NO_COMMAND`, its module, and [instruction, 2] the
+        modules that it pops a token from and pushes one to, a bit for each.
     """
-    room = 2 * len(which)
-    commands = np.full(room, NOBODY, dtype=np.int64)
-    modules = np.zeros(room, dtype=np.int64)
-    tokens = np.zeros((room, 2), dtype=np.int64)
-    # For each place, the last command of each module that is certainly complete when it starts.
-    clocks = np.full((room, 3), NOBODY, dtype=np.int64)
-    # For load and store, what compute has waited for, and since which place.
-    passed = np.empty((2, 3, room), dtype=np.int64)
-    # For load and store, how often; for compute, its places so far, and those of all.
+    capacity = 2 * len(which)
+    commands = np.full(capacity, NO_COMMAND, dtype=np.int64)
+    modules = np.zeros(capacity, dtype=np.int64)
+    tokens = np.zeros((capacity, 2), dtype=np.int64)
+    # For each instruction, the last one of each module that is complete when it starts.
+    clocks = np.full((capacity, 3), NO_COMMAND, dtype=np.int64)
+    # For load and store, the instructions that compute waited for, and those that waited.
+    waits = np.empty((2, 3, capacity), dtype=np.int64)
+    # For load and store, the number of waits; for compute, its instructions; and those of all.
     counts = np.zeros(4, dtype=np.int64)
-    computes = np.empty(room, dtype=np.int64)
-    last = np.full(3, NOBODY, dtype=np.int64)
-    chip = np.full((3, 2, elements), NOBODY, dtype=np.int64)
-    # Of DRAM a module only reads, or only writes.
-    dram = np.full((3, steps), NOBODY, dtype=np.int64)
+    computes = np.empty(capacity, dtype=np.int64)
+    last = np.full(3, NO_COMMAND, dtype=np.int64)
+    chip = np.full((3, 2, elements), NO_COMMAND, dtype=np.int64)
+    # Each module only reads DRAM, or only writes it.
+    dram = np.full((3, granules), NO_COMMAND, dtype=np.int64)
     needs = np.empty(3, dtype=np.int64)
     for command in range(len(which)):
         module = units[command]
         begin, end = first[which[command]], first[which[command] + 1]
         for other in range(3):
-            needs[other] = NOBODY
+            needs[other] = NO_COMMAND
             if other != module:
-                needs[other] = _on_chip(chip, module, other, begin, end, runs, NOBODY)
+                needs[other] = _on_chip(chip, module, other, begin, end, runs, NO_COMMAND)
                 if module == STORE or other == STORE:
-                    found = _in_dram(dram[other], access[command], grain, NOBODY)
+                    found = _in_dram(dram[other], access[command], granule, NO_COMMAND)
                     needs[other] = max(needs[other], found)
         if module != COMPUTE:
             far, least = LOAD + STORE - module, needs[COMPUTE]
             needed = needs[far]
-            needs[far] = NOBODY
-            known = NOBODY if last[module] == NOBODY else clocks[last[module], far]
-            if least != NOBODY:
+            needs[far] = NO_COMMAND
+            known = NO_COMMAND if last[module] == NO_COMMAND else clocks[last[module], far]
+            if least != NO_COMMAND:
                 known = max(known, clocks[least, far])
             if needed > known:
-                # A command of compute that starts after `needed`: the best is one that has to be
-                # waited for anyway, or the next, where compute has waited for none since.
-                at = _lower_bound(passed[0, far], counts[far], needed)
-                since = passed[1, far, counts[far] - 1] if counts[far] else NOBODY
+                # Relay by an instruction of compute that starts after `needed`: best by one that
+                # this command depends on anyway, or the next, if compute has not waited since.
+                at = _lower_bound(waits[0, far], counts[far], needed)
+                since = waits[1, far, counts[far] - 1] if counts[far] else NO_COMMAND
                 computed = counts[COMPUTE]
                 free = _lower_bound(computes, computed, max(least, needed + 1, since + 1))
                 if at < counts[far]:
-                    relay = passed[1, far, at]
-                elif least == NOBODY or free == computed:
+                    relay = waits[1, far, at]
+                elif least == NO_COMMAND or free == computed:
                     relay = _append(COMPUTE, modules, clocks, last, computes, counts)
-                    _pop(relay, needed, modules, tokens, clocks, passed, counts)
+                    _pop(relay, needed, modules, tokens, clocks, waits, counts)
                 else:
                     relay = computes[free]
-                    _pop(relay, needed, modules, tokens, clocks, passed, counts)
+                    _pop(relay, needed, modules, tokens, clocks, waits, counts)
                     for later in range(free + 1, computed):
-                        _after(clocks, modules, computes[later], needed)
+                        _merge_clock(clocks, modules, computes[later], needed)
                 needs[COMPUTE] = max(least, relay)
         position = _append(module, modules, clocks, last, computes, counts)
         commands[position] = command
-        # The latest first: what it has waited for need not be waited for again.
+        # The latest first: its clock may imply the others.
         early, late = min(needs[LOAD], needs[STORE]), max(needs[LOAD], needs[STORE])
         for needed in (max(needs[COMPUTE], late), min(needs[COMPUTE], late), early):
-            _pop(position, needed, modules, tokens, clocks, passed, counts)
+            _pop(position, needed, modules, tokens, clocks, waits, counts)
         _on_chip(chip, module, module, begin, end, runs, position)
-        _in_dram(dram[module], access[command], grain, position)
-    size = counts[PLACES]
+        _in_dram(dram[module], access[command], granule, position)
+    size = counts[SIZE]
     return commands[:size], modules[:size], tokens[:size]

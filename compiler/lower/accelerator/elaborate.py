@@ -1,4 +1,4 @@
-"""The program is run, with numbers for its loops: what comes out are commands."""
+"""Elaboration: a lowered program is executed, with numbers for its loops, and emits commands."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
 from compiler.lower.accelerator.copies import CopyPlan
-from compiler.lower.accelerator.forms import number, values_of
-from compiler.lower.accelerator.instruction_nests import is_instruction, written_whole
+from compiler.lower.accelerator.index_sums import function_of, values_of
+from compiler.lower.accelerator.instruction_nests import Nest, is_instruction, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
-from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
-from compiler.lower.accelerator.rectangles import Piece
+from compiler.lower.accelerator.rectangles import Rectangle
 from compiler.target import AcceleratorTarget
 from hw.memories import MemoryId
 
@@ -29,18 +28,18 @@ __all__ = ["elaborate"]
 _Env: TypeAlias = dict[str, int]
 _Iterations: TypeAlias = tuple[tuple[str, int], ...]
 _Part: TypeAlias = Callable[[_Env, _Iterations], None]
-"""Appends a statement's commands: for the values of the loops around it, by name and in order."""
+"""Appends a statement's commands, given the values of the loops around by name and in order."""
 
 
 def elaborate(
     function: Function, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int
 ) -> Commands:
-    """The commands of a lowered program, in its order, wherever its tensors will lie.
+    """The commands of a lowered program, in its order, independent of its tensors' addresses.
 
     Parameters
     ----------
     zero_bytes
-        How many zeros there are at `ZEROS`.
+        The number of zeros at `ZEROS`.
 
     Raises
     ------
@@ -49,20 +48,20 @@ def elaborate(
     CapacityError
         Where buffers do not fit.
     """
-    for each in (*function.inputs, *function.outputs):
-        given = each.scope == OnChip.IMM and each not in function.outputs
-        if each.scope != Scope.GLOBAL and not given:
+    for buffer in (*function.inputs, *function.outputs):
+        immediate = buffer.scope == OnChip.IMM and buffer not in function.outputs
+        if buffer.scope != Scope.GLOBAL and not immediate:
             raise LoweringError(
-                f"{each.name} of {function.name} lies in {each.scope.value}: inputs lie in global "
-                f"or imm, outputs in global"
+                f"{buffer.name} of {function.name} lies in {buffer.scope.value}: inputs lie in "
+                f"global or imm, outputs in global"
             )
     elaborator = _Elaborator(target, chip, zero_bytes)
     elaborator.part(function.body)({}, ())
-    return elaborator.rows.commands()
+    return elaborator.columns.commands()
 
 
 @dataclass(slots=True)
-class _Rows:
+class _Columns:
     """The columns of `Commands` as they grow."""
 
     prototypes: dict[Command, int] = field(default_factory=dict)
@@ -71,7 +70,7 @@ class _Rows:
     sites: list[Site] = field(default_factory=list)
 
     def number(self, command: Command) -> int:
-        """A prototype's number."""
+        """The number of a prototype, which is added if it is new."""
         return self.prototypes.setdefault(command, len(self.prototypes))
 
     def commands(self) -> Commands:
@@ -82,13 +81,13 @@ class _Rows:
 class _Elaborator:
     def __init__(self, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int) -> None:
         self._target, self._chip, self._zero_bytes = target, chip, zero_bytes
-        self.rows = _Rows()
+        self.columns = _Columns()
         self._bases: dict[str, int] = {}
         self._loose: set[str] = set()
-        """Buffers of which no element is of use that the one copy into them leaves out."""
+        """Buffers with a single copy into them: elements that it leaves out are never read."""
 
     def part(self, stmt: Stmt) -> _Part:
-        """A function that appends a statement's commands."""
+        """The function that appends a statement's commands."""
         if is_instruction(stmt):
             return self._instruction(stmt)
         match stmt:
@@ -97,14 +96,14 @@ class _Elaborator:
             case For():
                 return self._loop(stmt)
             case If(condition=condition, body=body):
-                test, part = number(condition), self.part(body)
-                return lambda env, around: part(env, around) if test(env) else None
+                holds, part = function_of(condition), self.part(body)
+                return lambda env, around: part(env, around) if holds(env) else None
             case Alloc(buffer=buffer, body=body):
                 return self._alloc(buffer, body)
             case Store() | Invoke():
                 raise AssertionError("an instruction")
             case Block():
-                raise LoweringError(f"{stmt.name} is a block still: lower blocks first")
+                raise LoweringError(f"{stmt.name} is still a block: lower blocks first")
             case _:
                 assert_never(stmt)
 
@@ -116,7 +115,7 @@ class _Elaborator:
         return run
 
     def _loop(self, stmt: For) -> _Part:
-        name, extent, part = stmt.var.name, number(stmt.extent), self.part(stmt.body)
+        name, extent, part = stmt.var.name, function_of(stmt.extent), self.part(stmt.body)
 
         def run(env: _Env, around: _Iterations) -> None:
             for value in range(extent(env)):
@@ -127,7 +126,7 @@ class _Elaborator:
         return run
 
     def _alloc(self, buffer: Buffer, body: Stmt) -> _Part:
-        """Where a buffer lies depends on the allocations around it only: it is told at once."""
+        """Places the buffer at once, as its address depends only on the allocations around it."""
         if written_whole(buffer, body):
             self._loose.add(buffer.name)
         memory = self._target.memory(buffer.scope)
@@ -155,16 +154,16 @@ class _Elaborator:
         offset: Callable[[_Env], tuple[int, int]],
         commands: Callable[[_Env], Iterable[Command]],
     ) -> _Part:
-        """Appends commands that are computed once for all iterations in which they are the same.
+        """Appends commands that are computed once for all iterations in which they are equal.
 
         Parameters
         ----------
         names
             Variables of the loops around that the commands depend on.
         offset
-            How many elements copies begin behind those computed, and what else these depend on.
+            The elements to add to addresses in DRAM, and another value that copies depend on.
         """
-        rows, key_of = self.rows, values_of(names)
+        columns, key_of = self.columns, values_of(names)
         known = dict[Hashable, list[tuple[int, int]]]()
 
         def run(env: _Env, around: _Iterations) -> None:
@@ -172,33 +171,35 @@ class _Elaborator:
             key = key_of(env), rest
             found = known.get(key)
             if found is None:
-                found = known[key] = [(rows.number(each), _moves(each)) for each in commands(env)]
+                found = [(columns.number(each), _in_tensor(each)) for each in commands(env)]
+                known[key] = found
             site = stage, around
             for prototype, moves in found:
-                rows.which.append(prototype)
-                rows.dram.append(elements * moves)
-                rows.sites.append(site)
+                columns.which.append(prototype)
+                columns.dram.append(elements * moves)
+                columns.sites.append(site)
 
         return run
 
     def _copies(self, plan: CopyPlan, loose: bool, env: _Env) -> Iterator[Copy]:
         base = self._bases[plan.chip.name]
-        for piece in plan.at(env, loose=loose):
-            if isinstance(piece, Piece):
+        for part in plan.at(env, loose=loose):
+            if isinstance(part, Rectangle):
                 yield Copy(
                     memory=plan.memory,
-                    sram=base + piece.sram,
-                    dram=piece.dram,
-                    rows=piece.rows,
-                    columns=piece.columns,
-                    stride=piece.stride,
-                    pads=piece.pads,
+                    sram=base + part.sram,
+                    dram=part.dram,
+                    rows=part.rows,
+                    columns=part.columns,
+                    stride=part.stride,
+                    pads=part.pads,
                     tensor=plan.dram.name,
                 )
             else:
-                yield from self._zeros(plan.memory, base + piece.sram, piece.count)
+                yield from self._zeros(plan.memory, base + part.sram, part.count)
 
     def _zeros(self, memory: MemoryId, at: int, left: int) -> Iterator[Copy]:
+        """Copies of `left` zeros to the elements from `at`."""
         most = self._zero_bytes // self._target.config.element_bytes(memory)
         while left:
             columns = min(left, most)
@@ -209,6 +210,6 @@ class _Elaborator:
             at, left = at + rows * columns, left - rows * columns
 
 
-def _moves(command: Command) -> bool:
-    """Whether it begins elsewhere in DRAM where its tensor's elements do."""
+def _in_tensor(command: Command) -> bool:
+    """Whether a command's address in DRAM counts from a tensor."""
     return isinstance(command, Copy) and command.tensor != ZEROS

@@ -1,4 +1,4 @@
-"""Commands with tokens, as instructions of the machine."""
+"""Encoding of commands with tokens as instructions, and of kernels as micro-ops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import EMPTY, Command, Commands, Copy, Ints
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import Slots
+from compiler.lower.accelerator.tokens import TokenedCommands
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa import Columns, Program, pack_uop_columns
@@ -23,19 +23,19 @@ _INDICES = ("dst", "src", "wgt")
 
 
 def encode_stream(
-    commands: Commands, imm: Ints, uop: Ints, slots: Slots, config: HardwareConfig
+    commands: Commands, imm: Ints, uop: Ints, slots: TokenedCommands, config: HardwareConfig
 ) -> Program:
     """The program: an instruction for each slot, and FINISH.
 
     Parameters
     ----------
     imm, uop
-        For each command its immediate, and where its kernel begins in the micro-op memory.
+        For each command its immediate, and the address of its kernel in the micro-op memory.
 
     Raises
     ------
     hw.errors.EncodingError
-        For a number that a field has no room for; names the instruction.
+        For a number that does not fit into its field; names the instruction.
     """
     at = slots.command
     table = np.array([_fields(each) for each in (*commands.prototypes, EMPTY)], np.int64)
@@ -43,7 +43,7 @@ def encode_stream(
     values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
     added = {"dram_base": commands.dram, "imm": imm, "uop_bgn": uop, "uop_end": uop}
     for name, column in added.items():
-        # Slots without a command take the last entry.
+        # TokenedCommands without a command take the last entry.
         values[name] += np.append(column, 0)[at]
     for way, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.
@@ -55,13 +55,14 @@ def encode_stream(
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
-    """Micro-ops as they lie in DRAM."""
+    """The kernels' micro-ops as they lie in DRAM."""
     columns = (chain.from_iterable(getattr(k, name) for k in store.kernels) for name in _INDICES)
     return pack_uop_columns(config, *(np.fromiter(each, np.int64) for each in columns))
 
 
 def _fields(command: Command) -> Sequence[int]:
-    """In the order of `_NAMES`; a kernel begins at 0, and an immediate that is given later is 0."""
+    """The fields of a command in the order of `_NAMES`; its kernel's address is 0, and so is an
+    immediate that its operator sets."""
     values: dict[str, int]
     if isinstance(command, Copy):
         values = {

@@ -1,4 +1,4 @@
-"""What distinct commands touch of on-chip memories: runs of elements, as arrays."""
+"""Footprints: the on-chip elements that commands read and write, as arrays of runs."""
 
 from __future__ import annotations
 
@@ -18,33 +18,32 @@ _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 
 
 def first_element(memory: MemoryId, config: HardwareConfig) -> int:
-    """Where a memory begins when all of them lie one behind the other: INP, WGT and ACC.
+    """The number of a memory's first element when INP, WGT and ACC are numbered in that order.
 
-    OUT and ACC_8BIT mean ACC.
+    OUT and ACC_8BIT are ACC.
     """
     at = _CHIP.index(memory) if memory in _CHIP else _CHIP.index(MemoryId.ACC)
     return sum(config.depth(each) for each in _CHIP[:at])
 
 
 def chip_elements(config: HardwareConfig) -> int:
-    """Elements of INP, WGT and ACC."""
+    """The number of elements of INP, WGT and ACC."""
     return sum(config.depth(each) for each in _CHIP)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footprints:
-    """Elements that commands read and write, one behind the other as `first_element` says; UOP is
-    left out.
+    """Elements that commands read and write, numbered as by `first_element`, without UOP.
 
     Attributes
     ----------
     first
-        For each command its first run, and behind the last one the end.
+        For each command its first run; at the end the number of runs.
     runs
-        [run, 3]: the first element, the one behind the last, and whether they are written. Those
-        of a command that are written, or that are read, have no element in common.
+        [run, 3]: the first element, the one behind the last, and whether they are written. The
+        written runs of a command do not overlap, nor do its read runs.
     keeps
-        Whether what a command writes depends on what was there.
+        Whether the elements that a command writes depend on their old values.
     """
 
     first: Ints
@@ -53,7 +52,7 @@ class Footprints:
 
     @staticmethod
     def of(commands: Sequence[Command], config: HardwareConfig) -> Footprints:
-        """What each command touches."""
+        """The footprint of each command."""
         begins = {memory: first_element(memory, config) for memory in MemoryId}
         used = np.zeros(chip_elements(config) + 1, dtype=np.bool_)
         known = dict[tuple[object, ...], list[tuple[int, int, int]]]()
@@ -62,14 +61,8 @@ class Footprints:
             if isinstance(command, Copy):
                 runs.append(_of_copy(command, begins[command.memory]))
                 continue
-            key = (
-                command.kernel,
-                command.outer,
-                command.inner,
-                command.op is None,
-                command.reads_src,
-                command.reads_wgt,
-            )
+            loops = command.kernel, command.outer, command.inner
+            key = (*loops, command.op is None, command.reads_src, command.reads_wgt)
             if key not in known:
                 known[key] = _of_compute(command, begins, used)
             runs.append(known[key])
@@ -83,7 +76,7 @@ class Footprints:
 
     @staticmethod
     def joined(parts: Sequence[Footprints]) -> Footprints:
-        """Those of several sequences of commands, one after the other."""
+        """The footprints of several sequences of commands as one sequence."""
         firsts, at = [np.zeros(1, np.int64)], 0
         for part in parts:
             firsts.append(part.first[1:] + at)

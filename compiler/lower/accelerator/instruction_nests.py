@@ -1,23 +1,46 @@
-"""Which part of a program becomes instructions as a whole."""
+"""Loop nests around a single instruction: how to find one, and the iterations it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import assert_never
 
+from compiler.errors import LoweringError
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import INDEX
+from compiler.ir.expr import Binary, BinaryOp, Expr
+from compiler.ir.linear import linear
+from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
-from compiler.ir.visit import children
+from compiler.ir.visit import children, variables
+from compiler.lower.accelerator.index_sums import Env, IndexSum
+from compiler.lower.conditions import conjuncts
 from compiler.te.tree import written_by
 
-__all__ = ["flat", "is_instruction", "is_load", "leaf", "written_whole"]
+__all__ = [
+    "NEVER",
+    "Box",
+    "Conditions",
+    "Nest",
+    "flat",
+    "is_instruction",
+    "is_load",
+    "leaf",
+    "within",
+    "written_whole",
+]
+
+
+Box = dict[str, tuple[int, int]]
+"""For each loop, its first iteration and the one behind the last."""
 
 
 def is_instruction(stmt: Stmt) -> bool:
-    """Whether a statement is loops, and conditions, around a single copy or tensor instruction.
+    """Whether a statement is loops and conditions around a single copy or tensor instruction.
 
-    Unrolled loops are never part of an instruction: each of their turns is one of its own.
+    Unrolled loops are never part of an instruction: each iteration is an instruction of its own.
     """
     match stmt:
         case Store() | Invoke():
@@ -33,7 +56,7 @@ def is_instruction(stmt: Stmt) -> bool:
 
 
 def leaf(stmt: Stmt) -> Store | Invoke:
-    """What an instruction's loops are around."""
+    """The store or intrinsic inside of an instruction's loops."""
     while not isinstance(stmt, Store | Invoke):
         assert isinstance(stmt, For | If), "an instruction"
         stmt = stmt.body
@@ -41,31 +64,33 @@ def leaf(stmt: Stmt) -> Store | Invoke:
 
 
 def is_load(stmt: Stmt) -> bool:
-    """Whether an instruction is one of the load module's."""
+    """Whether the load module executes an instruction."""
     inner = leaf(stmt)
     return isinstance(inner, Store) and inner.buffer.scope in (OnChip.INP, OnChip.WGT)
 
 
 def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:
-    """What a sequence allocates, and what it does one after the other."""
+    """The buffers that a sequence allocates, and its other statements in order."""
     match stmt:
         case Alloc(buffer=buffer, body=body):
             buffers, parts = flat(body)
             return [buffer, *buffers], parts
         case Seq(body=body):
-            found = [flat(each) for each in body]
-            return [one for each, _ in found for one in each], [
-                one for _, each in found for one in each
-            ]
+            buffers, parts = [], []
+            for stmt in body:
+                more_buffers, more_parts = flat(stmt)
+                buffers += more_buffers
+                parts += more_parts
+            return buffers, parts
         case _:
             return [], [stmt]
 
 
 def written_whole(buffer: Buffer, body: Stmt) -> bool:
-    """Whether one instruction writes all of a buffer that is ever read, in each of its lives.
+    """Whether one instruction writes everything in a buffer that is read, in each lifetime.
 
-    No loop lies between its allocation and that instruction, but for virtual threads, which have a
-    slice each: what the instruction leaves out, nobody has written.
+    Only loops of virtual threads, which have a slice each, may lie between the allocation and that
+    instruction: elements that the instruction leaves out are never written.
     """
     writers = [each for each in _instructions(body, ()) if buffer.name in written_by(each[0])]
     if len(writers) != 1:
@@ -80,10 +105,155 @@ def written_whole(buffer: Buffer, body: Stmt) -> bool:
 
 
 def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
-    """Every instruction, and the loops around it."""
+    """Every instruction with the loops around it."""
     if is_instruction(stmt):
         yield stmt, around
     else:
         inside = (*around, stmt) if isinstance(stmt, For) else around
-        for each in children(stmt):
-            yield from _instructions(each, inside)
+        for child in children(stmt):
+            yield from _instructions(child, inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions that must all hold, each as a sum that must not be negative."""
+
+    sums: tuple[IndexSum, ...]
+
+    @staticmethod
+    def of(conditions: tuple[Expr, ...]) -> Conditions:
+        """The sums of conditions on indices. Raises `LoweringError` for any other condition."""
+        return Conditions(tuple(each for test in conditions for each in _sums(test)))
+
+
+NEVER = Conditions((IndexSum((), (), -1),))
+"""A condition that holds in no iteration."""
+
+
+def _sums(test: Expr) -> tuple[IndexSum, ...]:
+    if isinstance(test, Binary) and test.left.dtype == INDEX:
+        slack = linear(test.right) - linear(test.left)
+        match test.op:
+            case BinaryOp.LT:
+                return (IndexSum.of(slack.shifted(-1)),)
+            case BinaryOp.LE:
+                return (IndexSum.of(slack),)
+            case BinaryOp.EQ:
+                return IndexSum.of(slack), IndexSum.of(slack.times(-1))
+            case _:
+                pass
+    raise LoweringError(f"the condition {text(test)} is no comparison of sums of loops")
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops around a copy or a tensor instruction.
+
+    Attributes
+    ----------
+    loops
+        Variables and extents, outermost first.
+    tests
+        Conditions under which an iteration executes.
+    unrolled
+        Loops that extents or tests are not linear in.
+    """
+
+    loops: tuple[tuple[str, IndexSum], ...]
+    tests: Conditions
+    leaf: Store | Invoke
+    unrolled: frozenset[str]
+
+    @staticmethod
+    def of(stmt: Stmt) -> Nest:
+        """The nest of an instruction (see `is_instruction`)."""
+        loops: list[tuple[str, Expr]] = []
+        tests: tuple[Expr, ...] = ()
+        while not isinstance(stmt, Store | Invoke):
+            match stmt:
+                case For(var=var, extent=extent):
+                    loops.append((var.name, extent))
+                case If(condition=condition):
+                    tests = (*tests, *conjuncts(condition))
+                case _:
+                    raise AssertionError("no instruction")
+            stmt = stmt.body
+        names = frozenset(name for name, _ in loops)
+        # Extents that depend on loops of the same instruction.
+        unrolled = frozenset[str]().union(*(variables(extent) & names for _, extent in loops))
+        tested = Conditions.of(tests)
+        unrolled = unrolled.union(*(each.nonlinear_in(names) for each in tested.sums))
+        extents = tuple((name, IndexSum.of(extent)) for name, extent in loops)
+        return Nest(extents, tested, stmt, unrolled)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables of the loops."""
+        return frozenset(name for name, _ in self.loops)
+
+    @property
+    def around(self) -> frozenset[str]:
+        """The variables of loops around the nest that extents and tests depend on."""
+        sums = (*(extent for _, extent in self.loops), *self.tests.sums)
+        return frozenset[str]().union(*(each.names for each in sums)) - self.names
+
+    def boxes(self, env: Env, more: frozenset[str] = frozenset()) -> Iterator[tuple[Env, Box]]:
+        """The iterations as boxes, each with `env` and the values of loops that are unrolled.
+
+        `more` are loops to unroll besides `unrolled`.
+        """
+        yield from self._boxes(dict(env), {}, 0, self.unrolled | more)
+
+    def _boxes(
+        self, env: dict[str, int], box: Box, depth: int, unrolled: frozenset[str]
+    ) -> Iterator[tuple[Env, Box]]:
+        if depth == len(self.loops):
+            yield from within(self.tests, env, box)
+            return
+        name, sum_ = self.loops[depth]
+        extent, _ = sum_.at(env)
+        if name in unrolled:
+            for value in range(extent):
+                yield from self._boxes({**env, name: value}, box, depth + 1, unrolled)
+        elif extent > 0:
+            yield from self._boxes(env, {**box, name: (0, extent)}, depth + 1, unrolled)
+
+
+def within(tests: Conditions, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
+    """The parts of a box in which all tests hold, as boxes."""
+    box = dict(box)
+    several: dict[str, int] | None = None
+    for total in tests.sums:
+        known, left = total.at(env)
+        if not left:
+            if known < 0:
+                return
+        elif len(left) == 1:
+            ((name, factor),) = left.items()
+            low, high = box[name]
+            # factor * v + known >= 0
+            if factor > 0:
+                low = max(low, -(known // factor))
+            else:
+                high = min(high, known // -factor + 1)
+            if low >= high:
+                return
+            box[name] = low, high
+        elif several is None and _may_fail(known, left, box):
+            several = left
+    if several is None:
+        yield env, box
+        return
+    # A condition on several loops: unroll the shortest of them.
+    name = min(several, key=lambda loop: box[loop][1] - box[loop][0])
+    low, high = box.pop(name)
+    for value in range(low, high):
+        yield from within(tests, {**env, name: value}, box)
+
+
+def _may_fail(known: int, left: dict[str, int], box: Box) -> bool:
+    least = known
+    for name, factor in left.items():
+        low, high = box[name]
+        least += factor * (low if factor > 0 else high - 1)
+    return least < 0

@@ -1,4 +1,4 @@
-"""Tensor instructions in loops: turns of the loops around them only put numbers in."""
+"""Tensor instructions in loops, as GEMM and ALU commands."""
 
 from __future__ import annotations
 
@@ -11,62 +11,67 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Invoke
+from compiler.ir.operands import parameters
+from compiler.ir.stmt import Invoke, Region
 from compiler.lower.accelerator.commands import Compute, Ints, Loop
-from compiler.lower.accelerator.elements import check_element, flat_address
-from compiler.lower.accelerator.forms import Env, Form
-from compiler.lower.accelerator.kernels import Shape, Work, commands_of
-from compiler.lower.accelerator.nests import Box, Nest
+from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
+from compiler.lower.accelerator.index_sums import Env, IndexSum
+from compiler.lower.accelerator.instruction_nests import Box, Nest
+from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.encoding import AluOp
 
 __all__ = ["InvocationPlan"]
 
 _Address = tuple[int, dict[str, int]]
-"""An element, in the first turn of all loops, and by how much it grows in each."""
+"""An element in the first iteration of all loops, and its stride along each loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvocationPlan:
-    """A tensor instruction and the loops around it that become its own.
+    """A tensor instruction and the loops that become its own, analysed once.
+
+    An iteration of the loops around only substitutes their variables.
 
     Attributes
     ----------
     operands
-        For each parameter on chip, its buffer, the value of it that an element begins with, and
-        values in an element.
+        For each parameter on chip: its buffer, the address of its element in values, and the values
+        in an element.
     immediates
         For each parameter in IMM, its buffer.
     unrolled
         Loops that indices are not linear in.
     around
-        Variables of the loops around that anything depends on.
+        Variables of the loops around that the commands depend on.
     """
 
     nest: Nest
     instruction: TensorInstruction
-    operands: dict[str, tuple[Buffer, Form, int]]
+    operands: dict[str, tuple[Buffer, IndexSum, int]]
     immediates: dict[str, str]
     unrolled: frozenset[str]
     around: tuple[str, ...]
-    shape: Shape
+    limits: InstructionLimits
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
-        """Raises `LoweringError` for an unknown instruction, and for parts of elements."""
+        """The plan of a nest around an intrinsic.
+
+        Raises
+        ------
+        LoweringError
+            For an unknown instruction, and for operands that are not whole elements.
+        """
         assert isinstance(nest.leaf, Invoke)
         instruction = target.instruction(nest.leaf.intrinsic.name)
         function = instruction.function
         if nest.leaf.intrinsic != function:
             raise LoweringError(
-                f"{function.name} does something else in {target.config.name} than in the program"
+                f"{function.name} is another function in {target.config.name} than in the program"
             )
-        parameters = (
-            *function.inputs,
-            *(each for each in function.outputs if each not in function.inputs),
-        )
-        operands, immediates = dict[str, tuple[Buffer, Form, int]](), dict[str, str]()
-        for parameter, region in zip(parameters, nest.leaf.operands, strict=True):
+        operands, immediates = dict[str, tuple[Buffer, IndexSum, int]](), dict[str, str]()
+        for parameter, region in zip(parameters(function), nest.leaf.operands, strict=True):
             buffer = region.buffer
             if parameter.scope == OnChip.IMM:
                 if buffer.scope != OnChip.IMM or buffer.size != 1:
@@ -76,20 +81,20 @@ class InvocationPlan:
                     )
                 immediates[parameter.name] = buffer.name
                 continue
-            check_element(function.name, parameter, region, target)
-            at = Form.of(flat_address(buffer, region.lower))
+            _check_element(function.name, parameter, region, target)
+            at = IndexSum.of_address(buffer, region.lower)
             operands[parameter.name] = buffer, at, parameter.size
-        forms = [form for _, form, _ in operands.values()]
-        unrolled = frozenset[str]().union(*(each.needs(nest.names) for each in forms))
-        around = nest.around.union(*(each.names for each in forms)) - nest.names
-        shape = Shape.of(target.config)
+        sums = [at for _, at, _ in operands.values()]
+        unrolled = frozenset[str]().union(*(each.nonlinear_in(nest.names) for each in sums))
+        around = nest.around.union(*(each.names for each in sums)) - nest.names
+        limits = InstructionLimits.of(target.config)
         return InvocationPlan(
-            nest, instruction, operands, immediates, unrolled, tuple(around), shape
+            nest, instruction, operands, immediates, unrolled, tuple(around), limits
         )
 
     @property
     def output(self) -> Buffer:
-        """What it changes."""
+        """The buffer that the instruction writes."""
         return self.operands[self.instruction.function.outputs[0].name][0]
 
     def at(self, env: Env, bases: Mapping[str, int]) -> list[Compute]:
@@ -98,21 +103,21 @@ class InvocationPlan:
         Parameters
         ----------
         bases
-            Where buffers begin on chip, in elements.
+            The first element of each buffer on chip.
         """
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
-        if any(len(each.steps) > 1 for each in placed) and _changed_twice(placed):
-            # All steps of a turn come before those of the next.
+        if any(len(each.steps) > 1 for each in placed) and _written_twice(placed):
+            # All steps of an iteration come before those of the next.
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
         commands: list[Compute] = []
         reading: list[Compute] = []
-        for each in placed:
-            for step in each.steps:
-                done = list(self._step(step, each))
-                commands += done
-                if self._reads_others(step, each):
-                    reading += done
-        self._check_apart(commands, reading)
+        for box in placed:
+            for step in box.steps:
+                made = list(self._step(step, box))
+                commands += made
+                if self._reads_output(step, box):
+                    reading += made
+        self._check_independent(commands, reading)
         return commands
 
     def _placed(
@@ -121,34 +126,32 @@ class InvocationPlan:
         result = self.instruction.function.outputs[0].name
         found = []
         for env, box in boxes:
-            places = {name: self._address(name, env, box, bases) for name in self.operands}
-            steps = self._steps(places, result)
-            found.append(_PlacedBox(box, places, places[result], steps))
+            addresses = {name: self._address(name, env, box, bases) for name in self.operands}
+            steps = self._steps(addresses, result)
+            found.append(_PlacedBox(box, addresses, addresses[result], steps))
         return found
 
     def _address(self, name: str, env: Env, box: Box, bases: Mapping[str, int]) -> _Address:
-        buffer, form, lanes = self.operands[name]
-        known, growth = form.at(env)
-        known += sum(box[var][0] * step for var, step in growth.items())
-        if known % lanes or any(step % lanes for step in growth.values()):
+        buffer, total, lanes = self.operands[name]
+        first, strides = total.at(env)
+        first += sum(box[var][0] * stride for var, stride in strides.items())
+        if first % lanes or any(stride % lanes for stride in strides.values()):
             raise LoweringError(
                 f"{self.instruction.name} works on whole elements of {lanes} values; its {name} "
                 f"begins inside of one of {buffer.name} {list(buffer.shape)}"
             )
-        return bases[buffer.name] + known // lanes, {
-            var: step // lanes
-            for var, step in growth.items()
-            if step and box[var][1] - box[var][0] > 1
+        return bases[buffer.name] + first // lanes, {
+            var: stride // lanes for var, stride in strides.items() if box[var][1] - box[var][0] > 1
         }
 
-    def _steps(self, places: dict[str, _Address], result: str) -> tuple[Step, ...]:
-        """The instruction's steps, after a copy where it starts from elsewhere."""
+    def _steps(self, addresses: dict[str, _Address], result: str) -> tuple[Step, ...]:
+        """The instruction's steps, after a copy if its start value is not in the output."""
         start, steps = self.instruction.start, self.instruction.steps
-        in_place = start is None or places[start] == places[result]
-        others = [name for name in places if name not in (start, result)]
-        # Only the first step reads what the output held before.
+        in_place = start is None or addresses[start] == addresses[result]
+        others = [name for name in addresses if name not in (start, result)]
+        # Only the first step reads the output's old value.
         if (len(steps) > 1 or not in_place) and any(
-            places[name] == places[result] for name in others
+            addresses[name] == addresses[result] for name in others
         ):
             raise LoweringError(
                 f"{self.instruction.name} would overwrite an operand, {others}, before it is read"
@@ -158,74 +161,102 @@ class InvocationPlan:
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
     def _step(self, step: Step, placed: _PlacedBox) -> Iterator[Compute]:
-        nowhere: _Address = (0, {})
-        src = wgt = nowhere
+        unused: _Address = (0, {})
+        src = wgt = unused
+        at = placed.addresses
         match step:
             case ResetStep():
-                work = Work(reset=True)
+                operation = Operation(reset=True)
             case GemmStep():
-                work, src, wgt = Work(), placed.places[step.src], placed.places[step.wgt]
+                operation, src, wgt = Operation(), at[step.src], at[step.wgt]
             case AluStep(op=op, src=str(name)) if name in self.immediates:
-                work = Work(op, self.immediates[name])
+                operation = Operation(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):
-                work, src = Work(op), placed.places[name]
+                operation, src = Operation(op), at[name]
             case AluStep(op=op, src=int(value)):
-                work = Work(op, value)
+                operation = Operation(op, value)
             case _:
                 raise AssertionError(step)
-        dst = placed.places[step.dst]
+        dst = at[step.dst]
         axes = [
-            Loop(high - low, *(place[1].get(name, 0) for place in (dst, src, wgt)))
+            Loop(high - low, *(strides.get(name, 0) for _, strides in (dst, src, wgt)))
             for name, (low, high) in placed.box.items()
         ]
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
-        if work.reset:
+        if operation.reset:
             axes = [each for each in axes if each.dst]
-        return commands_of(axes, start, work, self.shape)
+        return commands_of(axes, start, operation, self.limits)
 
-    def _reads_others(self, step: Step, placed: _PlacedBox) -> bool:
-        """Whether it reads elements of the buffer that it changes: others than those that it
-        changes in the same turn."""
+    def _reads_output(self, step: Step, placed: _PlacedBox) -> bool:
+        """Whether a step reads other elements of the buffer that it writes than the one that it
+        writes in the same iteration."""
         if not isinstance(step, AluStep) or step.src not in self.operands:
             return False
         dst, src = step.dst, str(step.src)
         same_buffer = self.operands[dst][0].name == self.operands[src][0].name
-        return same_buffer and placed.places[dst] != placed.places[src]
+        return same_buffer and placed.addresses[dst] != placed.addresses[src]
 
-    def _check_apart(self, changing: list[Compute], reading: list[Compute]) -> None:
-        """Loops become those of instructions in another order, so that no turn may read what
-        another one changes."""
+    def _check_independent(self, writing: list[Compute], reading: list[Compute]) -> None:
+        """Raises `LoweringError` where an iteration reads what another one writes: the loops of
+        instructions run in another order."""
         if not reading:
             return
-        changed = np.concatenate([each.indices("dst") for each in changing])
-        shared = np.intersect1d(changed, np.concatenate([each.indices("src") for each in reading]))
+        written = np.concatenate([each.indices("dst") for each in writing])
+        shared = np.intersect1d(written, np.concatenate([each.indices("src") for each in reading]))
         if len(shared):
             raise LoweringError(
                 f"{self.instruction.name}: {len(shared)} accumulators, from {shared[0]}, are "
-                f"changed in one turn and read in another"
+                f"written in one iteration and read in another"
             )
+
+
+def _check_element(
+    instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
+) -> None:
+    """Raises `LoweringError` for a region that is no element of its memory."""
+    memory = target.memory(parameter.scope)
+    lanes = parameter.size if memory is None else lanes_of(memory, target.config)
+    if parameter.size != lanes:
+        raise LoweringError(
+            f"{instruction}: {parameter.name} {list(parameter.shape)} has {parameter.size} values; "
+            f"an element of {parameter.scope.value} has {lanes}"
+        )
+    if region.buffer.scope != parameter.scope:
+        raise LoweringError(
+            f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
+            f"{parameter.name} is in {parameter.scope.value}"
+        )
+    size = 1
+    for extent, whole in zip(reversed(region.shape), reversed(region.buffer.shape), strict=True):
+        if extent != (whole if size < parameter.size else 1):
+            raise LoweringError(
+                f"{instruction}: {list(region.shape)} of {region.buffer.name} "
+                f"{list(region.buffer.shape)} is no element of {parameter.size} values that lie "
+                f"together"
+            )
+        size *= extent
 
 
 @dataclass(frozen=True, slots=True)
 class _PlacedBox:
-    """Turns, where each parameter lies in them, and what is done."""
+    """A box of iterations, the address of each parameter in them, and the steps to execute."""
 
     box: Box
-    places: dict[str, _Address]
+    addresses: dict[str, _Address]
     result: _Address
     steps: tuple[Step, ...]
 
     def written(self) -> Ints:
-        """The output's element in each turn."""
-        start, growth = self.result
+        """The output's element in each iteration."""
+        start, strides = self.result
         every = np.array([start], dtype=np.int64)
         for name, (low, high) in self.box.items():
-            turns = np.arange(high - low, dtype=np.int64) * growth.get(name, 0)
-            every = (every[:, None] + turns).ravel()
+            offsets = np.arange(high - low, dtype=np.int64) * strides.get(name, 0)
+            every = (every[:, None] + offsets).ravel()
         return every
 
 
-def _changed_twice(placed: list[_PlacedBox]) -> bool:
-    """Whether several turns write the same element."""
+def _written_twice(placed: list[_PlacedBox]) -> bool:
+    """Whether several iterations write the same element."""
     every = np.concatenate([each.written() for each in placed])
     return len(np.unique(every)) < len(every)

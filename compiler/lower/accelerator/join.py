@@ -1,26 +1,20 @@
-"""Programs of operators, one after the other, with addresses and numbers."""
+"""The commands of several operators as one sequence, with addresses, immediates and micro-ops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.errors import LoweringError
-from compiler.lower.accelerator.commands import (
-    Command,
-    Commands,
-    Compute,
-    Copy,
-    Ints,
-    Kernel,
-)
+from compiler.intrinsics.accelerator import check_immediate
+from compiler.intrinsics.scopes import OnChip
+from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Ints, Kernel
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.immediates import immediates_of
+from compiler.lower.accelerator.pipeline import ElaboratedProgram
 from compiler.lower.accelerator.places import Operator
-from compiler.lower.accelerator.programs import ElaboratedProgram
-from compiler.lower.accelerator.residency import KernelStore, keep_kernels
+from compiler.lower.accelerator.residency import KernelStore, load_kernels
 from hw.config import HardwareConfig
 
 __all__ = ["JoinedCommands", "join"]
@@ -33,15 +27,15 @@ class JoinedCommands:
     Attributes
     ----------
     commands
-        With addresses in all of DRAM.
+        Commands whose addresses in DRAM are absolute.
     footprints
-        Of the commands' prototypes.
+        The footprints of the commands' prototypes.
     operator
         For each command the number of its operator.
     source
-        For each command its position in its operator's program; -1 for those of none.
+        For each command its position in its operator's program; -1 for loads of micro-ops.
     imm, uop
-        For each command its immediate, and where its kernel begins in the micro-op memory.
+        For each command its immediate, and the address of its kernel in the micro-op memory.
     """
 
     commands: Commands
@@ -64,34 +58,35 @@ def join(
     Parameters
     ----------
     addresses
-        For each operator, of its program's buffers and of `ZEROS`, in bytes.
+        For each operator the addresses of its program's buffers and of `ZEROS`, in bytes.
     store
-        Gets the kernels.
+        Collects the kernels.
     dram
-        Where it will lie, in micro-ops.
+        The store's address in DRAM, in micro-ops.
 
     Raises
     ------
     LoweringError
-        For tensors that lie where elements cannot begin, and numbers that do not fit.
+        For tensors at addresses that are not aligned to elements, and immediates that do not fit.
     """
     parts: dict[int, tuple[int, ElaboratedProgram]] = {}
     prototypes: list[Command] = []
-    which, moved, imm = [], [], []
-    for (operator, program), places in zip(operators, addresses, strict=True):
+    which, dram_bases, imm = [], [], []
+    for (operator, program), tensors in zip(operators, addresses, strict=True):
         commands = program.commands
         if id(program) not in parts:
             parts[id(program)] = len(prototypes), program
             prototypes += commands.prototypes
-        numbers = immediates_of(operator, commands.prototypes, config)
-        bases = [_base(each, places, config) for each in commands.prototypes]
-        given = [_given(each, numbers) for each in commands.prototypes]
+        immediates = _immediates_of(operator, commands.prototypes, config)
+        bases = [_base(each, tensors, config) for each in commands.prototypes]
+        names = [each.imm if isinstance(each, Compute) else None for each in commands.prototypes]
+        values = [immediates[name] if isinstance(name, str) else 0 for name in names]
         which.append(commands.which + parts[id(program)][0])
-        moved.append(commands.dram + np.array(bases, np.int64)[commands.which])
-        imm.append(np.array(given, np.int64)[commands.which])
+        dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
+        imm.append(np.array(values, np.int64)[commands.which])
     lengths = [len(each) for each in which]
     joined = JoinedCommands(
-        Commands(tuple(prototypes), _concatenated(which), _concatenated(moved), ()),
+        Commands(tuple(prototypes), _concatenated(which), _concatenated(dram_bases), ()),
         Footprints.joined([each.footprints for _, each in parts.values()]),
         np.repeat(np.arange(len(operators)), lengths),
         _concatenated([np.arange(each) for each in lengths]),
@@ -102,7 +97,7 @@ def join(
 
 
 def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig) -> int:
-    """Where a copy's tensor begins in DRAM, in elements."""
+    """The address of a copy's tensor in DRAM, in elements."""
     if not isinstance(command, Copy) or command.tensor is None:
         return 0
     address, size = addresses[command.tensor], config.element_bytes(command.memory)
@@ -114,11 +109,39 @@ def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig
     return address // size
 
 
-def _given(command: Command, numbers: Mapping[str, int]) -> int:
-    """The number that an operator gives an instruction."""
-    if isinstance(command, Compute) and isinstance(command.imm, str):
-        return numbers[command.imm]
-    return 0
+def _immediates_of(
+    operator: Operator, commands: Iterable[Command], config: HardwareConfig
+) -> dict[str, int]:
+    """The operator's immediates, by the names of its program's inputs in IMM.
+
+    Parameters
+    ----------
+    commands
+        The program's commands, which say which operation has which immediate.
+
+    Raises
+    ------
+    LoweringError
+        For an immediate that is missing, that is no input's name, or that does not fit into its
+        instruction.
+    """
+    wanted = {each.name for each in operator.program.inputs if each.scope == OnChip.IMM}
+    given = dict(operator.immediates)
+    if missing := wanted - given.keys():
+        raise LoweringError(f"{operator.title} has no value for {', '.join(sorted(missing))}")
+    if extra := given.keys() - wanted:
+        known = ", ".join(sorted(wanted)) or "none"
+        raise LoweringError(
+            f"{operator.title} has no immediate {', '.join(sorted(extra))}; it has {known}"
+        )
+    uses = {(each.op, each.imm) for each in commands if isinstance(each, Compute)}
+    for op, name in uses:
+        if op is not None and isinstance(name, str):
+            try:
+                check_immediate(config, op, given[name])
+            except LoweringError as error:
+                raise LoweringError(f"{operator.title}: {name}: {error}") from None
+    return given
 
 
 def _concatenated(parts: Sequence[Ints]) -> Ints:
@@ -128,20 +151,21 @@ def _concatenated(parts: Sequence[Ints]) -> Ints:
 def _with_micro_ops(
     joined: JoinedCommands, store: KernelStore, dram: int, config: HardwareConfig
 ) -> JoinedCommands:
-    """With loads of micro-ops."""
+    """The commands with loads of micro-ops in between."""
     commands = joined.commands
     numbers = dict[Kernel, int]()
     kernels = [
-        numbers.setdefault(each.kernel, len(numbers)) if isinstance(each, Compute) else -1
-        for each in commands.prototypes
+        numbers.setdefault(command.kernel, len(numbers)) if isinstance(command, Compute) else -1
+        for command in commands.prototypes
     ]
     kernel_of = np.array(kernels, np.int64)[commands.which]
-    found = keep_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
-    at = np.array([position for position, _ in found.loads], np.int64)
-    loads = tuple(load for _, load in found.loads)
+    resident = load_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
+    at = np.array([position for position, _ in resident.loads], np.int64)
+    loads = tuple(load for _, load in resident.loads)
     first = len(commands.prototypes)
 
     def inserted(column: Ints, values: Ints | int) -> Ints:
+        """The column with the values of the loads."""
         return np.insert(column, at, values)
 
     return JoinedCommands(
@@ -155,5 +179,5 @@ def _with_micro_ops(
         inserted(joined.operator, joined.operator[at]),
         inserted(joined.source, -1),
         inserted(joined.imm, 0),
-        inserted(found.uop, 0),
+        inserted(resident.uop, 0),
     )

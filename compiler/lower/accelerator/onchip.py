@@ -1,4 +1,4 @@
-"""Where buffers lie in on-chip memories."""
+"""Allocation of buffers in on-chip memories."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Alloc, Function, Stmt
 from compiler.ir.visit import children
-from compiler.lower.accelerator.elements import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["ChipMemory", "footprint"]
+__all__ = ["ChipMemory", "footprint", "lanes_of"]
+
+
+def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
+    """The number of values in one element of a memory."""
+    return config.acc_lanes if memory is MemoryId.ACC else config.element_bytes(memory)
 
 
 @dataclass(slots=True)
 class ChipMemory:
-    """What is allocated at present: the last one that came goes first.
+    """A stack allocator for each on-chip memory.
 
     Attributes
     ----------
     from_top
-        Allocate from the end of the memories downwards. Operators that follow each other alternate,
-        so that one's first loads need not wait for the other's last use.
+        Whether to allocate from the end of the memories downwards. Consecutive operators alternate,
+        so that the first loads of one need not wait for the last use by the other.
     peak
         The most elements of each memory that were allocated at once.
     """
@@ -35,12 +39,12 @@ class ChipMemory:
     _live: dict[MemoryId, list[tuple[str, int]]] = field(default_factory=dict)
 
     def allocate(self, memory: MemoryId, buffer: Buffer) -> int:
-        """Where the buffer begins, in elements.
+        """The address of a new buffer, in elements.
 
         Raises
         ------
         CapacityError
-            If what is live does not fit; names all of it.
+            If the live buffers do not fit; names all of them.
         """
         live = self._live.setdefault(memory, [])
         lanes = lanes_of(memory, self.config)
@@ -64,17 +68,17 @@ class ChipMemory:
         return depth - used - size if self.from_top else used
 
     def release(self, memory: MemoryId) -> None:
-        """The last buffer is not needed any more."""
+        """Free the buffer that was allocated last."""
         self._live[memory].pop()
 
 
 def footprint(function: Function, target: AcceleratorTarget) -> dict[MemoryId, int]:
-    """Elements of each memory that a lowered program takes, as they are placed.
+    """The elements of each memory that a lowered program occupies.
 
     Raises
     ------
     CapacityError
-        Where they do not fit.
+        If the program's buffers do not fit.
     """
     chip = ChipMemory(target.config)
 
@@ -82,8 +86,8 @@ def footprint(function: Function, target: AcceleratorTarget) -> dict[MemoryId, i
         memory = target.memory(stmt.buffer.scope) if isinstance(stmt, Alloc) else None
         if isinstance(stmt, Alloc) and memory is not None:
             chip.allocate(memory, stmt.buffer)
-        for each in children(stmt):
-            place(each)
+        for child in children(stmt):
+            place(child)
         if memory is not None:
             chip.release(memory)
 

@@ -1,16 +1,84 @@
-"""What the accelerator's back end does with a program, in order."""
+"""Programs of the accelerator: lowered and elaborated once, however many operators use them."""
 
 from __future__ import annotations
 
-from compiler.lower.accelerator.share import ShareAccumulators
+from dataclasses import dataclass, field
+
+from compiler.errors import LoweringError
+from compiler.ir.stmt import Function
+from compiler.lower.accelerator.commands import Commands
+from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
+from compiler.lower.accelerator.elaborate import elaborate
+from compiler.lower.accelerator.footprints import Footprints
+from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
+from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.places import grain
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
-from compiler.lower.pipeline import CPU_PASSES, Pass
-from compiler.lower.simplification import Simplify
+from compiler.lower.pipeline import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
 
-__all__ = ["accelerator_passes"]
+__all__ = ["ElaboratedProgram", "ProgramCache", "accelerator_passes"]
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
-    """Blocks become loops, as for the CPU; then loops become those of instructions."""
-    return (*CPU_PASSES, ShareAccumulators(target), InterleaveThreads(), Simplify())
+    """The CPU's passes, then those that make loops of instructions of them."""
+    return (*CPU_PASSES, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ElaboratedProgram:
+    """A program's commands, independent of its tensors' addresses.
+
+    Attributes
+    ----------
+    lowered
+        The program as loops around instructions.
+    footprints
+        The footprints of the commands' prototypes.
+    """
+
+    lowered: Function
+    commands: Commands
+    footprints: Footprints
+
+
+@dataclass(slots=True, eq=False)
+class ProgramCache:
+    """A cache of elaborated programs by identity: equal layers share one value.
+
+    Attributes
+    ----------
+    passes
+        The passes that lower a program; by default `accelerator_passes`.
+    """
+
+    target: AcceleratorTarget
+    passes: tuple[Pass, ...] = ()
+    _lowered: dict[int, tuple[Function, Function]] = field(default_factory=dict)
+    _elaborated: dict[tuple[int, bool], ElaboratedProgram] = field(default_factory=dict)
+
+    def check(self, target: AcceleratorTarget) -> None:
+        """Raises `LoweringError` if the cache is for another target."""
+        if target != self.target:
+            raise LoweringError(
+                f"programs elaborated for {self.target.config.name} cannot run on "
+                f"{target.config.name}"
+            )
+
+    def elaborated(self, program: Function, *, from_top: bool) -> ElaboratedProgram:
+        """A program's commands; `from_top` as of `ChipMemory`. Raises as `elaborate`."""
+        key = id(program), from_top
+        if key not in self._elaborated:
+            self._elaborated[key] = self._elaborate(program, from_top)
+        return self._elaborated[key]
+
+    def _elaborate(self, program: Function, from_top: bool) -> ElaboratedProgram:
+        if id(program) not in self._lowered:
+            # The program is kept too, so that no other object gets its identity.
+            passes = self.passes or accelerator_passes(self.target)
+            self._lowered[id(program)] = program, lower(program, passes)
+        lowered, config = self._lowered[id(program)][1], self.target.config
+        commands = elaborate(lowered, self.target, ChipMemory(config, from_top), grain(config))
+        footprints = Footprints.of(commands.prototypes, config)
+        used = drop_unused_loads(commands, footprints, config)
+        return ElaboratedProgram(lowered, late_resets(used, footprints), footprints)

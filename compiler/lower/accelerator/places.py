@@ -1,4 +1,4 @@
-"""Where the tensors of a stream lie in DRAM."""
+"""The layout of a stream's tensors in DRAM."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["Operator", "Place", "addresses_of", "grain", "places_of", "rounded_up"]
+__all__ = ["DramTensor", "Operator", "addresses_of", "grain", "layout_of", "rounded_up"]
 
 _PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A scheduled program, and what its inputs and outputs are.
+    """A scheduled program, and the tensors that its buffers stand for.
 
     Attributes
     ----------
     tensors
-        By the names of the program's buffers; those that it does not name keep theirs.
+        The tensors' names by the program's buffers; other buffers keep their names.
     name
-        As messages call it; the program's name where it is empty. Operators may share a program.
+        The name in messages; if empty, the program's. Operators may share a program.
     immediates
-        The numbers of the program's inputs in IMM, by their names.
+        The values of the program's inputs in IMM, by name.
     """
 
     program: Function
@@ -39,12 +39,12 @@ class Operator:
 
     @property
     def title(self) -> str:
-        """What people read."""
+        """The operator's name in messages."""
         return self.name or self.program.name
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DramTensor:
     """A tensor in DRAM: dense, row-major, from `address`."""
 
     address: int
@@ -52,26 +52,26 @@ class Place:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return self.buffer.size * self.buffer.dtype.numpy.itemsize
 
 
 def grain(config: HardwareConfig) -> int:
-    """Tensors begin at multiples of this: pages, and whole elements of every memory."""
+    """The alignment of tensors in bytes: a page, and whole elements of every memory."""
     return max(_PAGE, *(config.element_bytes(each) for each in MemoryId))
 
 
-def rounded_up(address: int, grain: int) -> int:
-    """The next multiple of `grain`."""
-    return -(-address // grain) * grain
+def rounded_up(address: int, alignment: int) -> int:
+    """The next multiple of `alignment`."""
+    return -(-address // alignment) * alignment
 
 
 def _global_buffers(function: Function) -> list[Buffer]:
-    """Inputs, outputs, and what is allocated in DRAM."""
+    """A program's inputs, outputs and allocated buffers in DRAM."""
     return [each for each in buffers_in(function) if each.scope == Scope.GLOBAL]
 
 
-def _name(operator: Operator, buffer: Buffer) -> str:
+def _tensor_name(operator: Operator, buffer: Buffer) -> str:
     program = operator.program
     if buffer.name in operator.tensors:
         return operator.tensors[buffer.name]
@@ -79,15 +79,15 @@ def _name(operator: Operator, buffer: Buffer) -> str:
     return buffer.name if buffer.name in outside else f"{operator.title}.{buffer.name}"
 
 
-def places_of(
+def layout_of(
     operators: Sequence[Operator],
     lowered: Sequence[Function],
     target: AcceleratorTarget,
     placed: Mapping[str, int],
-) -> tuple[dict[str, Place], int]:
-    """Where each tensor lies, and where all of them end.
+) -> tuple[dict[str, DramTensor], int]:
+    """The tensors with their addresses, and the end of all.
 
-    Those that are not in `placed` come after these, in pages of their own.
+    Tensors without an address in `placed` come after those with one, in pages of their own.
     """
     size = grain(target.config)
     found: dict[str, Buffer] = {}
@@ -100,35 +100,36 @@ def places_of(
                 f"{', '.join(each.name for each in buffers)}"
             )
         for buffer in buffers:
-            name = _name(operator, buffer)
+            name = _tensor_name(operator, buffer)
             known = found.setdefault(name, buffer)
-            if not _alike(known, buffer):
+            if not _same_tensor(known, buffer):
                 raise LoweringError(
                     f"{name} is {known.dtype}{list(known.shape)}, and "
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
-    places: dict[str, Place] = {}
+    tensors: dict[str, DramTensor] = {}
     end = 0
     for name in placed.keys() & found.keys():
         if placed[name] % size:
             raise LoweringError(f"{name} is placed at {placed[name]:#x}, no multiple of {size}")
-        places[name] = Place(placed[name], found[name])
-        end = max(end, rounded_up(placed[name] + places[name].size, size))
+        tensors[name] = DramTensor(placed[name], found[name])
+        end = max(end, rounded_up(placed[name] + tensors[name].size, size))
     for name, buffer in found.items():
-        if name not in places:
-            places[name] = Place(end, buffer)
-            end = rounded_up(end + places[name].size, size)
-    return {name: places[name] for name in found}, end
+        if name not in tensors:
+            tensors[name] = DramTensor(end, buffer)
+            end = rounded_up(end + tensors[name].size, size)
+    return {name: tensors[name] for name in found}, end
 
 
-def _alike(one: Buffer, other: Buffer) -> bool:
-    """Whether two buffers can be one tensor: they may differ in axes of extent 1."""
+def _same_tensor(one: Buffer, other: Buffer) -> bool:
+    """Whether two buffers can be one tensor: their shapes may differ in axes of extent 1."""
     shapes = [[extent for extent in each.shape if extent != 1] for each in (one, other)]
     return shapes[0] == shapes[1] and one.dtype == other.dtype
 
 
 def addresses_of(
-    operator: Operator, function: Function, tensors: Mapping[str, Place]
+    operator: Operator, function: Function, tensors: Mapping[str, DramTensor]
 ) -> dict[str, int]:
-    """By the names of a program's own buffers."""
-    return {each.name: tensors[_name(operator, each)].address for each in _global_buffers(function)}
+    """The addresses of the operator's tensors, by the names of its program's buffers."""
+    buffers = _global_buffers(function)
+    return {each.name: tensors[_tensor_name(operator, each)].address for each in buffers}

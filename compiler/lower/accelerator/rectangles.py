@@ -1,4 +1,4 @@
-"""A copy in any number of dimensions, as LOADs or STOREs of two."""
+"""A copy in any number of dimensions, as two-dimensional LOADs or STOREs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from operator import attrgetter
 
-__all__ = ["Axis", "Piece", "Zeros", "may_overlap", "pieces"]
+__all__ = ["Axis", "Rectangle", "Zeros", "may_overlap", "rectangles"]
 
 LONGEST_PAD = 15
 LONGEST_STRIDE = (1 << 16) - 1
@@ -22,9 +22,9 @@ class Axis:
     extent
         Elements on chip.
     low, high
-        Those from `low` up to, without, `high` come from DRAM; the others are zeros.
+        Elements from `low` up to, without, `high` come from DRAM; the others are zeros.
     sram, dram
-        How far apart two neighbours lie.
+        The strides on chip and in DRAM.
     """
 
     extent: int
@@ -40,8 +40,8 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What one LOAD or STORE copies. `dram` is where its first element from DRAM lies."""
+class Rectangle:
+    """What one LOAD or STORE copies; `dram` is the address of its first element in DRAM."""
 
     sram: int
     dram: int
@@ -53,48 +53,48 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """Elements on chip that are to be zero."""
+    """Elements on chip that are set to zero."""
 
     sram: int
     count: int
 
 
-def pieces(
+def rectangles(
     axes: list[Axis], sram: int, dram: int, *, loose: range | None = None
-) -> Iterator[Piece | Zeros]:
-    """The pieces of a copy, in the order of their addresses on chip.
+) -> Iterator[Rectangle | Zeros]:
+    """The rectangles of a copy, in the order of their addresses on chip.
 
     Parameters
     ----------
     sram, dram
-        Where element 0 along each axis lies, padding or not.
+        The addresses of element 0 along each axis, padding or not.
     loose
-        Elements on chip of which nobody uses those that the copy leaves out: zeros may be put
-        there, so that one LOAD brings many rows that do not touch each other.
+        A range on chip of which elements that the copy leaves out are never read: zeros may be put
+        there, so that one LOAD brings many rows that are not adjacent on chip.
     """
     joined = _joined(axes)
     x = Axis(1, 0, 1, 1, 1)
     if joined and joined[0].sram == 1 and joined[0].dram == 1:
         x = joined.pop(0)
     if joined and loose is not None:
-        moved = _stretched(x, joined, range(loose.start - sram, loose.stop - sram))
-        sram, dram = sram + x.low - moved.low, dram + x.low - moved.low
-        x = moved
+        padded = _padded_to_stride(x, joined, range(loose.start - sram, loose.stop - sram))
+        sram, dram = sram + x.low - padded.low, dram + x.low - padded.low
+        x = padded
     y = Axis(1, 0, 1, x.extent, 0)
     if joined and joined[0].sram == x.extent and 0 <= joined[0].dram <= LONGEST_STRIDE:
         y = joined.pop(0)
     rest = list(reversed(joined))
-    for turn in product(*(range(each.extent) for each in rest)):
-        at = sram + sum(i * each.sram for i, each in zip(turn, rest, strict=True))
-        source = dram + sum(i * each.dram for i, each in zip(turn, rest, strict=True))
-        if all(each.low <= i < each.high for i, each in zip(turn, rest, strict=True)):
-            yield from _rectangle(y, x, at, source)
+    for indices in product(*(range(each.extent) for each in rest)):
+        along = list(zip(indices, rest, strict=True))
+        at = sram + sum(i * axis.sram for i, axis in along)
+        if all(axis.low <= i < axis.high for i, axis in along):
+            yield from _rectangle(y, x, at, dram + sum(i * axis.dram for i, axis in along))
         else:
             yield Zeros(at, y.extent * x.extent)
 
 
 def may_overlap(steps: Iterable[tuple[int, int]]) -> bool:
-    """Whether two turns of loops may mean the same place: extents, and steps of either sign."""
+    """Whether two iterations of loops may access one address: extents, and steps of either sign."""
     reach = 0
     for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
         if step <= reach:
@@ -103,12 +103,12 @@ def may_overlap(steps: Iterable[tuple[int, int]]) -> bool:
     return False
 
 
-def _stretched(x: Axis, outer: list[Axis], loose: range) -> Axis:
-    """`x` with zeros around it, as long as from one of its rows to the next; as it is where they
-    have no room. `loose` counts from its first element."""
+def _padded_to_stride(x: Axis, outer: list[Axis], loose: range) -> Axis:
+    """`x` padded with zeros to the stride of its rows; `x` itself where the padding does not fit
+    into `loose`, which counts from the first element of `x`."""
     row = outer[0].sram
     behind = sum((each.extent - 1) * each.sram for each in outer) + row
-    # Zeros behind the last row may be others' elements: then there are more in front of each.
+    # Where padding behind the last row would leave `loose`, it goes in front of each row.
     front = max(0, behind - loose.stop)
     low, high = x.low + front, x.high + front
     inside = -front >= loose.start and x.extent + front <= row
@@ -118,11 +118,10 @@ def _stretched(x: Axis, outer: list[Axis], loose: range) -> Axis:
 
 
 def _joined(axes: list[Axis]) -> list[Axis]:
-    """Innermost first; what lies in one piece on both sides is one axis."""
+    """The axes, innermost first; axes that are contiguous on both sides are joined to one."""
     result: list[Axis] = []
-    for axis in sorted(
-        (each for each in axes if each.extent > 1 or each.padded), key=attrgetter("sram")
-    ):
+    used = (each for each in axes if each.extent > 1 or each.padded)
+    for axis in sorted(used, key=attrgetter("sram")):
         last = result[-1] if result else None
         if (
             last is not None
@@ -137,7 +136,7 @@ def _joined(axes: list[Axis]) -> list[Axis]:
     return result
 
 
-def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros]:
+def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Rectangle | Zeros]:
     width, rows, columns = x.extent, y.high - y.low, x.high - x.low
     if rows <= 0 or columns <= 0:
         yield Zeros(sram, y.extent * width)
@@ -155,15 +154,15 @@ def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Piece | Zeros
             yield from _row(sram + row * width, first + row * y.dram, columns, left, right)
     else:
         pads = above, below if below <= longest else 0, left, right
-        yield Piece(sram, first, rows, columns, y.dram, pads)
+        yield Rectangle(sram, first, rows, columns, y.dram, pads)
     if below > longest:
         yield Zeros(sram + (above + rows) * width, below * width)
 
 
-def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Piece | Zeros]:
-    """One row by itself: padding at its ends is longer than an instruction has room for."""
+def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Rectangle | Zeros]:
+    """One row by itself, with padding at its ends that no instruction can encode."""
     if left:
         yield Zeros(sram, left)
-    yield Piece(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))
+    yield Rectangle(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))
     if right:
         yield Zeros(sram + left + columns, right)

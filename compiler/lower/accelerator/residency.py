@@ -1,4 +1,4 @@
-"""Micro-op kernels in the micro-op memory: which are there, and when others come in."""
+"""Residency of micro-op kernels: which are in the micro-op memory, and when others are loaded."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from compiler.lower.accelerator.commands import Copy, Ints, Kernel
 from hw.config import HardwareConfig
 from hw.memories import MemoryId
 
-__all__ = ["KernelStore", "Residency", "keep_kernels"]
+__all__ = ["KernelStore", "Residency", "load_kernels"]
 
 
 @dataclass(slots=True)
 class KernelStore:
-    """All kernels of a stream, one after the other, as they lie in DRAM. Equal ones lie once."""
+    """All distinct kernels of a stream, one after the other, as they lie in DRAM."""
 
     kernels: dict[Kernel, int] = field(default_factory=dict)
     size: int = 0
 
     def place(self, kernel: Kernel) -> int:
-        """Where a kernel lies, in micro-ops."""
+        """The address of a kernel in micro-ops; a new kernel is added at the end."""
         at = self.kernels.get(kernel)
         if at is None:
             at = self.kernels[kernel] = self.size
@@ -32,14 +32,14 @@ class KernelStore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residency:
-    """How kernels get to their commands.
+    """The kernels' addresses in the micro-op memory, and the loads that bring them there.
 
     Attributes
     ----------
     uop
-        For each command where its kernel begins in the micro-op memory; 0 for copies.
+        For each command the address of its kernel in the micro-op memory; 0 for copies.
     loads
-        Loads of micro-ops, by the position of the command that each stands in front of.
+        Loads of micro-ops, each with the position of the command that it precedes.
     """
 
     uop: Ints
@@ -48,22 +48,25 @@ class Residency:
 
 @dataclass(slots=True)
 class _Memory:
-    """The micro-op memory: kernels by where they begin; the least recently used goes first."""
+    """The micro-op memory, as a cache of kernels with least-recently-used replacement."""
 
     sizes: Sequence[int]
     depth: int
     begins: dict[int, int] = field(default_factory=dict)
-    """In the order of their last use, which is kept by moving what is used to the end."""
+    """Addresses by kernel, in the order of the last use."""
 
     def use(self, kernel: int) -> int | None:
-        """Where a kernel lies, if it is there."""
+        """The address of a kernel; None if it is not resident."""
         at = self.begins.pop(kernel, None)
         if at is not None:
             self.begins[kernel] = at
         return at
 
-    def make_room(self, kernel: int, keep: set[int]) -> int | None:
-        """A place for a kernel; None, and nothing goes, if those to `keep` leave no room."""
+    def allocate(self, kernel: int, keep: set[int]) -> int | None:
+        """An address for a kernel, after evicting others than `keep`.
+
+        None, without evicting any, if the kernels to keep do not leave enough space.
+        """
         left = dict(self.begins)
         evictable = [each for each in left if each not in keep]
         while (at := self._gap(left, self.sizes[kernel])) is None:
@@ -75,14 +78,14 @@ class _Memory:
 
     def _gap(self, begins: dict[int, int], size: int) -> int | None:
         at = 0
-        for kernel, begin in sorted(begins.items(), key=lambda each: each[1]):
+        for kernel, begin in sorted(begins.items(), key=lambda item: item[1]):
             if begin - at >= size:
                 return at
             at = begin + self.sizes[kernel]
         return at if self.depth - at >= size else None
 
 
-def keep_kernels(
+def load_kernels(
     kernel_of: Ints,
     operator: Ints,
     kernels: Sequence[Kernel],
@@ -92,20 +95,20 @@ def keep_kernels(
 ) -> Residency:
     """The loads of micro-ops that commands need.
 
-    Loading occupies compute. So what an operator will use is loaded in one go as soon as the first
-    of it is missing, as far as there is room, which is at its beginning, when compute waits for
-    data anyway.
+    Loading occupies compute. So as soon as one kernel of an operator is missing, all kernels that
+    the operator will use are loaded, as far as they fit: that is at its beginning, when compute
+    waits for data anyway.
 
     Parameters
     ----------
     kernel_of
-        For each command the number of its kernel among `kernels`, which differ; -1 for copies.
+        For each command the number of its kernel among the distinct `kernels`; -1 for copies.
     operator
-        For each command the number of its operator; they do not decrease.
+        For each command the number of its operator, ascending.
     store
-        Gets the kernels.
+        Collects the kernels.
     dram
-        Where it will lie, in micro-ops.
+        The store's address in DRAM, in micro-ops.
     """
     memory = _Memory([len(each) for each in kernels], config.depth(MemoryId.UOP))
     positions = np.flatnonzero(kernel_of >= 0)
@@ -117,8 +120,8 @@ def keep_kernels(
         begin = memory.use(kernel)
         if begin is None:
             ahead = dict.fromkeys(wanted[at : ends[at]])
-            found = _load(ahead, memory, kernels, store, dram)
-            loads += [(int(positions[at]), each) for each in found]
+            missing = _load(ahead, memory, kernels, store, dram)
+            loads += [(int(positions[at]), each) for each in missing]
             begin = memory.use(kernel)
             assert begin is not None, "no kernel is larger than the memory"
         begins.append(begin)
@@ -134,13 +137,14 @@ def _load(
     store: KernelStore,
     dram: int,
 ) -> list[Copy]:
+    """Loads of those kernels that are not resident, as far as they fit."""
     chosen: set[int] = set()
     loads: list[tuple[int, int, int]] = []
     for kernel in wanted:
         chosen.add(kernel)
         if memory.use(kernel) is not None:
             continue
-        at = memory.make_room(kernel, chosen)
+        at = memory.allocate(kernel, chosen)
         if at is None:
             break
         source, size = store.place(kernels[kernel]), len(kernels[kernel])

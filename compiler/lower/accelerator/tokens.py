@@ -1,13 +1,13 @@
-"""Dependence tokens, from what commands touch on chip and in DRAM.
+"""Dependence tokens, from the elements and bytes that commands access on chip and in DRAM.
 
-For each ordered pair of neighbouring modules, producer and consumer: what a command needs is the
-last command of the producer that it depends on. It pops a token only where no token so far, by
-whatever way, makes sure that this one is complete, and then that command pushes one. Queues are in
-order and needs only grow, so the k-th pop meets the k-th push, one pop covers all that came before,
-and every edge points forward: no such stream can deadlock.
+For each ordered pair of neighbouring modules, producer and consumer: a command depends on the last
+command of the producer that conflicts with it. It pops a token only if no earlier tokens imply that
+this command is complete, which then pushes one. Queues are in order and dependences only advance,
+so the k-th pop meets the k-th push, one pop covers all earlier commands, and every edge points
+forward: no such stream can deadlock.
 
-Load and store are not neighbours. What they need of each other, through DRAM, compute passes on: a
-command of it between them that waits for the one anyway and is waited for by the other, or an empty
+Load and store are not neighbours. Their dependences on each other, through DRAM, are relayed by a
+command of compute: one that waits for the first anyway and that the second waits for, or an empty
 one.
 """
 
@@ -22,24 +22,24 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.memories import MemoryId, Module
 
-__all__ = ["NOBODY", "Slots", "place_tokens"]
+__all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
 
-NOBODY = -1
-"""No command: an empty one, which only takes and gives tokens."""
+NO_COMMAND = -1
+"""The position of no command: an instruction that only pops and pushes tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slots:
-    """The places of a stream.
+class TokenedCommands:
+    """The order of a stream's commands, with their tokens.
 
     Attributes
     ----------
     command
-        The position of its command, or `NOBODY`.
+        For each instruction the position of its command, or `NO_COMMAND`.
     module
-        Who executes it.
+        The module that executes the instruction.
     tokens
-        [place, 2]: whom it takes one from and whom it gives one to, a bit for each module.
+        [instruction, 2]: the modules that it pops a token from and pushes one to, a bit for each.
     """
 
     command: Ints
@@ -49,42 +49,44 @@ class Slots:
     def __len__(self) -> int:
         return len(self.command)
 
-    def pops(self, place: int) -> set[Module]:
-        """From whom it takes a token."""
-        return {each for each in Module if self.tokens[place, 0] >> each & 1}
+    def pops(self, position: int) -> set[Module]:
+        """The modules that an instruction pops a token from."""
+        return {each for each in Module if self.tokens[position, 0] >> each & 1}
 
-    def pushes(self, place: int) -> set[Module]:
-        """To whom it gives a token."""
-        return {each for each in Module if self.tokens[place, 1] >> each & 1}
+    def pushes(self, position: int) -> set[Module]:
+        """The modules that an instruction pushes a token to."""
+        return {each for each in Module if self.tokens[position, 1] >> each & 1}
 
 
 def place_tokens(
     commands: Commands, footprints: Footprints, config: HardwareConfig, dram_bytes: int
-) -> Slots:
-    """The commands in their order, with tokens, and empty ones where load and store meet.
+) -> TokenedCommands:
+    """The commands in their order, with tokens, and empty ones that relay between load and store.
 
     Parameters
     ----------
     footprints
-        Of the commands' prototypes.
+        The footprints of the commands' prototypes.
     dram_bytes
-        Memory that commands speak of, from address 0.
+        The size of the memory that commands access, from address 0.
     """
     from compiler.lower.accelerator.compiled import place  # Numba takes long to import
 
     table = np.zeros((len(commands.prototypes), 6), np.int64)
-    for row, each in zip(table, commands.prototypes, strict=True):
-        row[0] = module_of(each)
-        if isinstance(each, Copy):
-            size = config.element_bytes(each.memory)
-            row[1:] = each.dram, each.rows, each.stride, each.columns, size
+    for row, command in zip(table, commands.prototypes, strict=True):
+        row[0] = module_of(command)
+        if isinstance(command, Copy):
+            size = config.element_bytes(command.memory)
+            row[1:] = command.dram, command.rows, command.stride, command.columns, size
     modules, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
-    # What lies in one piece is one row.
+    # Contiguous rows are one row.
     whole = (count > 1) & (stride == columns)
     columns, count = np.where(whole, count * columns, columns), np.where(whole, 1, count)
     access = np.stack([(begin + commands.dram) * sizes, count, stride * sizes, columns * sizes], 1)
-    # In steps of a few bytes, those that are touched in part as well.
-    grain = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
-    steps, elements = -(-dram_bytes // grain), chip_elements(config)
+    # Accesses are tracked in granules of a few bytes.
+    granule = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
+    granules, elements = -(-dram_bytes // granule), chip_elements(config)
     at = footprints
-    return Slots(*place(commands.which, modules, access, at.first, at.runs, elements, steps, grain))
+    return TokenedCommands(
+        *place(commands.which, modules, access, at.first, at.runs, elements, granules, granule)
+    )

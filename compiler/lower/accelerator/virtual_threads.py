@@ -1,4 +1,4 @@
-"""Virtual threads become one stream: their turns are interleaved, instruction by instruction."""
+"""Virtual threads become one stream: their iterations are interleaved by instruction."""
 
 from __future__ import annotations
 
@@ -11,18 +11,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
-from compiler.ir.stmt import (
-    Alloc,
-    Block,
-    For,
-    Function,
-    If,
-    Invoke,
-    LoopKind,
-    Seq,
-    Stmt,
-    Store,
-)
+from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.visit import (
     loops,
     map_accesses_in,
@@ -33,7 +22,7 @@ from compiler.ir.visit import (
     with_body,
 )
 from compiler.lower.accelerator.instruction_nests import flat, is_instruction, is_load
-from compiler.lower.conditions import guarded, parts
+from compiler.lower.conditions import conjuncts, guarded
 from compiler.lower.ranges import loop_range
 from compiler.te.tree import extent_of
 
@@ -42,7 +31,7 @@ __all__ = ["InterleaveThreads"]
 
 @dataclass(frozen=True, slots=True)
 class InterleaveThreads:
-    """A loop of virtual threads moves inwards, around each instruction.
+    """Moves each loop of virtual threads inwards until it is around single instructions.
 
     Before::
 
@@ -61,10 +50,11 @@ class InterleaveThreads:
           for C.t_1 in 2 unrolled:
             for C.i in 8: ...                  use A[C.t_1]
 
-    Each thread has its own slice of what is allocated inside the loop; so one thread's loads can
-    run while the other's data is used. What lies outside is shared. Instructions of a thread that
-    follow each other stay together, loads and all else apart. Turns were found independent when
-    the loop was bound (primitive `virtual_thread`). (TVM, OSDI'18, section 4.4.)
+    Each thread has its own slice of the buffers allocated inside the loop, so that one thread's
+    loads can run while another's data is used; buffers from outside are shared. Consecutive
+    instructions of a thread stay together, but loads are separate from other instructions. The
+    primitive `virtual_thread` has checked that iterations are independent. (TVM, OSDI'18, section
+    4.4.)
     """
 
     name: str = "interleave-threads"
@@ -75,8 +65,8 @@ class InterleaveThreads:
         return replace(function, body=_interleaved(function.body, {}, names))
 
 
-def _copies(var: Var, taken: set[str]) -> Iterator[Var]:
-    """A loop's own variable, then others with names that are not `taken`, and are from then on."""
+def _variables(var: Var, taken: set[str]) -> Iterator[Var]:
+    """A loop's variable, then new ones, whose names are added to `taken`."""
     yield var
     for number in count(1):
         name = f"{var.name}_{number}"
@@ -86,9 +76,9 @@ def _copies(var: Var, taken: set[str]) -> Iterator[Var]:
 
 
 def _interleaved(stmt: Stmt, ranges: Ranges, names: set[str]) -> Stmt:
-    """Innermost threads first. `names`: those of all loops, to which copies add theirs."""
+    """The statement with interleaved threads, innermost first; `names` are those of all loops."""
     if not isinstance(stmt, For):
-        return map_children(stmt, lambda each: _interleaved(each, ranges, names))
+        return map_children(stmt, lambda child: _interleaved(child, ranges, names))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
     body = _interleaved(stmt.body, inside, names)
     if stmt.kind is not LoopKind.VIRTUAL_THREAD:
@@ -97,35 +87,35 @@ def _interleaved(stmt: Stmt, ranges: Ranges, names: set[str]) -> Stmt:
         raise LoweringError(
             f"the number of virtual threads of {stmt.var.name} is no constant: partition the loop"
         )
-    return _Pusher(stmt, names, inside).push(body, ())
+    return _Sinker(stmt, names, inside).sink(body, ())
 
 
-class _Pusher:
-    """Moves one loop inwards."""
+class _Sinker:
+    """Moves one loop of virtual threads inwards."""
 
     def __init__(self, loop: For, names: set[str], ranges: Ranges) -> None:
-        self._loop, self._vars = loop, _copies(loop.var, names)
+        self._loop, self._vars = loop, _variables(loop.var, names)
         self._ranges = dict(ranges)
 
-    def push(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
-        """`stmt` for all threads; `tests` are conditions around it that differ between them."""
+    def sink(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
+        """`stmt` for all threads; `tests` are the conditions around it that differ between them."""
         if is_instruction(stmt):
             return self._around([guarded(tests, stmt)])
         match stmt:
             case Seq() | Alloc():
                 return self._sequence(stmt, tests)
             case If(condition=condition, body=body):
-                mine = [each for each in parts(condition) if self._differs(each)]
-                shared = [each for each in parts(condition) if each not in mine]
-                return guarded(shared, self.push(body, (*tests, *mine)))
+                varying = [each for each in conjuncts(condition) if self._differs(each)]
+                shared = [each for each in conjuncts(condition) if each not in varying]
+                return guarded(shared, self.sink(body, (*tests, *varying)))
             case For():
-                return self._loop_of(stmt, tests)
+                return self._into_loop(stmt, tests)
             case Store() | Invoke() | Block():
                 raise AssertionError("an instruction, or a block")
 
     def _sequence(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
-        """Runs of instructions that a thread does at a time, and loops between them."""
-        buffers, parts_of_it = flat(stmt)
+        """A loop of threads around each run of instructions, and inside of the other statements."""
+        buffers, parts = flat(stmt)
         for buffer in buffers:
             if buffer.scope == Scope.GLOBAL:
                 raise LoweringError(
@@ -133,34 +123,36 @@ class _Pusher:
                     f"lies in DRAM: allocate it outside"
                 )
         slices = [replace(each, shape=(extent_of(self._loop), *each.shape)) for each in buffers]
-        for each in slices:
-            parts_of_it = [self._sliced(part, each) for part in parts_of_it]
+        for buffer in slices:
+            parts = [self._sliced(part, buffer) for part in parts]
         done = []
-        for phase, run in groupby(parts_of_it, _phase):
+        for phase, run in groupby(parts, _phase):
             if phase is None:
-                done += [self.push(each, tests) for each in run]
+                done += [self.sink(each, tests) for each in run]
             else:
                 done.append(self._around([guarded(tests, each) for each in run]))
         body = sequence(*done)
-        for each in reversed(slices):
-            body = Alloc(each, body)
+        for buffer in reversed(slices):
+            body = Alloc(buffer, body)
         return body
 
-    def _loop_of(self, stmt: For, tests: tuple[Expr, ...]) -> Stmt:
+    def _into_loop(self, stmt: For, tests: tuple[Expr, ...]) -> Stmt:
+        """The loop, with all threads' iterations, around the threads."""
         extent = stmt.extent
         if self._differs(extent):
             most = interval(extent, self._ranges).high
             if most is None:
                 raise LoweringError(
-                    f"the turns of {stmt.var.name} in the virtual threads {self._loop.var.name} "
-                    f"have no bound"
+                    f"the iterations of {stmt.var.name} in the virtual threads "
+                    f"{self._loop.var.name} have no bound"
                 )
             tests = (*tests, stmt.var < extent)
             extent = index(most)
         self._ranges[stmt.var.name] = loop_range(stmt, self._ranges)
-        return replace(stmt, extent=extent, body=self.push(stmt.body, tests))
+        return replace(stmt, extent=extent, body=self.sink(stmt.body, tests))
 
     def _around(self, run: list[Stmt]) -> Stmt:
+        """An unrolled loop of threads around a run of instructions."""
         var = next(self._vars)
         body = sequence(*run)
         if var is not self._loop.var:
@@ -168,14 +160,15 @@ class _Pusher:
         return For(var, self._loop.extent, LoopKind.UNROLLED, body)
 
     def _sliced(self, stmt: Stmt, buffer: Buffer) -> Stmt:
-        """Uses of a buffer, as uses of the thread's slice of it."""
+        """The statement with a buffer's accesses in the thread's slice of it."""
         thread = self._loop.var
         return map_accesses_in(stmt, {buffer.name}, lambda _, indices: (buffer, (thread, *indices)))
 
     def _differs(self, expr: Expr) -> bool:
+        """Whether an expression differs between threads."""
         return self._loop.var.name in variables(expr)
 
 
 def _phase(stmt: Stmt) -> bool | None:
-    """Whether an instruction loads; None where a statement is more than an instruction."""
+    """Whether an instruction is a load; None if a statement is no single instruction."""
     return is_load(stmt) if is_instruction(stmt) else None

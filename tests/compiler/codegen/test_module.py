@@ -81,7 +81,9 @@ def test_the_extent_of_such_a_loop_is_a_number(kind: str) -> None:
 
 def test_parameters_lie_in_global_memory() -> None:
     program = "func f(A: float32[4] @ local) -> (C: float32[4]):\n  C[0] = A[0]\n"
-    with pytest.raises(CodegenError, match="parameter A lies in local, where no caller"):
+    with pytest.raises(
+        CodegenError, match="parameter A lies in local, which callers cannot access"
+    ):
         build_module(parse(program), EXACT)
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from compiler.ir.stmt import Block
 from compiler.ir.visit import statements
-from compiler.lower import LowerBlocks
+from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.ir_strategies import arrays, functions
 from tests.support.passes import becomes, keeps_meaning
 

@@ -4,18 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import (
-    Command,
-    Compute,
-    Copy,
-    Kernel,
-    Loop,
-    module_of,
-)
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
 from hw.encoding import AluOp
 from hw.memories import MemoryId, Module
 from tests.support.command_columns import columns_of
-from tests.support.command_machine import turns
+from tests.support.command_machine import micro_ops
 
 
 def copy(memory: MemoryId, rows: int = 2, pads: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Copy:
@@ -80,8 +73,8 @@ def test_who_executes_what() -> None:
 def test_which_operands_are_read() -> None:
     """The source of a GEMM and of the ALU, unless it resets or has an immediate."""
     found = [
-        (each.reads_src, each.reads_wgt)
-        for each in (
+        (command.reads_src, command.reads_wgt)
+        for command in (
             compute(),
             compute(reset=True),
             compute(AluOp.ADD),
@@ -94,7 +87,7 @@ def test_which_operands_are_read() -> None:
 def test_indices_in_the_machines_order() -> None:
     command = compute()
     every = zip(*(command.indices(name).tolist() for name in ("dst", "src", "wgt")), strict=True)
-    assert list(every) == list(turns(command))
+    assert list(every) == list(micro_ops(command))
 
 
 def test_as_text() -> None:

@@ -16,9 +16,9 @@ from compiler.ir.parser import parse
 from compiler.ir.stmt import For
 from compiler.lower.accelerator.commands import Copy
 from compiler.lower.accelerator.copies import CopyPlan
-from compiler.lower.accelerator.elements import lanes_of
-from compiler.lower.accelerator.nests import Nest
-from compiler.lower.accelerator.rectangles import Piece, Zeros
+from compiler.lower.accelerator.instruction_nests import Nest
+from compiler.lower.accelerator.onchip import lanes_of
+from compiler.lower.accelerator.rectangles import Rectangle, Zeros
 from hw.config_files import load_config
 from hw.memories import MemoryId
 from tests.support.command_machine import CommandMachine
@@ -31,7 +31,7 @@ def plan_of(program: str) -> CopyPlan:
     return CopyPlan.of(Nest.of(parse(program).body), TINY)
 
 
-def carried_out(plan: CopyPlan, found: list[Piece | Zeros], machine: CommandMachine) -> None:
+def carried_out(plan: CopyPlan, found: list[Rectangle | Zeros], machine: CommandMachine) -> None:
     """The pieces as commands; where DRAM ends, there are zeros."""
     size = TINY.element_bytes(plan.memory)
     zeros = len(machine.dram) // size
@@ -64,12 +64,12 @@ def carried_out(plan: CopyPlan, found: list[Piece | Zeros], machine: CommandMach
         )
 
 
-def pieces_at(plan: CopyPlan, t: int, *, loose: bool = False) -> list[Piece | Zeros]:
+def pieces_at(plan: CopyPlan, t: int, *, loose: bool = False) -> list[Rectangle | Zeros]:
     """Those of an iteration of the loop `t`, where they are."""
     more, _ = plan.offset({"t": t})
     return [
-        replace(each, dram=each.dram + more) if isinstance(each, Piece) else each
-        for each in plan.at({"t": t}, loose=loose)
+        replace(part, dram=part.dram + more) if isinstance(part, Rectangle) else part
+        for part in plan.at({"t": t}, loose=loose)
     ]
 
 
@@ -88,10 +88,10 @@ def turn_plan(program: str, value: str) -> CopyPlan:
 
 def load_compared(
     program: str, value: str, seed: int = 0, *, loose: bool = False
-) -> list[Piece | Zeros]:
-    """A load in a loop `t` of two turns, as the interpreter does it and as pieces.
+) -> list[Rectangle | Zeros]:
+    """A load in a loop `t` of two iterations, as the interpreter does it and as pieces.
 
-    Returns the pieces of the last turn.
+    Returns the pieces of the last iteration.
     """
     plan = turn_plan(program, value)
     source = plan.dram
@@ -102,7 +102,7 @@ def load_compared(
     machine = CommandMachine(TINY, np.frombuffer(array.tobytes(), np.uint8))
     chip = machine.inp if plan.memory is MemoryId.INP else machine.acc
     chip[:] = 77
-    found: list[Piece | Zeros] = []
+    found: list[Rectangle | Zeros] = []
     for t in range(2):
         found = pieces_at(plan, t, loose=loose)
         carried_out(plan, found, machine)
@@ -220,21 +220,21 @@ def test_rows_of_a_slice_are_loaded_together(first: int, pads: tuple[int, int, i
     program = LOOSE.format(guard="True", first=first)
     assert len(load_compared(program, LOOSE_VALUE)) == 3
     (piece,) = load_compared(program, LOOSE_VALUE, loose=True)
-    assert piece == Piece(20 + first, 0, 3, 4, 9, pads)
+    assert piece == Rectangle(20 + first, 0, 3, 4, 9, pads)
 
 
 def test_zeros_of_a_slice_stay_in_it() -> None:
     """The rows begin at the second element: behind the last one is the other thread's first."""
     program = LOOSE.format(guard="True", first=1).replace("int8[2, 4, 5, 4]", "int8[2, 3, 5, 4]")
     (piece,) = load_compared(program, LOOSE_VALUE, loose=True)
-    assert piece == Piece(15, 0, 3, 4, 9, (0, 0, 1, 0))
+    assert piece == Rectangle(15, 0, 3, 4, 9, (0, 0, 1, 0))
 
 
 def test_a_copy_of_several_boxes_fills_no_gaps() -> None:
     program = LOOSE.format(guard="x + y < 5", first=0)
     found = load_compared(program, LOOSE_VALUE, loose=True)
     assert len(found) == 3
-    assert all(isinstance(each, Piece) and each.pads == NONE for each in found)
+    assert all(isinstance(each, Rectangle) and each.pads == NONE for each in found)
 
 
 def test_the_window_of_a_convolution_is_a_load_a_channel_block() -> None:
@@ -247,8 +247,8 @@ func f(S: int8[2, 6, 6, 4]) -> (D: int8[2, 4, 8, 4] @ inp):
           D[c, y, x, l] = select((1 <= y) & (1 <= x) & (x < 7), S[c, y - 1, x - 1, l], int8(0))
 """)
     assert list(plan.at({})) == [
-        Piece(0, 0, 3, 6, 6, (1, 0, 1, 1)),
-        Piece(32, 36, 3, 6, 6, (1, 0, 1, 1)),
+        Rectangle(0, 0, 3, 6, 6, (1, 0, 1, 1)),
+        Rectangle(32, 36, 3, 6, 6, (1, 0, 1, 1)),
     ]
 
 
@@ -277,7 +277,7 @@ def refused(message: str, **changes: str) -> None:
 
 
 def test_what_is_no_copy_is_refused() -> None:
-    refused("what D is assigned is no copy: tensorize what computes", value="S[y, l] + S[l, y]")
+    refused("the value stored in D is no copy: tensorize what computes", value="S[y, l] + S[l, y]")
     refused("goes from inp to inp: loads go from global to inp, wgt or acc", of="@ inp")
     refused("goes from global to global", to="")
     refused("from inp to global", of="@ inp", to="")
@@ -294,7 +294,7 @@ def test_what_is_no_copy_is_refused() -> None:
         "from int32 to int32: .* stores give int8", source="int32", of="@ acc", kind="int32", to=""
     )
     refused(
-        "what D is assigned is padded with something else than 0",
+        "the value stored in D is padded with something else than 0",
         value="select(y < 3, S[y, l], int8(1))",
     )
     refused(
@@ -309,7 +309,7 @@ def test_what_is_no_copy_is_refused() -> None:
 def test_parts_of_elements_are_refused() -> None:
     """Elements of the configuration's inputs have 4 values."""
     where = r"S \[4, 4\] and D \[4, 4\]: INP is copied in elements of 4 values .*; "
-    refused(where + "4 values lie 4 apart there, 1 here", value="S[l, y]")
+    refused(where + "4 values lie 4 apart in DRAM, 1 on chip", value="S[l, y]")
     refused(where + "padding begins inside of one", value="select(l < 3, S[y, l], int8(0))")
     refused(where + "copies begin inside of one", index="y, l + 1")
     half = COPY.replace("for l in 4", "for l in 2")
@@ -321,12 +321,12 @@ def test_parts_of_elements_are_refused() -> None:
                 )
             ).at({})
         )
-    refused(where + "4 values lie 4 apart there, 0 here", index="0, l")
+    refused(where + "4 values lie 4 apart in DRAM, 0 on chip", index="0, l")
 
 
 def test_an_element_that_is_written_several_times_is_refused() -> None:
     """Which one stays would depend on the order of the loops, and that changes."""
-    with pytest.raises(LoweringError, match="some are written several times in one turn"):
+    with pytest.raises(LoweringError, match="some are written several times in one iteration"):
         list(
             plan_of("""
 func f(S: int8[4, 4, 4]) -> (D: int8[7, 4] @ inp):

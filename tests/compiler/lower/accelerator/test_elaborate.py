@@ -40,7 +40,7 @@ func f(S: int8[6, 1, 4]) -> (D: int8[6, 1, 4]):
     for i in 2:
       for l in 4:
         a[i, 0, l] = int32(S[2 * p + i, 0, l])
-    for q in {turns}:
+    for q in {iterations}:
       if {guard}:
         alloc b: int32[2, 1, 4] @ acc
         for j in 2:
@@ -55,11 +55,11 @@ a[k :+ 1, 0 :+ 1, 0 :+ 4])
 
 
 @pytest.mark.parametrize("from_top", [False, True])
-@pytest.mark.parametrize("turns", ["p + 1", "2 - p", "3", "1"])
+@pytest.mark.parametrize("iterations", ["p + 1", "2 - p", "3", "1"])
 @pytest.mark.parametrize("guard", ["q < 2", "p + q != 2", "(q % 2 == 0) | (p < 1)"])
-def test_commands_do_what_the_program_does(turns: str, guard: str, from_top: bool) -> None:
-    """Loops of no turns and conditions of any kind, around instructions."""
-    program = PROGRAM.format(turns=turns, guard=guard)
+def test_commands_do_what_the_program_does(iterations: str, guard: str, from_top: bool) -> None:
+    """Loops of no iterations and conditions of any kind, around instructions."""
+    program = PROGRAM.format(iterations=iterations, guard=guard)
     source = np.arange(-12, 12, dtype=np.int8).reshape(6, 1, 4) * 5
     (wanted,) = interpreter.run(parse(program, INTRINSICS), [source])
     memory = np.zeros(1024, np.uint8)
@@ -77,9 +77,10 @@ def _place(stage: str, iterations: tuple[tuple[str, int], ...]) -> str:
 
 
 def test_each_command_says_what_it_does_and_where_it_comes_from() -> None:
-    found = elaborated(PROGRAM.format(turns="p", guard="q < 1"))
+    found = elaborated(PROGRAM.format(iterations="p", guard="q < 1"))
     assert [
-        f"{absolute(each)} | {_place(*site)}" for each, site in zip(found, found.sites, strict=True)
+        f"{absolute(command)} | {_place(*site)}"
+        for command, site in zip(found, found.sites, strict=True)
     ] == [
         "acc_8bit[0 :+ 2] <- dram[16 :+ 2] | a (p = 0)",
         "out[0 :+ 2] -> dram[64 :+ 2] | D (p = 0)",
@@ -164,7 +165,7 @@ def refused(message: str, program: str) -> None:
 
 
 def test_refuses() -> None:
-    fine = PROGRAM.format(turns="p", guard="q < 1")
+    fine = PROGRAM.format(iterations="p", guard="q < 1")
     for place, scope in (("S: int8[6, 1, 4]", "inp"), ("(D: int8[6, 1, 4]", "imm")):
         program = fine.replace(place, f"{place} @ {scope}")
         what = f"{place.strip('(')[0]} of f lies in {scope}"
@@ -174,11 +175,11 @@ def test_refuses() -> None:
         fine.replace("  for p in 3", "  alloc x: int32[4] @ local\n  for p in 3"),
     )
     refused(
-        "^an index or condition cannot be .*S.*: it needs data$",
+        "^an index or condition cannot be .*S.*: it depends on data$",
         fine.replace("q < 1", "S[0, 0, 0] < int8(1)"),
     )
     refused(
-        "^D is a block still: lower blocks first$",
+        "^D is still a block: lower blocks first$",
         """
 func f() -> (D: int8[4]):
   for i in 4:

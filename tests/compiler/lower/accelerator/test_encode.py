@@ -9,7 +9,7 @@ import pytest
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import NOBODY, Slots
+from compiler.lower.accelerator.tokens import NO_COMMAND, TokenedCommands
 from hw.config_files import load_config
 from hw.encoding import UOP_BYTES, AluOp
 from hw.errors import EncodingError
@@ -25,10 +25,10 @@ LOADER, COMPUTER, STORER = Module.LOAD, Module.COMPUTE, Module.STORE
 
 def slots(
     commands: Sequence[int], module: Module, tokens: Sequence[tuple[set[Module], set[Module]]] = ()
-) -> Slots:
+) -> TokenedCommands:
     """Places of one module."""
     bits = [[sum(1 << each for each in modules) for modules in pair] for pair in tokens]
-    return Slots(
+    return TokenedCommands(
         np.array(commands, np.int64),
         np.full(len(commands), module, np.int64),
         np.array(bits or [[0, 0]] * len(commands), np.int64),
@@ -36,7 +36,7 @@ def slots(
 
 
 def encoded(
-    commands: Sequence[Command], where: Slots, uop: int = 0, imm: int = 0
+    commands: Sequence[Command], where: TokenedCommands, uop: int = 0, imm: int = 0
 ) -> list[Instruction]:
     """All but FINISH, which is the last."""
     count = len(commands)
@@ -151,7 +151,7 @@ def test_tokens_are_of_neighbours(module: Module, neighbour: Module, which: str)
 
 
 def test_an_empty_command_is_a_load_of_compute_that_moves_nothing() -> None:
-    where = slots([NOBODY], COMPUTER, [({LOADER}, {LOADER, STORER})])
+    where = slots([NO_COMMAND], COMPUTER, [({LOADER}, {LOADER, STORER})])
     found = encoded([compute(), copy(MemoryId.OUT)], where, uop=20, imm=3)
     assert found == [
         Load(

@@ -10,21 +10,21 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements, fir
 from hw.config_files import load_config
 from hw.encoding import AluOp
 from hw.memories import MemoryId
-from tests.support.command_machine import Place, touched
+from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands
 
 TINY = load_config("tiny")
 
 
-def places(footprints: Footprints, at: int, *, written: bool) -> set[Place]:
-    found = set[Place]()
+def places(footprints: Footprints, at: int, *, written: bool) -> set[Location]:
+    found = set[Location]()
     for begin, end, writes in footprints.runs[footprints.first[at] : footprints.first[at + 1]]:
         assert begin < end
         if writes == written:
             (memory,) = (
-                each
-                for each in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
-                if first_element(each, TINY) <= begin < first_element(each, TINY) + TINY.depth(each)
+                memory
+                for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+                if 0 <= begin - first_element(memory, TINY) < TINY.depth(memory)
             )
             offset = first_element(memory, TINY)
             assert end - offset <= TINY.depth(memory)
@@ -43,7 +43,7 @@ def test_footprints_are_what_is_touched(rng: random.Random) -> None:
         assert len(found.first) == len(commands) + 1
         for at, command in enumerate(commands):
             reads, writes = (
-                {each for each in part if each[0] != "dram"} for part in touched(command, TINY)
+                {each for each in part if each[0] != "dram"} for part in accessed(command, TINY)
             )
             assert places(found, at, written=True) == writes
             # Accumulators that are changed are read too: `keeps` says so.

@@ -15,24 +15,24 @@ from tests.support.invocations import INTRINSICS, TARGET, TINY, TRIPLE, commands
 
 def test_a_product_is_one_instruction() -> None:
     found = commands(program("gemm", "C 2*i + t", "E i + j", "B j"))
-    assert [(each.outer, each.inner) for turn in found for each in turn] == [
+    assert [(each.outer, each.inner) for iteration in found for each in iteration] == [
         (Loop(3, 2, 1, 0), Loop(4, 0, 1, 1))
     ] * 2
-    kernels = [each.kernel for turn in found for each in turn]
+    kernels = [each.kernel for iteration in found for each in iteration]
     assert kernels == [Kernel((20 + t,), (7,), (2,)) for t in range(2)]
 
 
 def what(found: list[Compute]) -> list[tuple[AluOp | None, int | str | None, int, int]]:
     return [
-        (each.op, each.imm, int(each.indices("dst")[0]), len(each.indices("dst")))
-        if each.op is not None or each.reset
+        (command.op, command.imm, int(command.indices("dst")[0]), len(command.indices("dst")))
+        if command.op is not None or command.reset
         else pytest.fail("a GEMM")
-        for each in found
+        for command in found
     ]
 
 
 def test_what_starts_elsewhere_is_copied_first() -> None:
-    """Each step for all turns; of an element that is changed again, turn by turn."""
+    """Each step for all iterations; iteration by iteration if an element is written again."""
     apart = commands(program("triple", "A j", "D j", "C j", guard="i < 1"))[0]
     assert what(apart) == [
         (None, None, 20, 4),
@@ -43,14 +43,14 @@ def test_what_starts_elsewhere_is_copied_first() -> None:
     again = commands(program("triple", "C j", "D j", "C j", guard="i < 2"))[0]
     assert what(again) == [
         step
-        for turn in (0, 1)
+        for iteration in (0, 1)
         for j in range(4)
         for step in ((AluOp.MUL, 3, 20 + j, 1), (AluOp.ADD, None, 20 + j, 1))
-    ], "2 turns of i change all elements"
+    ], "2 iterations of i change all elements"
 
 
 def test_a_reset_that_is_repeated_is_done_once() -> None:
-    """`fill_0` has one step; two would be done turn by turn."""
+    """`fill_0` has one step; two would be done one iteration after the other."""
     (found,) = commands(program("fill_0", "C i"))[0]
     assert (found.reset, len(found.indices("dst"))) == (True, 3)
 
@@ -82,13 +82,13 @@ def test_turns_that_need_each_others_results_are_refused(
     name: str, operands: tuple[str, ...], count: str
 ) -> None:
     refused(
-        f"^{name}: {count} are changed in one turn and read in another$",
+        f"^{name}: {count} are written in one iteration and read in another$",
         program(name, *operands, guard="i < 2"),
     )
 
 
 def test_other_instructions_of_the_same_name_are_refused() -> None:
-    message = "^triple does something else in tiny than in the program$"
+    message = "^triple is another function in tiny than in the program$"
     other = element_program(TINY, "triple", lambda a, b: a + b, "A", "B")
     target = AcceleratorTarget.of(TINY).with_instructions(
         TensorInstruction(other, "A", (AluStep(AluOp.ADD, "C", "B"),))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.errors import LoweringError
-from compiler.lower.accelerator.programs import ProgramCache
+from compiler.lower.accelerator.pipeline import ProgramCache
 from compiler.lower.accelerator.stream import compile_stream
 from compiler.target import AcceleratorTarget
 from tests.support.accelerator_operators import machine
@@ -37,5 +37,5 @@ def test_programs_are_elaborated_once_for_all_streams() -> None:
 
 def test_what_is_known_is_of_one_target() -> None:
     known = ProgramCache(AcceleratorTarget.of(machine("small8")))
-    with pytest.raises(LoweringError, match=r"^programs elaborated for small8 are no use to tiny$"):
+    with pytest.raises(LoweringError, match=r"^programs elaborated for small8 cannot run on tiny$"):
         compile_stream([clip()], TARGET, {}, known)

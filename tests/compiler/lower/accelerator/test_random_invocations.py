@@ -39,7 +39,7 @@ def check(function: Function, found: list[list[Compute]], seed: int) -> None:
         getattr(computer, buffer.scope.value)[base : base + 8] = array
     expected = computer.acc.copy()
     expected[BASES["C"] : BASES["C"] + 8] = wanted
-    computer.run(command for turn in found for command in turn)
+    computer.run(command for iteration in found for command in iteration)
     np.testing.assert_array_equal(computer.acc, expected, text(function))
 
 
@@ -52,7 +52,7 @@ GUARDS = ("True", "True", "i + j < 4", "j < 3 - t", "1 <= i", "i + t == 2")
 @settings(max_examples=150)
 @given(st.randoms(use_true_random=False))
 def test_commands_do_what_the_loops_do(rng: random.Random) -> None:
-    """Elements that several turns change, in place and elsewhere; what is refused is in one
+    """Elements that several iterations write, in place and elsewhere; what is refused is in one
     buffer."""
     name = rng.choice(("gemm", "triple", *NAMES, "alu_max", "alu_add", "alu_mul", "alu_shr"))
     out = f"C {rng.choice(INDICES)}"

@@ -20,27 +20,27 @@ from tests.support.random_threads import RandomThreads
 
 
 def _instructions(stmt: Stmt) -> Iterator[Stmt]:
-    """What the turns of unrolled loops, and sequences of them, consist of."""
+    """The statements in unrolled loops, and in sequences of them."""
     if is_instruction(stmt):
         yield stmt
     else:
         assert isinstance(stmt, Seq) or (isinstance(stmt, For) and stmt.kind is LoopKind.UNROLLED)
-        for each in children(stmt):
-            yield from _instructions(each)
+        for child in children(stmt):
+            yield from _instructions(child)
 
 
 @settings(max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_random_threads_mean_the_same(rng: random.Random) -> None:
-    """And take turns: what one does at a time is instructions that all load, or none does."""
+    """And threads alternate after runs of instructions that are all loads, or none."""
     function = RandomThreads(rng).program()
     found = InterleaveThreads().apply(function)
     verify(found)
     kinds = {LoopKind.SERIAL, LoopKind.UNROLLED}
     assert {each.kind for each in loops(found.body)} <= kinds
-    for each in statements(found.body):
-        if isinstance(each, For) and each.kind is LoopKind.UNROLLED:
-            assert len({is_load(one) for one in _instructions(each)}) == 1
+    for loop in statements(found.body):
+        if isinstance(loop, For) and loop.kind is LoopKind.UNROLLED:
+            assert len({is_load(one) for one in _instructions(loop)}) == 1
     array = np.array([3, -5, 7, 11], np.int64)
     (wanted,) = interpreter.run(function, [array], complete=False)
     (got,) = interpreter.run(found, [array], complete=False)

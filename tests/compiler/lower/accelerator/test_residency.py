@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.lower.accelerator.commands import Kernel
-from compiler.lower.accelerator.residency import KernelStore, Residency, keep_kernels
+from compiler.lower.accelerator.residency import KernelStore, Residency, load_kernels
 from hw.config_files import load_config
 from hw.memories import MemoryId
 
@@ -31,7 +31,7 @@ def residency(uses: Uses, store: KernelStore) -> Residency:
     numbers = dict[Kernel, int]()
     kernels = [-1 if each is None else numbers.setdefault(each, len(numbers)) for each, _ in uses]
     operators = {name: at for at, name in enumerate(dict.fromkeys(name for _, name in uses))}
-    return keep_kernels(
+    return load_kernels(
         np.array(kernels, np.int64),
         np.array([operators[name] for _, name in uses], np.int64),
         tuple(numbers),

@@ -10,11 +10,7 @@ import pytest
 from compiler.errors import LoweringError
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.lower.accelerator.stream import (
-    Operator,
-    Stream,
-    compile_stream,
-)
+from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from hw.isa import Finish, Load, module_of
 from hw.isa.disasm import disassemble
@@ -142,8 +138,8 @@ def test_all_stages_of_a_convolution_have_instructions() -> None:
     stages = {stage for stage, _ in stream.sites if stage}
     operands = {f"out_{name}" for name in drawn.values if name not in ("data", "weight")}
     assert stages == {"micro-ops", "out", "out_pad", "out_weight", "out_sum", *operands}
-    turns = {dict(iterations)["out.oc_o"] for _, iterations in stream.sites if iterations}
-    assert turns == {0, 1}
+    iterations = {dict(iterations)["out.oc_o"] for _, iterations in stream.sites if iterations}
+    assert iterations == {0, 1}
 
 
 def test_dump_has_every_stage() -> None:

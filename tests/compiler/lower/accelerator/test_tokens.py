@@ -10,20 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import (
-    Command,
-    Compute,
-    Copy,
-    Kernel,
-    Loop,
-    module_of,
-)
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.tokens import NOBODY, place_tokens
+from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
 from hw.config_files import load_config
 from hw.memories import MemoryId, Module
 from tests.support.command_columns import columns_of
-from tests.support.command_machine import Place, touched
+from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands
 
 TINY = load_config("tiny")
@@ -53,25 +46,25 @@ def placed(commands: list[Command]) -> list[Slot]:
     found = place_tokens(columns, footprints, TINY, DRAM_BYTES)
     slots = [
         Slot(
-            None if at == NOBODY else commands[at],
+            None if at == NO_COMMAND else commands[at],
             Module(found.module[place]),
             found.pops(place),
             found.pushes(place),
         )
         for place, at in enumerate(found.command.tolist())
     ]
-    assert [at for at in found.command.tolist() if at != NOBODY] == list(range(len(commands)))
-    for each in slots:
-        assert each.what is None or each.module is module_of(each.what)
-        assert each.what is not None or each.module is Module.COMPUTE
+    assert [at for at in found.command.tolist() if at != NO_COMMAND] == list(range(len(commands)))
+    for slot in slots:
+        assert slot.what is None or slot.module is module_of(slot.what)
+        assert slot.what is not None or slot.module is Module.COMPUTE
     return slots
 
 
 def dependences(slots: list[Slot]) -> list[tuple[int, int]]:
     """Pairs of slots that touch something in common, one of them writing."""
     found = [
-        (set[Place](), set[Place]()) if each.what is None else touched(each.what, TINY)
-        for each in slots
+        (set[Location](), set[Location]()) if slot.what is None else accessed(slot.what, TINY)
+        for slot in slots
     ]
     pairs = []
     for one, other in combinations(range(len(slots)), 2):
@@ -87,11 +80,11 @@ def matched(slots: list[Slot]) -> dict[tuple[Module, Module], list[tuple[int, in
     for producer, consumer in PAIRS:
         gives = [
             at
-            for at, each in enumerate(slots)
-            if each.module is producer and consumer in each.pushes
+            for at, slot in enumerate(slots)
+            if slot.module is producer and consumer in slot.pushes
         ]
         takes = [
-            at for at, each in enumerate(slots) if each.module is consumer and producer in each.pops
+            at for at, slot in enumerate(slots) if slot.module is consumer and producer in slot.pops
         ]
         assert len(gives) == len(takes), f"tokens from {producer.name} to {consumer.name}"
         found[producer, consumer] = list(zip(gives, takes, strict=True))
@@ -117,9 +110,9 @@ def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[se
         if slot.module in last:
             direct.append(last[slot.module])
         last[slot.module] = at
-        for each in direct:
-            assert each < at
-            closed[at] |= {each} | closed[each]
+        for before in direct:
+            assert before < at
+            closed[at] |= {before} | closed[before]
     return closed
 
 
@@ -244,8 +237,8 @@ def shown(slots: list[Slot]) -> str:
 def test_two_slices_take_turns() -> None:
     """Load into one while compute uses the other: a token there and back for each."""
     commands: list[Command] = []
-    for turn in range(3):
-        at = turn % 2
+    for iteration in range(3):
+        at = iteration % 2
         commands += [load(at), gemm(at, at)]
     assert shown(placed([*commands, store(0), store(1, 516)])) == "\n".join(
         (
@@ -263,8 +256,8 @@ def test_two_slices_take_turns() -> None:
 
 def test_one_token_covers_all_loads_before() -> None:
     loads: list[Command] = [load(0), load(1)]
-    each = "load >compute\nload >compute\ncompute <load\ncompute <load"
-    assert shown(placed([*loads, gemm(0, 0), gemm(0, 1)])) == each
+    several = "load >compute\nload >compute\ncompute <load\ncompute <load"
+    assert shown(placed([*loads, gemm(0, 0), gemm(0, 1)])) == several
     once = "load\nload >compute\ncompute <load\ncompute"
     assert shown(placed([*loads, gemm(0, 1), gemm(0, 0)])) == once
 
@@ -326,7 +319,7 @@ def test_prototypes_that_begin_elsewhere_in_dram_touch_that() -> None:
         commands = replace(columns, dram=np.array([0, moved]))
         footprints = Footprints.of(columns.prototypes, TINY)
         found = place_tokens(commands, footprints, TINY, DRAM_BYTES)
-        assert found.command.tolist().count(NOBODY) == empty
+        assert found.command.tolist().count(NO_COMMAND) == empty
 
 
 def test_rows_that_touch_are_one_piece_and_rows_apart_are_not() -> None:

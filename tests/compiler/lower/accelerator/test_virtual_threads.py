@@ -149,7 +149,7 @@ def test_a_program_without_threads_stays() -> None:
         ),
         (
             ("for k in 3", "for k in E[t]"),
-            "^the turns of k in the virtual threads t have no bound$",
+            "^the iterations of k in the virtual threads t have no bound$",
         ),
     ],
 )

@@ -1,0 +1,74 @@
+"""The processor that code is compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.errors import CodegenError
+from runtime.native.host import Host, available_threads
+
+__all__ = ["CpuTarget"]
+
+_BUILT_ON = (
+    ("avx", ("avx2", "fma", "f16c", "xop", "vaes", "vpclmul")),
+    ("avx2", ("avx512",)),
+    ("fma", ("avx512",)),
+    ("avx512f", ("avx512",)),
+)
+"""Features, and how the names of features that need them begin; dependent ones come later."""
+_ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
+"""Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """A processor, and the number of threads that a function may use.
+
+    Attributes
+    ----------
+    triple, cpu
+        LLVM's names, as `x86_64-unknown-linux-gnu` and `znver4`.
+    features
+        LLVM's names of the instruction sets that code may use, sorted: `avx2`, `fma`.
+    threads
+        Threads that run a parallel loop.
+    """
+
+    triple: str
+    cpu: str
+    features: tuple[str, ...]
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise CodegenError(f"a function needs a thread, not {self.threads}")
+
+    @classmethod
+    def host(cls, threads: int | None = None) -> CpuTarget:
+        """This machine, with all of its cores unless `threads` says otherwise."""
+        host = Host.detect()
+        threads = available_threads() if threads is None else threads
+        return cls(host.triple, host.cpu, host.features, threads)
+
+    def without(self, *features: str) -> CpuTarget:
+        """The processor without these features, and without those that build on them."""
+        gone = set(features)
+        for base, built in _BUILT_ON:
+            if base in gone:
+                gone |= {each for each in self.features if each.startswith(built)}
+        return replace(self, features=tuple(each for each in self.features if each not in gone))
+
+    @property
+    def register_bits(self) -> int:
+        """The size of the widest vector register."""
+        return 512 if "avx512f" in self.features else 256 if "avx2" in self.features else 128
+
+    @property
+    def feature_string(self) -> str:
+        """The features as LLVM's target machine takes them; those of `cpu` that are not among
+        `features` are switched off."""
+        host = Host.detect()
+        known = {*host.features, *host.absent} if self.triple == host.triple else set()
+        kept = {*self.features, *_ALWAYS}
+        off = [f"-{each}" for each in sorted(known) if each not in kept]
+        return ",".join([*off, *(f"+{each}" for each in self.features)])

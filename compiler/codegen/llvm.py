@@ -1,0 +1,132 @@
+"""LLVM's types for those of the loop language, and helpers for vectors, calls and loops.
+
+A value is a scalar or a vector of lanes; a scalar beside a vector has that value in every lane. A
+bool is an `i1` in a register and a byte in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir.dtypes import DType
+
+__all__ = [
+    "BYTE",
+    "I32",
+    "I64",
+    "MASK",
+    "POINTER",
+    "call_intrinsic",
+    "constant",
+    "counted",
+    "in_lanes",
+    "lanes_of",
+    "memory_type",
+    "register_type",
+    "shaped",
+    "splat",
+    "suffix",
+    "together",
+]
+
+BYTE, I32, I64, MASK = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.IntType(1)
+POINTER = ir.PointerType()
+_FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
+
+
+def register_type(dtype: DType) -> Any:
+    """The type of one value of `dtype` in a register."""
+    return _FLOATS[dtype.bits] if dtype.is_float else ir.IntType(dtype.bits)
+
+
+def memory_type(dtype: DType) -> Any:
+    """The type of one element of a buffer."""
+    bits = 8 * dtype.numpy.itemsize
+    return _FLOATS[bits] if dtype.is_float else ir.IntType(bits)
+
+
+def lanes_of(value: Any) -> int | None:
+    """The number of lanes of a value; None for a scalar."""
+    return value.type.count if isinstance(value.type, ir.VectorType) else None
+
+
+def shaped(kind: Any, lanes: int | None) -> Any:
+    """`kind`, or a vector of it with that many lanes."""
+    return kind if lanes is None else ir.VectorType(kind, lanes)
+
+
+def in_lanes(kind: Any, like: Any) -> Any:
+    """`kind`, with as many lanes as the value `like` has."""
+    return shaped(kind, lanes_of(like))
+
+
+def constant(kind: Any, value: Any) -> Any:
+    """A number of that type, in every lane if it is a vector."""
+    if isinstance(kind, ir.VectorType) and not isinstance(value, Sequence):
+        # Without a value for each lane the text is shorter; -0.0 is no zero.
+        zero = value == 0 and str(value)[0] != "-"
+        value = None if zero else [value] * kind.count
+    return ir.Constant(kind, value)
+
+
+def splat(builder: Any, value: Any, lanes: int | None) -> Any:
+    """A scalar in every lane; a vector as it is."""
+    if lanes is None or lanes_of(value) is not None:
+        return value
+    kind = ir.VectorType(value.type, lanes)
+    if isinstance(value, ir.Constant):
+        return ir.Constant(kind, [value] * lanes)
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
+    return builder.shuffle_vector(first, undefined, constant(ir.VectorType(I32, lanes), 0))
+
+
+def together(builder: Any, *values: Any) -> list[Any]:
+    """The values with equal numbers of lanes: scalars become vectors if any value is one."""
+    lanes = next((n for n in map(lanes_of, values) if n is not None), None)
+    return [splat(builder, each, lanes) for each in values]
+
+
+def suffix(kind: Any) -> str:
+    """A type as in the name of an overloaded intrinsic: `v16f32`."""
+    if isinstance(kind, ir.VectorType):
+        return f"v{kind.count}{suffix(kind.element)}"
+    return str(kind.intrinsic_name)
+
+
+def call_intrinsic(
+    builder: Any, name: str, result: Any, arguments: Sequence[Any], fastmath: Sequence[str] = ()
+) -> Any:
+    """A call of the function of that full name, declared with the types of its arguments."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [each.type for each in arguments])
+        function = ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments, fastmath=fastmath)
+
+
+@contextmanager
+def counted(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
+    """A loop around the instructions emitted within, from `begin` up to, without, `end`.
+
+    Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` says that
+    none is needed before the first iteration.
+    """
+    before = builder.block
+    body, after = (builder.append_basic_block(name) for name in ("body", "after"))
+    if nonempty:
+        builder.branch(body)
+    else:
+        builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
+    builder.position_at_end(body)
+    index = builder.phi(I64)
+    index.add_incoming(begin, before)
+    yield index
+    following = builder.add(index, constant(I64, 1), flags=("nsw",))
+    index.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+    builder.position_at_end(after)

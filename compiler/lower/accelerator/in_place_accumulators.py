@@ -1,0 +1,114 @@
+"""In-place accumulators: ALU instructions write to the buffer of their first operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.intrinsics.scopes import OnChip
+from compiler.ir.buffer import Buffer
+from compiler.ir.expr import Var
+from compiler.ir.linear import Linear, linear
+from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Stmt
+from compiler.ir.visit import map_children, variables, with_body
+from compiler.lower.accelerator.instruction_nests import flat
+from compiler.target import AcceleratorTarget
+from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
+
+__all__ = ["InPlaceAccumulators"]
+
+
+@dataclass(frozen=True, slots=True)
+class InPlaceAccumulators:
+    """Merges a buffer in ACC into the one that it is computed from, element by element.
+
+    Before::
+
+        alloc sum: int32[4, 1, 16] @ acc
+        alloc low: int32[4, 1, 16] @ acc
+        ...
+        for low.i in 4:
+          invoke alu_max_imm_0(sum[low.i :+ 1, ...], low[low.i :+ 1, ...])
+
+    After::
+
+        alloc sum: int32[4, 1, 16] @ acc
+        ...
+        for low.i in 4:
+          invoke alu_max_imm_0(sum[low.i :+ 1, ...], sum[low.i :+ 1, ...])
+
+    Only where the first buffer is not read afterwards, and is the instruction's start value.
+    Elsewhere two further instructions copy the start value.
+    """
+
+    target: AcceleratorTarget
+    name: str = "in-place-accumulators"
+
+    def apply(self, function: Function) -> Function:
+        """The program with fewer buffers in ACC. It must have no blocks."""
+        return replace(function, body=_merged(function.body, self.target))
+
+
+def _merged(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
+    """The statement with fewer buffers in ACC."""
+    if not allocated(stmt):
+        return stmt
+    stmt = map_children(stmt, lambda child: _merged(child, target))
+    if not isinstance(stmt, Alloc) or stmt.buffer.scope != OnChip.ACC:
+        return stmt
+    first, body = stmt.buffer, stmt.body
+    while True:
+        buffers, done = flat(body)
+        parts = [(part, read_by(part) | written_by(part)) for part in done]
+        other = next((each for each in buffers if _may_merge(parts, first, each, target)), None)
+        if other is None:
+            return with_body(stmt, body)
+        body = map_buffers(without_alloc(body, other.name), {other.name: first})
+
+
+def _may_merge(
+    parts: Sequence[tuple[Stmt, frozenset[str]]],
+    first: Buffer,
+    other: Buffer,
+    target: AcceleratorTarget,
+) -> bool:
+    """Whether `first` can take the place of `other`; `parts` are the statements in which both are
+    live, each with the buffers that it uses."""
+    if replace(other, name=first.name) != first:
+        return False
+    reading = [at for at, (_, names) in enumerate(parts) if first.name in names]
+    using = [at for at, (_, names) in enumerate(parts) if other.name in names]
+    if not reading or not using or reading[-1] != using[0]:
+        return False
+    return _element_by_element(parts[using[0]][0], first.name, other.name, target)
+
+
+def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
+    """Whether each iteration computes one element of `other` from the same element of `first`."""
+    loops = []
+    while isinstance(part, For | If):
+        if isinstance(part, For):
+            loops.append(part.var)
+        part = part.body
+    if not isinstance(part, Invoke):
+        return False
+    regions = [each for each in part.operands if each.buffer.name in (first, other)]
+    if first in written_by(part) or other not in written_by(part):
+        return False
+    start = target.instruction(part.intrinsic.name).start
+    inputs = [each.name for each in part.intrinsic.inputs]
+    if start is None or part.operands[inputs.index(start)].buffer.name != first:
+        return False
+    boxes = {(each.lower, each.shape) for each in regions}
+    return len(boxes) == 1 and all(_indexes(var, loops, regions[0]) for var in loops)
+
+
+def _indexes(var: Var, loops: list[Var], region: Region) -> bool:
+    """Whether different values of a loop select different boxes for any values of the others."""
+    names = {each.name for each in loops}
+    for low, extent in zip(region.lower, region.shape, strict=True):
+        total = linear(low)
+        rest = total.plus(Linear.atom(var), -total.factor(var)).expr()
+        if abs(total.factor(var)) >= extent and not variables(rest) & names:
+            return True
+    return False

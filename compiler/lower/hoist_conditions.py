@@ -1,0 +1,79 @@
+"""Conditions move out of loops that they do not depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.ir.expr import Expr
+from compiler.ir.facts import facts
+from compiler.ir.stmt import Alloc, For, Function, If, Seq, Stmt
+from compiler.ir.visit import map_children, variables, with_body, with_parts
+from compiler.lower.conditions import conjuncts, guarded, reads_memory
+
+__all__ = ["HoistConditions"]
+
+
+@dataclass(frozen=True, slots=True)
+class HoistConditions:
+    """Tests a condition that is invariant in a loop, and holds for its whole body, before the loop.
+
+    Before::
+
+        for C.j in 16:
+          if C.i < 6 & C.j < C.k:
+            C[C.i, C.j] = 0.0
+
+    After::
+
+        if C.i < 6:
+          for C.j in 16:
+            if C.j < C.k:
+              C[C.i, C.j] = 0.0
+
+    Conditions that load from buffers stay.
+    """
+
+    name: str = "hoist-conditions"
+
+    def apply(self, function: Function) -> Function:
+        """The program with each condition outside of all loops in which it is invariant."""
+        return replace(function, body=_hoisted(function.body))
+
+
+def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
+    """Conditions that guard the whole statement, and the statement without them."""
+    if not facts(stmt).conditional:
+        return (), stmt
+    match stmt:
+        case If(condition=condition, body=body):
+            tests = conjuncts(condition)
+            kept = tuple(each for each in tests if reads_memory(each))
+            inner, body = _split(body)
+            free = tuple(each for each in tests if not reads_memory(each))
+            if kept:
+                # Nothing is gained by hoisting an inner condition past a condition on data.
+                return free, guarded(kept, guarded(inner, body))
+            return tuple(dict.fromkeys((*free, *inner))), body
+        case For(var=var, body=body):
+            conditions, body = _split(body)
+            inner = tuple(each for each in conditions if var.name in variables(each))
+            outer = tuple(each for each in conditions if var.name not in variables(each))
+            return outer, with_body(stmt, guarded(inner, body))
+        case Alloc(body=body):
+            conditions, body = _split(body)
+            return conditions, with_body(stmt, body)
+        case Seq(body=body):
+            split = [_split(each) for each in body]
+            later = [conditions for conditions, _ in split[1:]]
+            shared = tuple(each for each in split[0][0] if all(each in tests for tests in later))
+            rest = [
+                guarded((each for each in conditions if each not in shared), part)
+                for conditions, part in split
+            ]
+            return shared, with_parts(stmt, rest)
+        case _:
+            return (), map_children(stmt, _hoisted)
+
+
+def _hoisted(stmt: Stmt) -> Stmt:
+    return guarded(*_split(stmt))
