@@ -47,7 +47,7 @@ class Core(Block):
         Nothing is under way and nothing can start.
     fault, fault_index
         The first thing that is wrong in this cycle (`Fault.NONE`: nothing).
-    fetched, dealt
+    fetched, dispatched
         As `Dispatch` says.
     load, compute, store
         What the modules are doing.
@@ -70,7 +70,7 @@ class Core(Block):
                 "fault": Out(FAULT_BITS),
                 "fault_index": Out(INDEX_BITS),
                 "fetched": Out(1),
-                "dealt": Out(1),
+                "dispatched": Out(1),
                 **{stage.name.lower(): Out(ModuleStatus()) for stage in Stage},
             }
         )
@@ -106,7 +106,7 @@ class Core(Block):
             dispatch.start.eq(self.start),
             dispatch.count.eq(self.count),
             self.fetched.eq(dispatch.fetched),
-            self.dealt.eq(dispatch.dealt),
+            self.dispatched.eq(dispatch.dispatched),
             compute.out_enable.eq(store.out_enable),
             compute.out_address.eq(store.out_address),
             store.out_data.eq(compute.out_data),

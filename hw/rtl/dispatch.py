@@ -32,8 +32,8 @@ class Dispatch(Block):
         An instruction that is refused (`Fault.NONE`: none), and its index.
     stuck
         Nothing is left to deal, or the next queue is full.
-    fetched, dealt
-        The next instruction has come to be dealt, and is dealt. It may wait in between.
+    fetched, dispatched
+        The next instruction has arrived to be dispatched; it is dispatched. It may wait in between.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -51,7 +51,7 @@ class Dispatch(Block):
                 "fault_index": Out(INDEX_BITS),
                 "stuck": Out(1),
                 "fetched": Out(1),
-                "dealt": Out(1),
+                "dispatched": Out(1),
             }
         )
 
@@ -100,10 +100,10 @@ class Dispatch(Block):
         m.d.comb += [
             self.stuck.eq((left == 0) | blocked),
             self.fetched.eq(valid[2] & stepped),
-            self.dealt.eq(valid[2] & legal & ~blocked),
+            self.dispatched.eq(valid[2] & legal & ~blocked),
         ]
         self._route(m, head, words[2], index, valid[2] & legal, blocked)
-        with m.If(self.dealt):
+        with m.If(self.dispatched):
             m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
             with m.If(is_finish):
                 m.d.sync += finished.eq(1)

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import Out
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, WordLayout
+from hw.events import UnitEvent
 from hw.memories import MemoryId
 
 __all__ = [
@@ -13,7 +14,7 @@ __all__ = [
     "INDEX_BITS",
     "INSTRUCTION_BITS",
     "NO_INSTRUCTION",
-    "Events",
+    "UNIT_EVENTS",
     "ModuleStatus",
     "burst_layout",
     "clog2",
@@ -72,15 +73,8 @@ def rows_layout(address_bits: int, size_bits: int) -> data.StructLayout:
     )
 
 
-class Events(data.Struct):
-    """What happens to a module's instructions in this cycle; `hw.rtl.top` sends them out."""
-
-    start: 1
-    end: 1
-    pop_prev: 1
-    pop_next: 1
-    push_prev: 1
-    push_next: 1
+UNIT_EVENTS = data.StructLayout({event.name.lower(): 1 for event in UnitEvent})
+"""What happens to a unit's instructions in this cycle."""
 
 
 class ModuleStatus(wiring.Signature):
@@ -110,6 +104,6 @@ class ModuleStatus(wiring.Signature):
                 "index": Out(INDEX_BITS),
                 "waits": Out(2),
                 "end_index": Out(INDEX_BITS),
-                "events": Out(Events),
+                "events": Out(UNIT_EVENTS),
             }
         )

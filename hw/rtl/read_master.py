@@ -6,6 +6,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import burst_layout, clog2
@@ -16,8 +17,6 @@ __all__ = ["CLIENTS", "ReadMaster"]
 
 CLIENTS = ("fetch", "compute", "load")
 """In order of priority: a starved queue stops everything, a load may come a little later."""
-
-INCR = 0b01
 
 
 class ReadMaster(Block):

@@ -6,13 +6,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
 from hw.rtl.out_reader import strobed_layout
 from hw.rtl.ports import AxiWriteMaster
 from hw.rtl.queue import Queue
-from hw.rtl.read_master import INCR
 
 __all__ = ["WriteMaster", "order_layout"]
 

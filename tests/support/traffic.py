@@ -17,9 +17,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.events import EVENT_BITS, RUNNING_BIT
 from hw.rtl.netlist import ExportedCircuit, ports_of
 from hw.rtl.ports import AxiLite, axi_master
-from hw.rtl.top import TRACE_BITS
 from hw.rtl.verilog import VerilogDesign
 
 __all__ = ["CONFIG", "Handshake", "Misdeed", "Traffic", "TrafficGenerator", "traffic_design"]
@@ -64,7 +64,7 @@ class Handshake(IntEnum):
     AW = 6
     W = 7
     B = 12
-    RUNNING = TRACE_BITS - 1
+    RUNNING = RUNNING_BIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                 "m_axi": Out(axi_master(CONFIG)),
                 "s_axi": In(AxiLite()),
                 "interrupt": Out(1),
-                "events": Out(TRACE_BITS),
+                "events": Out(EVENT_BITS),
             }
         )
 
