@@ -1,4 +1,4 @@
-"""Deals instructions to the three queues, in program order."""
+"""Dispatches instructions to the queues of the three units, in program order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Dispatch"]
 
 
 class Dispatch(Block):
-    """One instruction a cycle, checked; a full queue blocks everything behind its instruction.
+    """Checks and dispatches one instruction a cycle; a full queue blocks all that follow.
 
     Members
     -------
@@ -31,7 +31,7 @@ class Dispatch(Block):
     fault, fault_index
         An instruction that is refused (`Fault.NONE`: none), and its index.
     stuck
-        Nothing is left to deal, or the next queue is full.
+        No instruction is left to dispatch, or the next queue is full.
     fetched, dispatched
         The next instruction has arrived to be dispatched; it is dispatched. It may wait in between.
     """
@@ -57,7 +57,7 @@ class Dispatch(Block):
 
     def build(self, m: Module) -> None:
         m.submodules.check = check = Check(self._config)
-        # The words walk beside their check. A blocked head, or an illegal one, stops every stage.
+        # Each word moves on with its check. A blocked or an illegal head stops every stage.
         valid = Signal(3)
         words = [
             Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True) for stage in range(3)

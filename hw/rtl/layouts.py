@@ -78,7 +78,7 @@ UNIT_EVENTS = data.StructLayout({event.name.lower(): 1 for event in UnitEvent})
 
 
 class ModuleStatus(wiring.Signature):
-    """What a module shows of itself.
+    """What a unit is doing, for the counters, the registers and the `events` port.
 
     Members
     -------
@@ -88,7 +88,7 @@ class ModuleStatus(wiring.Signature):
         Nothing is under way, and nothing can start: there is no instruction, or it lacks a token.
     active, index, waits
         There is an instruction, under way or at the gate; its index; the tokens that the one at
-        the gate lacks (bit 0 from the previous module, bit 1 from the next).
+        the gate lacks (bit 0 from the previous unit, bit 1 from the next).
     events, end_index
         What happens in this cycle, and the index of the instruction that ends.
     """

@@ -70,9 +70,9 @@ class Netlist:
         )
 
     def _module(self, block: Block) -> str:
-        """The name of the module that is equal to this block."""
+        """The name of this block's module; converts the block if no equal one was."""
         stem = _WORD.sub("_", type(block).__name__).lower()
-        stem = f"{self._prefix}_{stem.removesuffix('_module')}"
+        stem = f"{self._prefix}_{stem.removesuffix('_unit')}"
         if block.variant():
             stem += f"_{block.variant()}"
         name = stem

@@ -31,7 +31,7 @@ class ReadMaster(Block):
     halt
         Accept no more bursts. Those accepted are answered to the end.
     idle
-        Nothing is owed to or by the bus.
+        No burst is outstanding.
     fault, fault_client
         Memory answered a beat of this client (an index into `CLIENTS`) with an error.
     """
@@ -53,7 +53,7 @@ class ReadMaster(Block):
         config = self._config
         axi = self.axi
         clients = [getattr(self, name) for name in CLIENTS]
-        # Answers come in the order of the addresses (one ID), so the clients' turns are a queue.
+        # Answers come in the order of the addresses (one ID): a queue holds the client of each burst.
         # The address register keeps ARVALID and its payload steady until they are taken.
         depth = 1 << clog2(config.reads_in_flight)
         m.submodules.turns = turns = Queue(range(len(CLIENTS)), depth)

@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, Tokens, encode
 from hw.rtl.layouts import queued_layout
-from hw.rtl.store import StoreModule
+from hw.rtl.store import StoreUnit
 from tests.support.reference import ReferenceMachine
 from tests.support.rtl import (
     Agent,
@@ -69,7 +69,7 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.module = module = StoreModule(config)
+        self.module = module = StoreUnit(config)
         self.machine = ReferenceMachine(config, {MemoryId.OUT: BASE})
         values = np.random.default_rng(rng.randrange(1 << 30))
         self.machine.acc[:] = values.integers(-999, 999, self.machine.acc.shape, np.int32)
