@@ -53,7 +53,7 @@ class ReadMaster(Block):
         config = self._config
         axi = self.axi
         clients = [getattr(self, name) for name in CLIENTS]
-        # Answers come in the order of the addresses (one ID): a queue holds the client of each burst.
+        # Answers come in the order of the addresses (one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until they are taken.
         depth = 1 << clog2(config.reads_in_flight)
         m.submodules.turns = turns = Queue(range(len(CLIENTS)), depth)

@@ -21,7 +21,7 @@ attribute by this name.
 
 
 class Column(Block):
-    """A memory with one write port with an enable for every `grain` bits, one synchronous read port, no reset.
+    """Memory with a write port, enabled by `grain` bits, a synchronous read port, and no reset.
 
     A read of the address that is written in the same cycle gives an undefined value.
     """

@@ -1,7 +1,7 @@
 """The Verilog of a configuration, generated once.
 
 Generating it takes seconds, so that it is kept too: found by the sources of the `hw` package and
-the versions of the tools that turn them into Verilog.
+the versions of the tools that convert them to Verilog.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Compute is what everything waits for in the end: a layer's cycles run from the previous layer's last
 completion in compute to its own, so that they fill the time from launch to done. Where instructions
-of two layers take turns, a layer has several slices.
+of two layers alternate, a layer has several slices.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = [
 
 PROCESS = 1
 _LANES = 1000
-"""Tracks are numbered kind by kind, with room for so many each. None is 0, which Perfetto keeps for
+"""Tracks are numbered kind by kind; a kind has at most so many. None is 0, which Perfetto keeps for
 the idle thread, and none is the number of the process, which it takes for the main thread."""
 
 
@@ -113,7 +113,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
 
 
 def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
-    """Each dealt instruction from when it came to be dealt: long where its module's queue was full.
+    """Each instruction from its arrival to its dispatch: long where its unit's queue was full.
 
     In the gaps there was no instruction, because memory had not delivered one.
     """

@@ -1,4 +1,4 @@
-"""The ReadStream: asks for a job as room allows, and gives every beat in order."""
+"""The ReadStream: requests bursts as its buffer has space, and gives every beat in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed words: the encodings' bits, and enough room for the largest jobs."""
+"""Packed words: the encodings' bits, and enough bits for the largest jobs."""
 
 from __future__ import annotations
 

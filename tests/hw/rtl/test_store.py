@@ -44,11 +44,11 @@ def random_store(rng: random.Random, config: HardwareConfig) -> Store:
     size = config.element_bytes(MemoryId.OUT)
     x_size = rng.choice((0, 1, rng.randint(1, 9), rng.randint(1, 9)))
     y_size = rng.randint(1, 3)
-    room = config.depth(MemoryId.OUT) - x_size * y_size
+    highest = config.depth(MemoryId.OUT) - x_size * y_size
     near_page = (4096 - BASE) // size - rng.randint(0, 6)
     return Store(
         memory=MemoryId.OUT,
-        sram_base=rng.randrange(room + 1),
+        sram_base=rng.randrange(highest + 1),
         dram_base=rng.choice((near_page, rng.randrange(300))),
         y_size=y_size,
         x_size=x_size,

@@ -189,7 +189,7 @@ def test_the_only_attribute_is_that_of_memories(name: str) -> None:
 
 
 def lint(name: str, folder: Path) -> None:
-    """Verilator finds nothing to complain of, but for what lint.vlt excuses with a reason."""
+    """Verilator gives no warning that lint.vlt does not excuse with a reason."""
     found = design(name)
     for file, text in found.files.items():
         (folder / file).write_text(text)

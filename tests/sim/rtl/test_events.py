@@ -11,7 +11,7 @@ from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.events import decode_events, queues_of
 
-# Told here once more, so that a change of the layout shows.
+# Stated here once more, so that a change of the layout shows.
 UNIT_BITS = 6
 START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(UNIT_BITS))
 FETCH, DISPATCH = 1 << 18, 1 << 19
