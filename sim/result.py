@@ -18,9 +18,9 @@ class EventKind(Enum):
     """
 
     FETCH = "fetch"
-    """It came to be dealt to its module's queue: it has been read, and those before it are gone."""
+    """The instruction arrived at dispatch: it was read, and all before it are dispatched."""
     DEAL = "deal"
-    """It went to the queue, at once or when that had room."""
+    """The instruction was put in its unit's queue, at once or when the queue had space."""
 
     START = "start"
     """The instruction's tokens were popped and it began."""
