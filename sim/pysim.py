@@ -11,19 +11,22 @@ from amaranth.hdl import Elaboratable, Value
 from amaranth.sim import Simulator
 
 from hw.config import HardwareConfig
+from hw.events import RUNNING_BIT
 from hw.isa import Program
-from hw.rtl.top import TRACE_BITS, Accelerator
+from hw.rtl.top import Accelerator
 from sim.engine import DEFAULT_MEMORY, Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
+from sim.rtl.bus import Memory, Pins, ReadBus, Stalling, WriteBus
+from sim.rtl.constants import Rule
 from sim.rtl.launch import Driver
-from sim.rtl.stepwise import Memory, Pins, ReadBus, RegisterPort, Stalling, WriteBus
+from sim.rtl.register_port import RegisterPort
 from sim.timing import MemoryModel
 
 __all__ = ["PysimEngine", "SimulatorBench"]
 
-_RUNNING = 1 << (TRACE_BITS - 1)
+_RUNNING = 1 << RUNNING_BIT
 _PERIOD = 10e-9
 
 
@@ -84,7 +87,7 @@ class SimulatorBench:
         self._registers = RegisterPort()
         self._memory = _no_memory()
         self._stalls = Stalling()
-        self._broken: str | None = None
+        self._broken: Rule | None = None
         self._log: list[tuple[int, int]] = []
         self._wants_events = False
         self._interrupt = False
@@ -161,7 +164,7 @@ class SimulatorBench:
         while self._now == before:
             self._simulator.advance()
         if self._broken is not None:
-            raise EngineError(f"protocol violation on m_axi: {self._broken}")
+            raise EngineError(f"protocol violation on m_axi: {self._broken.value}")
 
     async def _testbench(self, context: Any) -> None:
         values: dict[str, int] = {}

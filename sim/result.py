@@ -18,9 +18,10 @@ class EventKind(Enum):
     """
 
     FETCH = "fetch"
-    """Fetch has read the instruction and dispatched the ones before."""
+    """The instruction arrived at dispatch: it was read, and all before it are dispatched."""
     DEAL = "deal"
-    """Fetch has dispatched the instruction to its module's queue, which had space."""
+    """The instruction was put in its unit's queue, at once or when the queue had space."""
+
     START = "start"
     """The instruction's tokens were popped, and it began."""
     END = "end"

@@ -19,7 +19,7 @@ BYTE = 8
 
 
 class Accumulator(Block):
-    """The accumulators, in sets of columns that hold the same values.
+    """The accumulators, in sets of banks that hold the same values.
 
     Block RAM has one write and one read port. A micro-op with two operands from ACC needs two
     reads: in one cycle, if ACC is kept twice (`acc_read_ports` 2), else one after the other. A
@@ -35,15 +35,15 @@ class Accumulator(Block):
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma
-        Columns of an element from DRAM, as 32 or as 8 bits a value. Never together with the lanes.
+        Banks of an element from DRAM, as 32 or as 8 bits a value. Never together with the lanes.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         bits = LANE_BITS * config.acc_lanes
         index = config.index_bits(MemoryId.ACC)
-        self._column_bits = min(bits, config.bus_bits)
-        self._columns = bits // self._column_bits
+        self._bank_bits = min(bits, config.bus_bits)
+        self._banks = bits // self._bank_bits
         reads = {}
         for name, width in (("dst", bits), ("src", bits), ("out", bits // ACC_BYTES)):
             reads[f"{name}_enable"] = In(1)
@@ -60,21 +60,21 @@ class Accumulator(Block):
         )
 
     def build(self, m: Module) -> None:
-        enable = Signal(self._columns)
+        enable = Signal(self._banks)
         address = Signal(self._config.index_bits(MemoryId.ACC))
         m.d.comb += [
             address.eq(Mux(self.write_enable, self.write_address, self.dma.address)),
             enable.eq(Mux(self.write_enable, ~0, self._dma_enable(m))),
         ]
-        data = [self._column_data(m, column) for column in range(self._columns)]
+        data = [self._bank_data(m, bank) for bank in range(self._banks)]
         if self._config.acc_read_ports == 2:
             for name in ("dst", "src"):
                 read = getattr(self, f"{name}_enable"), getattr(self, f"{name}_address")
                 found = self._copy(m, name, (enable, address, data), read)
                 m.d.comb += getattr(self, f"{name}_data").eq(found)
         else:
-            turn = Mux(self.dst_enable, self.dst_address, self.src_address)
-            read = self.dst_enable | self.src_enable, turn
+            address_read = Mux(self.dst_enable, self.dst_address, self.src_address)
+            read = self.dst_enable | self.src_enable, address_read
             found = self._copy(m, "only", (enable, address, data), read)
             m.d.comb += [self.dst_data.eq(found), self.src_data.eq(found)]
         self._mirror(m, enable, address, data)
@@ -90,52 +90,52 @@ class Accumulator(Block):
         enable, address, data = write
         found = []
         for index, value in enumerate(data):
-            column = Column(bits=self._column_bits, depth=self._config.depth(MemoryId.ACC))
-            m.submodules[f"{name}_column_{index}"] = column
+            bank = Column(bits=self._bank_bits, depth=self._config.depth(MemoryId.ACC))
+            m.submodules[f"{name}_bank_{index}"] = bank
             m.d.comb += [
-                column.write_enable.eq(enable[index]),
-                column.write_address.eq(address),
-                column.write_data.eq(value),
-                column.read_enable.eq(read[0]),
-                column.read_address.eq(read[1]),
+                bank.write_enable.eq(enable[index]),
+                bank.write_address.eq(address),
+                bank.write_data.eq(value),
+                bank.read_enable.eq(read[0]),
+                bank.read_address.eq(read[1]),
             ]
-            found.append(column.read_data)
+            found.append(bank.read_data)
         return Cat(found)
 
     def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
         """OUT takes the low byte of every value that is written, wherever it comes from."""
         bits = BYTE * self._config.acc_lanes
-        column_bits = min(bits, self._config.bus_bits)
-        grain = self._column_bits // ACC_BYTES
-        sources = column_bits // grain
+        bank_bits = min(bits, self._config.bus_bits)
+        grain = self._bank_bits // ACC_BYTES
+        sources = bank_bits // grain
         low = [
             Cat(value.word_select(lane, LANE_BITS)[:BYTE] for lane in range(grain // BYTE))
             for value in data
         ]
-        for index in range(bits // column_bits):
-            column = Column(bits=column_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
-            m.submodules[f"out_column_{index}"] = column
+        for index in range(bits // bank_bits):
+            bank = Column(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
+            m.submodules[f"out_bank_{index}"] = bank
             these = slice(index * sources, (index + 1) * sources)
             m.d.comb += [
-                column.write_enable.eq(enable[these]),
-                column.write_address.eq(address),
-                column.write_data.eq(Cat(low[these])),
-                column.read_enable.eq(self.out_enable),
-                column.read_address.eq(self.out_address),
-                self.out_data.word_select(index, column_bits).eq(column.read_data),
+                bank.write_enable.eq(enable[these]),
+                bank.write_address.eq(address),
+                bank.write_data.eq(Cat(low[these])),
+                bank.read_enable.eq(self.out_enable),
+                bank.read_address.eq(self.out_address),
+                self.out_data.word_select(index, bank_bits).eq(bank.read_data),
             ]
 
     def _dma_enable(self, m: Module) -> Signal:
-        """The columns that the DMA writes: one beat's, or all of them for padding."""
+        """The banks that the DMA writes: one beat's, or all of them for padding."""
         dma = self.dma
         wide = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC)]
         narrow = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC_8BIT)]
         bus = self._config.bus_bytes
-        enable = Signal(self._columns, name="dma_enable")
-        for index in range(self._columns):
-            # Four columns of 32-bit values make one beat of 8-bit values.
-            hit_wide = wide & (dma.column == index)
-            hit_narrow = narrow & (dma.column == index // ACC_BYTES)
+        enable = Signal(self._banks, name="dma_enable")
+        for index in range(self._banks):
+            # Four banks of 32-bit values make one beat of 8-bit values.
+            hit_wide = wide & (dma.bank == index)
+            hit_narrow = narrow & (dma.bank == index // ACC_BYTES)
             if self._config.element_bytes(MemoryId.ACC) <= bus:
                 hit_wide = wide
             if self._config.element_bytes(MemoryId.ACC_8BIT) <= bus:
@@ -145,17 +145,17 @@ class Accumulator(Block):
             )
         return enable
 
-    def _column_data(self, m: Module, column: int) -> Signal:
-        """What is written to one column: from the lanes, from a beat, or zero."""
+    def _bank_data(self, m: Module, bank: int) -> Signal:
+        """What is written to one bank: from the lanes, from a beat, or zero."""
         dma = self.dma
-        data = Signal(self._column_bits, name=f"column_data_{column}")
-        lanes = self._column_bits // LANE_BITS
+        data = Signal(self._bank_bits, name=f"bank_data_{bank}")
+        lanes = self._bank_bits // LANE_BITS
         with m.If(self.write_enable):
-            m.d.comb += data.eq(self.write_data.word_select(column, self._column_bits))
+            m.d.comb += data.eq(self.write_data.word_select(bank, self._bank_bits))
         with m.Elif(dma.pad):
             m.d.comb += data.eq(0)
         with m.Elif(dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC_8BIT)]):
-            first = column * lanes
+            first = bank * lanes
             widened = [
                 dma.data.word_select((first + lane) % self._config.bus_bytes, BYTE).as_signed()
                 for lane in range(lanes)

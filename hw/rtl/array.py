@@ -20,7 +20,7 @@ class Array(Block):
     Members
     -------
     control, hold, enable, too_far
-        As in `Lane`; `too_far` of any lane.
+        As in `Lane`; `too_far` is that of any lane.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
     """

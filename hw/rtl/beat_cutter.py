@@ -1,4 +1,4 @@
-"""Where in an element a beat belongs, or which element in a beat comes next."""
+"""Splits beats into elements narrower than a beat, or numbers the beats of wider ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BeatCutter"]
 class BeatCutter(Block):
     """Follows a row of elements through the beats that carry it.
 
-    An element as wide as a beat or wider is made of columns, one a beat. A narrower one lies
+    An element as wide as a beat or wider lies in several banks, one a beat. A narrower one lies
     somewhere in a beat; a row may begin and end in the middle of one.
 
     Members
@@ -28,8 +28,8 @@ class BeatCutter(Block):
     beat, data
         The beat, and the same shifted so that the element to write lies lowest.
     advance, row_ends
-        This column or element is taken; it is the last of its row.
-    column, element_ends, beat_ends
+        This bank or element is taken; it is the last of its row.
+    bank, element_ends, beat_ends
         Where the data belongs; whether it completes the element; whether it uses up the beat.
     offset
         Byte of the beat at which a narrow element lies.
@@ -40,7 +40,7 @@ class BeatCutter(Block):
         self._memories = memories
         self._element_bytes = tuple(config.element_bytes(memory) for memory in memories)
         self._beat_bits = clog2(config.bus_bytes)
-        columns = max(self._element_bytes) // config.bus_bytes
+        banks = max(self._element_bytes) // config.bus_bytes
         super().__init__(
             {
                 "start": In(1),
@@ -50,7 +50,7 @@ class BeatCutter(Block):
                 "beat": In(config.bus_bits),
                 "advance": In(1),
                 "row_ends": In(1),
-                "column": Out(max(1, clog2(columns))),
+                "bank": Out(max(1, clog2(banks))),
                 "element_ends": Out(1),
                 "beat_ends": Out(1),
                 "offset": Out(self._beat_bits),
@@ -59,7 +59,7 @@ class BeatCutter(Block):
         )
 
     def variant(self) -> str:
-        """The memories it serves."""
+        """The memories that the elements are for."""
         return "_".join(memory.name.lower() for memory in self._memories)
 
     def build(self, m: Module) -> None:
@@ -74,7 +74,7 @@ class BeatCutter(Block):
             with m.If(self.select[index]):
                 if size >= self._bus_bytes:
                     m.d.comb += [
-                        self.element_ends.eq(self.column == size // self._bus_bytes - 1),
+                        self.element_ends.eq(self.bank == size // self._bus_bytes - 1),
                         self.beat_ends.eq(1),
                     ]
                 else:
@@ -87,7 +87,7 @@ class BeatCutter(Block):
                     with m.If(self.advance):
                         m.d.sync += offset.eq(Mux(self.row_ends, next_row, offset + size))
         with m.If(self.advance):
-            m.d.sync += self.column.eq(Mux(self.element_ends, 0, self.column + 1))
+            m.d.sync += self.bank.eq(Mux(self.element_ends, 0, self.bank + 1))
             with m.If(self.row_ends):
                 m.d.sync += row.eq(next_row)
         with m.If(self.start):
@@ -95,5 +95,5 @@ class BeatCutter(Block):
                 row.eq(self.address),
                 offset.eq(self.address),
                 stride.eq(self.stride),
-                self.column.eq(0),
+                self.bank.eq(0),
             ]

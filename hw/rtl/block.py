@@ -1,4 +1,4 @@
-"""The base of every component here: built in place for simulation, a module of its own in Verilog.
+"""The base of every RTL component: built in place for simulation, a module of its own in Verilog.
 
 Amaranth's own converter gives each instance a module and invents its ports from what crosses the
 boundary. Readers of Verilog expect one module for sixteen equal lanes, with the ports that its
@@ -52,7 +52,7 @@ class Block(wiring.Component):
         """Describe the circuit inside `m`."""
 
     def variant(self) -> str:
-        """What tells this module from others of its class in a module's name, if anything."""
+        """A suffix that tells modules of one class apart in Verilog, or the empty string."""
         return ""
 
     def elaborate(self, platform: object) -> Module | Instance:

@@ -30,7 +30,7 @@ class BurstGenerator(Block):
     last
         The burst offered is the job's last.
     active
-        There are bursts to come.
+        Bursts of the job are still to come.
     """
 
     def __init__(self, config: HardwareConfig, *, longest: int, size_bits: int) -> None:
@@ -68,17 +68,17 @@ class BurstGenerator(Block):
             return (inside + job.size + (self._bus_bytes - 1)) >> beat_bits
 
         to_page = Signal(range(page_beats + 1))
-        room = Signal(BEATS_BITS)
+        allowed = Signal(BEATS_BITS)
         row_ends = Signal()
         next_row = Signal(data.View(self._rows, job).address.shape())
         m.d.comb += [
             to_page.eq(page_beats - beat[: clog2(page_beats)]),
-            room.eq(Mux(to_page < self._longest, to_page, self._longest)),
-            row_ends.eq(left <= room),
+            allowed.eq(Mux(to_page < self._longest, to_page, self._longest)),
+            row_ends.eq(left <= allowed),
             next_row.eq(job.address + job.stride),
             self.burst.valid.eq(running),
             self.burst.payload.address.eq(beat << beat_bits),
-            self.burst.payload.beats.eq(Mux(row_ends, left, room)),
+            self.burst.payload.beats.eq(Mux(row_ends, left, allowed)),
             self.last.eq(row_ends & (job.rows == 1)),
             self.active.eq(setup | running),
         ]
@@ -102,4 +102,4 @@ class BurstGenerator(Block):
                     left.eq(beats_in_row(next_row)),
                 ]
             with m.Else():
-                m.d.sync += [beat.eq(beat + room), left.eq(left - room)]
+                m.d.sync += [beat.eq(beat + allowed), left.eq(left - allowed)]

@@ -1,4 +1,4 @@
-"""Refuses illegal instructions before they reach a module."""
+"""Refuses illegal instructions before they reach a unit."""
 
 from __future__ import annotations
 

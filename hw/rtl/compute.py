@@ -1,4 +1,4 @@
-"""The compute module: GEMM, ALU, and the LOADs of micro-ops and accumulators."""
+"""The compute unit: GEMM, ALU, and the LOADs of micro-ops and accumulators."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hw.rtl.pipeline import Pipeline
 from hw.rtl.ports import ReadPort, TokenPort
 from hw.rtl.scratchpad import Scratchpad
 
-__all__ = ["ComputeModule"]
+__all__ = ["ComputeUnit"]
 
 
-class ComputeModule(Block):
+class ComputeUnit(Block):
     """Executes its queue in order.
 
     GEMMs and ALUs follow each other into the pipeline without a gap; everything else starts when
-    the pipeline is empty and has it for itself. An instruction's tokens are pushed in the cycle of
+    the pipeline is empty, and runs alone. An instruction's tokens are pushed in the cycle of
     its last write.
 
     Members
@@ -39,15 +39,15 @@ class ComputeModule(Block):
     array_enable, inp_address, inp_data, wgt_address, wgt_data
         Reads of INP and WGT, a cycle later.
     out_enable, out_address, out_data
-        Reads of OUT, for the store module.
+        Reads of OUT, for the store unit.
     halt
-        Start nothing more.
+        Start no more instructions.
     finished
         FINISH has been executed.
     bad_index, bad_shift, fault_index
         As in `Pipeline`.
     status
-        What it is doing.
+        See `ModuleStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -178,7 +178,7 @@ class ComputeModule(Block):
         """Micro-op memory, accumulators and lanes around the pipeline."""
         config = self._config
         m.submodules.uop_memory = uop = Scratchpad(
-            bits=32, column_bits=32, depth=config.depth(MemoryId.UOP)
+            bits=32, bank_bits=32, depth=config.depth(MemoryId.UOP)
         )
         m.submodules.accumulator = acc = Accumulator(config)
         m.submodules.array = array = Array(config)

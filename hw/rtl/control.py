@@ -1,4 +1,4 @@
-"""The life of a launch: start, run, end well, or stop and drain."""
+"""The state machine of a launch: start, run, then done, or drain and stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 4
 
 
 class Control(Block):
-    """Runs the core.
+    """Starts, watches and stops the core.
 
     Members
     -------
@@ -31,11 +31,11 @@ class Control(Block):
     running
         High from the cycle in which the core starts to the one in which it is done.
     draining
-        A stop waits for the bus.
+        The core is stopping: transfers on the bus are still outstanding.
     done, error
         The launch has ended in this cycle.
     error_code, error_index
-        What the last launch stopped for; kept until the next.
+        Fault and instruction that ended the last launch; kept until the next.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Control(Block):
                     m.d.comb += self.error.eq(failed)
                     m.next = "STOPPED"
             with m.State("STOPPED"):
-                # The modules' state stays to be read until the next launch or soft reset.
+                # The units' state can be read until the next launch or soft reset.
                 m.d.comb += self.core_halt.eq(1)
                 with m.If(self.launch):
                     m.d.comb += self.core_reset.eq(1)

@@ -12,24 +12,24 @@ from hw.memories import Module as Stage
 from hw.memories import TokenQueue
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
-from hw.rtl.compute import ComputeModule
+from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
 from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, ModuleStatus, queued_layout
-from hw.rtl.load import LOAD_MEMORIES, LoadModule
+from hw.rtl.load import LOAD_MEMORIES, LoadUnit
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
 from hw.rtl.queue import Queue
 from hw.rtl.read_master import CLIENTS, ReadMaster
 from hw.rtl.scratchpad import Scratchpad
-from hw.rtl.store import StoreModule
+from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
 
 __all__ = ["Core"]
 
 
 class Core(Block):
-    """Fetch, three modules held in step by tokens, and their way to memory.
+    """Fetch, the three units that tokens synchronise, and the AXI masters that they share.
 
     Members
     -------
@@ -38,19 +38,19 @@ class Core(Block):
     axi
         The AXI4 master.
     halt
-        Start nothing more; `bus_idle` tells when the bus has been given and has given its due.
+        Start no new transfer; `bus_idle` is high while none is outstanding.
     complete
         FINISH has been executed and nothing is left to do.
     tokens_left
-        Some counter is not zero.
+        Some token counter is not zero.
     stuck
         Nothing is under way and nothing can start.
     fault, fault_index
-        The first thing that is wrong in this cycle (`Fault.NONE`: nothing).
-    fetched, dealt
+        The first fault of this cycle (`Fault.NONE`: none) and its instruction.
+    fetched, dispatched
         As `Dispatch` says.
     load, compute, store
-        What the modules are doing.
+        The status of each unit.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -70,7 +70,7 @@ class Core(Block):
                 "fault": Out(FAULT_BITS),
                 "fault_index": Out(INDEX_BITS),
                 "fetched": Out(1),
-                "dealt": Out(1),
+                "dispatched": Out(1),
                 **{stage.name.lower(): Out(ModuleStatus()) for stage in Stage},
             }
         )
@@ -79,20 +79,20 @@ class Core(Block):
         config = self._config
         m.submodules.reader = reader = InstructionReader(config)
         m.submodules.dispatch = dispatch = Dispatch(config)
-        m.submodules.load = load = LoadModule(config)
-        m.submodules.compute = compute = ComputeModule(config)
-        m.submodules.store = store = StoreModule(config)
+        m.submodules.load = load = LoadUnit(config)
+        m.submodules.compute = compute = ComputeUnit(config)
+        m.submodules.store = store = StoreUnit(config)
         m.submodules.read_master = reads = ReadMaster(config)
-        modules = (load, compute, store)
+        units = (load, compute, store)
 
         wiring.connect(m, reader.instruction, dispatch.instruction)
-        for name, module in zip(("load", "compute", "store"), modules, strict=True):
+        for name, unit in zip(("load", "compute", "store"), units, strict=True):
             queue = Queue(queued_layout(), config.instruction_queue)
             m.submodules[f"{name}_queue"] = queue
             wiring.connect(m, getattr(dispatch, name), queue.i)
-            wiring.connect(m, queue.o, module.queue)
-            wiring.connect(m, module.status, wiring.flipped(getattr(self, name)))
-            m.d.comb += module.bases.eq(self.bases)
+            wiring.connect(m, queue.o, unit.queue)
+            wiring.connect(m, unit.status, wiring.flipped(getattr(self, name)))
+            m.d.comb += unit.bases.eq(self.bases)
         for client, port in zip(CLIENTS, (reader.port, compute.port, load.port), strict=True):
             wiring.connect(m, port, getattr(reads, client))
         self._bus(m, reads, store)
@@ -106,7 +106,7 @@ class Core(Block):
             dispatch.start.eq(self.start),
             dispatch.count.eq(self.count),
             self.fetched.eq(dispatch.fetched),
-            self.dealt.eq(dispatch.dealt),
+            self.dispatched.eq(dispatch.dispatched),
             compute.out_enable.eq(store.out_enable),
             compute.out_address.eq(store.out_address),
             store.out_data.eq(compute.out_data),
@@ -116,16 +116,16 @@ class Core(Block):
             self.bus_idle.eq(reads.idle & store.idle),
             self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
         ]
-        quiet = Cat(module.status.quiet for module in modules).all() & reads.idle
-        waiting = Cat(module.status.active for module in modules).any()
+        quiet = Cat(unit.status.quiet for unit in units).all() & reads.idle
+        waiting = Cat(unit.status.active for unit in units).any()
         m.d.comb += [
             self.complete.eq(compute.finished & quiet & ~waiting & dispatch.stuck),
             self.stuck.eq(quiet & dispatch.stuck & ~self.complete),
         ]
         self._faults(m, dispatch, compute, store, reads, overflows)
 
-    def _bus(self, m: Module, reads: ReadMaster, store: StoreModule) -> None:
-        """Five channels from two masters."""
+    def _bus(self, m: Module, reads: ReadMaster, store: StoreUnit) -> None:
+        """Join the channels of the read and the write master to one AXI4 master."""
         for half in (reads.axi, store.axi):
             for name, member in half.signature.members.items():
                 inside, outside = getattr(half, name), getattr(self.axi, name)
@@ -135,7 +135,7 @@ class Core(Block):
                     m.d.comb += inside.eq(outside)
 
     def _tokens(
-        self, m: Module, load: LoadModule, compute: ComputeModule, store: StoreModule
+        self, m: Module, load: LoadUnit, compute: ComputeUnit, store: StoreUnit
     ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
         """Four counters; each overflow comes with the index of the instruction that pushed."""
         ends = {
@@ -159,18 +159,18 @@ class Core(Block):
             counters.append(counter)
         return overflows, counters
 
-    def _scratchpads(self, m: Module, load: LoadModule, compute: ComputeModule) -> None:
+    def _scratchpads(self, m: Module, load: LoadUnit, compute: ComputeUnit) -> None:
         """INP and WGT, written by load and read by compute."""
         write = load.write
         for index, memory in enumerate(LOAD_MEMORIES):
             name = memory.name.lower()
             bits = 8 * self._config.element_bytes(memory)
-            column_bits = min(bits, self._config.bus_bits)
-            pad = Scratchpad(bits=bits, column_bits=column_bits, depth=self._config.depth(memory))
+            bank_bits = min(bits, self._config.bus_bits)
+            pad = Scratchpad(bits=bits, bank_bits=bank_bits, depth=self._config.depth(memory))
             m.submodules[f"{name}_memory"] = pad
-            enable = Signal(pad.columns, name=f"{name}_enable")
+            enable = Signal(pad.banks, name=f"{name}_enable")
             m.d.comb += [
-                enable.eq((write.pad.replicate(pad.columns)) | (1 << write.column)),
+                enable.eq((write.pad.replicate(pad.banks)) | (1 << write.bank)),
                 pad.write_address.eq(write.address),
                 pad.read_enable.eq(compute.array_enable),
                 pad.read_address.eq(getattr(compute, f"{name}_address")),
@@ -185,8 +185,8 @@ class Core(Block):
         self,
         m: Module,
         dispatch: Dispatch,
-        compute: ComputeModule,
-        store: StoreModule,
+        compute: ComputeUnit,
+        store: StoreUnit,
         reads: ReadMaster,
         overflows: list[tuple[Signal, Signal]],
     ) -> None:

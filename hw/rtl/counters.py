@@ -1,4 +1,4 @@
-"""Where the cycles went: one counter for each state of each module."""
+"""Performance counters: the cycles that each unit spends in each state."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Counters(Block):
     snapshot
         Copy the live counters. While nothing runs the copy follows by itself.
     load_status, compute_status, store_status
-        The modules.
-    cycles and `<module>_<state>`
+        The units' status.
+    cycles and `<unit>_<state>`
         The copies.
     """
 

@@ -1,4 +1,4 @@
-"""Deals instructions to the three queues, in program order."""
+"""Dispatches instructions to the queues of the three units, in program order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Dispatch"]
 
 
 class Dispatch(Block):
-    """One instruction a cycle, checked; a full queue blocks everything behind its instruction.
+    """Checks and dispatches one instruction a cycle; a full queue blocks all that follow.
 
     Members
     -------
@@ -31,9 +31,9 @@ class Dispatch(Block):
     fault, fault_index
         An instruction that is refused (`Fault.NONE`: none), and its index.
     stuck
-        Nothing is left to deal, or the next queue is full.
-    fetched, dealt
-        The next instruction has come to be dealt, and is dealt. It may wait in between.
+        No instruction is left to dispatch, or the next queue is full.
+    fetched, dispatched
+        The next instruction has arrived to be dispatched; it is dispatched. It may wait in between.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -51,13 +51,13 @@ class Dispatch(Block):
                 "fault_index": Out(INDEX_BITS),
                 "stuck": Out(1),
                 "fetched": Out(1),
-                "dealt": Out(1),
+                "dispatched": Out(1),
             }
         )
 
     def build(self, m: Module) -> None:
         m.submodules.check = check = Check(self._config)
-        # The words walk beside their check. A blocked head, or an illegal one, stops every stage.
+        # Each word moves on with its check. A blocked or an illegal head stops every stage.
         valid = Signal(3)
         words = [
             Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True) for stage in range(3)
@@ -100,10 +100,10 @@ class Dispatch(Block):
         m.d.comb += [
             self.stuck.eq((left == 0) | blocked),
             self.fetched.eq(valid[2] & stepped),
-            self.dealt.eq(valid[2] & legal & ~blocked),
+            self.dispatched.eq(valid[2] & legal & ~blocked),
         ]
         self._route(m, head, words[2], index, valid[2] & legal, blocked)
-        with m.If(self.dealt):
+        with m.If(self.dispatched):
             m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
             with m.If(is_finish):
                 m.d.sync += finished.eq(1)

@@ -1,4 +1,4 @@
-"""Where an instruction waits for its tokens before its module takes it."""
+"""Holds an instruction at the head of a unit's queue until its tokens are there."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["Gate"]
 
 
 class Gate(Block):
-    """Takes the head of a queue when the module is ready and both its tokens are there.
+    """Takes the head of a queue when the unit is ready and has the tokens that the head needs.
 
     Members
     -------
     queue
-        The module's instruction queue.
+        The unit's instruction queue.
     prev, next
-        The module's tokens; only `pop` is driven here.
+        The unit's tokens; only `pop` is driven here.
     ready
-        The module could start the head in this cycle.
+        The unit could start the head in this cycle.
     start
-        It does: its tokens are popped in this very cycle.
+        The unit starts the head; the head's tokens are popped in this cycle.
     word, index
         The head.
     valid, waits
-        There is a head; it lacks a token from (bit 0) the previous, (bit 1) the next module.
+        There is a head; it lacks a token from (bit 0) the previous, (bit 1) the next unit.
     """
 
     def __init__(self, config: HardwareConfig) -> None:

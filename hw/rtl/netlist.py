@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from amaranth.back import rtlil
 from amaranth.hdl import (
+    ClockDomain,
     ClockSignal,
-    Fragment,
+    Elaboratable,
     Instance,
     Module,
     Signal,
     Value,
     ValueCastable,
 )
-from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 from hw.rtl.block import Block
 
-__all__ = ["Netlist"]
+__all__ = ["ExportedCircuit", "Netlist", "Port", "ports_of"]
 
-_MEMINIT = re.compile(r"^  cell \$meminit_v2 .*?^  end\n\n?", re.M | re.S)
-_INIT = re.compile(r"^  attribute \\init .*\n", re.M)
-_CLOCKING = re.compile(r"^  wire width 1 input \d+ +\\(clk|rst)$", re.M)
-_TOP = re.compile(r"^attribute \\top 1\n", re.M)
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+Port = tuple[wiring.Flow, Signal]
+"""A port's direction and its signal."""
 
 
 class Netlist:
-    """An exporter: blocks go in, one RTLIL text comes out.
-
-    No register and no memory has an initial value: registers that need one are reset, and what
-    is on chip starts undefined, as it does on silicon.
-    """
+    """An exporter that converts every kind of block once, and gives one RTLIL text."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._texts: dict[str, str] = {}
         self._blocks: dict[str, Block] = {}
+        self._clocked: set[str] = set()
 
     @property
     def text(self) -> str:
@@ -48,30 +45,34 @@ class Netlist:
     def instance(self, block: Block, reset: Value) -> Instance:
         """An instance of the block's module, which is converted if it is a new one."""
         name = self._module(block)
-        clocking = {"clk": ClockSignal(), "rst": reset}
-        needed = _CLOCKING.findall(self._texts[name])
+        clocking = {"clk": ClockSignal(), "rst": reset} if name in self._clocked else {}
         return Instance(
             name,
-            *(("i", port, clocking[port]) for port in sorted(set(needed))),
+            *(("i", port, value) for port, value in clocking.items()),
             *(
-                ("i" if way == PortDirection.Input else "o", port, value)
-                for port, (value, way) in ports_of(block).items()
+                ("i" if flow == wiring.In else "o", port, signal)
+                for port, (flow, signal) in ports_of(block).items()
             ),
         )
 
-    def add(
-        self, name: str, circuit: Module, ports: dict[str, tuple[Value, PortDirection]]
-    ) -> None:
-        """Convert a circuit under a name of its own."""
-        text, _ = rtlil.convert_fragment(Fragment.get(circuit, self), ports, name, emit_src=False)
-        for pattern in (_MEMINIT, _INIT, _TOP):
-            text = pattern.sub("", text)
-        self._texts[name] = text
+    def add(self, name: str, circuit: Module, ports: Mapping[str, Port]) -> None:
+        """Convert a circuit to a module called `name`.
+
+        A circuit that uses clock domain `sync` without defining it gets the ports `clk` and `rst`.
+        """
+
+        def declare(domain: str) -> ClockDomain:
+            self._clocked.add(name)
+            return ClockDomain(domain)
+
+        self._texts[name] = rtlil.convert(
+            ExportedCircuit(circuit, ports), name, self, emit_src=False, missing_domain=declare
+        )
 
     def _module(self, block: Block) -> str:
-        """The name of the module that is equal to this block."""
+        """The name of this block's module; converts the block if no equal one was."""
         stem = _WORD.sub("_", type(block).__name__).lower()
-        stem = f"{self._prefix}_{stem.removesuffix('_module')}"
+        stem = f"{self._prefix}_{stem.removesuffix('_unit')}"
         if block.variant():
             stem += f"_{block.variant()}"
         name = stem
@@ -89,19 +90,37 @@ class Netlist:
         return name
 
 
-def ports_of(block: Block) -> dict[str, tuple[Value, PortDirection]]:
-    """Every port of a block by its path: `axi.araddr` is `axi_araddr`.
+class ExportedCircuit(Elaboratable):
+    """A circuit whose ports are the members of a flat signature, as Amaranth's converter reads it.
+
+    The converter takes the names and directions of ports from the signature alone.
+    """
+
+    def __init__(self, circuit: Module, ports: Mapping[str, Port]) -> None:
+        self.signature = wiring.Signature(
+            {name: flow(signal.shape()) for name, (flow, signal) in ports.items()}
+        )
+        self._circuit = circuit
+        for name, (_, signal) in ports.items():
+            setattr(self, name, signal)
+
+    def elaborate(self, platform: object) -> Module:
+        """The circuit itself."""
+        return self._circuit
+
+
+def ports_of(block: wiring.Component) -> dict[str, Port]:
+    """Every port of a component by its path: `axi.araddr` is `axi_araddr`.
 
     What a signature fixes to a constant (a stream that is always ready) is no port.
     """
-    found: dict[str, tuple[Value, PortDirection]] = {}
+    found: dict[str, Port] = {}
     for path, member, value in block.signature.flatten(block):
         plain = value.as_value() if isinstance(value, ValueCastable) else value
         if not isinstance(plain, Signal):
             continue
-        way = PortDirection.Input if member.flow == wiring.In else PortDirection.Output
         name = "_".join(str(part) for part in path)
         if name in found:
             raise ValueError(f"{type(block).__name__} has two ports called {name}")
-        found[name] = (plain, way)
+        found[name] = (member.flow, plain)
     return found

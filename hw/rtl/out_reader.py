@@ -17,7 +17,7 @@ from hw.rtl.queue import Queue
 __all__ = ["OutReader", "strobed_layout"]
 
 QUEUE_DEPTH = 4
-"""Beats between the memory's fixed latency and a bus that may hesitate."""
+"""Beats that wait between OUT, whose latency is fixed, and the bus, which may stall."""
 
 
 def strobed_layout(config: HardwareConfig) -> data.StructLayout:
@@ -35,7 +35,7 @@ class OutReader(Block):
     out_enable, out_address, out_data
         Reads of OUT, a cycle later.
     beat
-        What to write, in order. A row begins with a beat of its own.
+        The beats to write, in order. Each row begins a new beat.
     active
         There are elements still to be read.
     """
@@ -62,7 +62,7 @@ class OutReader(Block):
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two steps: an element is addressed, and a cycle later, when the memory has answered, it
-        # is packed. Nothing is addressed unless the queue will have room for what comes of it.
+        # is packed. An element is addressed only when the queue has space for its beat.
         element = Signal(config.index_bits(MemoryId.OUT), reset_less=True)
         x_size = Signal(16, reset_less=True)
         x_left = Signal(16, reset_less=True)
@@ -98,17 +98,17 @@ class OutReader(Block):
             ]
         m.d.sync += packing.eq(advance)
         if config.acc_lanes >= config.bus_bytes:
-            self._take_column(m, cutter, queue, packing)
+            self._take_bank(m, cutter, queue, packing)
         else:
             self._gather(m, cutter, queue, packing, advance)
 
-    def _take_column(self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal) -> None:
-        """A wide element: one of its columns is a beat."""
-        column = Signal.like(cutter.column, reset_less=True)
-        m.d.sync += column.eq(cutter.column)
+    def _take_bank(self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal) -> None:
+        """A wide element: one of its banks is a beat."""
+        bank = Signal.like(cutter.bank, reset_less=True)
+        m.d.sync += bank.eq(cutter.bank)
         m.d.comb += [
             queue.i.valid.eq(packing),
-            queue.i.payload.data.eq(self.out_data.word_select(column, self._config.bus_bits)),
+            queue.i.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
             queue.i.payload.strobe.eq(~0),
         ]
 

@@ -124,11 +124,12 @@ class Pipeline(Block):
         valid = Cat(self.valid & ~self.halt, later)
         allowed = Signal(write + 1)
         bad_index = Signal()
+        shifts = valid[execute] & self._shifts(flows[execute])
         m.d.comb += [
             allowed.eq(~((bad_index << 2) | (self.bad_shift << execute))),
             bad_index.eq(valid[2] & self._out_of_bounds(flows[2])),
             self.bad_index.eq(bad_index),
-            self.bad_shift.eq(valid[execute] & self._shifts(flows[execute]) & self.too_far),
+            self.bad_shift.eq(shifts & self.too_far),
             self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
             self.empty.eq(valid == 0),
         ]

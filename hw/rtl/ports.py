@@ -104,5 +104,5 @@ def ReadPort(config: HardwareConfig) -> wiring.Signature:
 
 
 def TokenPort() -> wiring.Signature:
-    """A module's side of the two token queues that it shares with one neighbour."""
+    """A unit's side of the two token queues that it shares with one neighbour."""
     return wiring.Signature({"available": In(1), "pop": Out(1), "push": Out(1)})

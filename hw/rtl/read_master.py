@@ -6,6 +6,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import burst_layout, clog2
@@ -16,8 +17,6 @@ __all__ = ["CLIENTS", "ReadMaster"]
 
 CLIENTS = ("fetch", "compute", "load")
 """In order of priority: a starved queue stops everything, a load may come a little later."""
-
-INCR = 0b01
 
 
 class ReadMaster(Block):
@@ -32,7 +31,7 @@ class ReadMaster(Block):
     halt
         Accept no more bursts. Those accepted are answered to the end.
     idle
-        Nothing is owed to or by the bus.
+        No burst is outstanding.
     fault, fault_client
         Memory answered a beat of this client (an index into `CLIENTS`) with an error.
     """
@@ -54,7 +53,7 @@ class ReadMaster(Block):
         config = self._config
         axi = self.axi
         clients = [getattr(self, name) for name in CLIENTS]
-        # Answers come in the order of the addresses (one ID), so the clients' turns are a queue.
+        # Answers come in the order of the addresses (one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until they are taken.
         depth = 1 << clog2(config.reads_in_flight)
         m.submodules.turns = turns = Queue(range(len(CLIENTS)), depth)

@@ -1,4 +1,4 @@
-"""Rows of DRAM as a stream of beats, read ahead as far as there is room."""
+"""Rows of DRAM as a stream of beats, read ahead as far as the buffer has space."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["ReadStream"]
 class ReadStream(Block):
     """Requests bursts and gives their beats in order, each one cycle after it arrived.
 
-    A burst is requested only when there is room for all of it, so that read data is always
-    accepted at once and one client can never block another's.
+    A burst is requested only when the buffer has space for all its beats. So read data is always
+    accepted at once, and no client blocks another's.
 
     Members
     -------
@@ -47,7 +47,7 @@ class ReadStream(Block):
         )
 
     def variant(self) -> str:
-        """Beats of room, longest burst, and bits of a row's size."""
+        """Beats in the buffer, longest burst, and bits of a row's size."""
         return f"{self._depth}x{self._longest}x{self._size_bits}"
 
     def build(self, m: Module) -> None:

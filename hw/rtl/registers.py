@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import Response
 from hw.registers import ADDRESS_BITS, Access, Register, register_map
 from hw.rtl.block import Block
 from hw.rtl.ports import AxiLite
@@ -13,8 +14,6 @@ __all__ = ["Registers"]
 
 WORD_BITS = 32
 WORD_BYTES = 4
-OKAY = 0b00
-SLVERR = 0b10
 
 
 class Registers(Block):
@@ -80,11 +79,11 @@ class Registers(Block):
             m.d.sync += axi.bvalid.eq(0)
         with m.If(act):
             m.d.sync += [has_address.eq(0), has_data.eq(0), axi.bvalid.eq(1)]
-            m.d.sync += axi.bresp.eq(SLVERR)
+            m.d.sync += axi.bresp.eq(Response.SLVERR)
         with m.Switch(address[2:]):
             for offset, (register, part) in words.items():
                 with m.Case(offset // WORD_BYTES), m.If(act):
-                    m.d.sync += axi.bresp.eq(OKAY)
+                    m.d.sync += axi.bresp.eq(Response.OKAY)
                     self._write(m, register, part, value, strobe)
 
     def _write(self, m: Module, register: Register, part: int, value: Value, strobe: Value) -> None:
@@ -106,11 +105,11 @@ class Registers(Block):
         with m.If(axi.rvalid & axi.rready):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(axi.arvalid & axi.arready):
-            m.d.sync += [axi.rvalid.eq(1), axi.rresp.eq(SLVERR), axi.rdata.eq(0)]
+            m.d.sync += [axi.rvalid.eq(1), axi.rresp.eq(Response.SLVERR), axi.rdata.eq(0)]
             with m.Switch(axi.araddr[2:]):
                 for offset, (register, part) in words.items():
                     with m.Case(offset // WORD_BYTES):
                         m.d.sync += [
-                            axi.rresp.eq(OKAY),
+                            axi.rresp.eq(Response.OKAY),
                             axi.rdata.eq(self._word(register, part)),
                         ]

@@ -1,4 +1,4 @@
-"""On-chip memories, built from columns that block RAM can hold."""
+"""On-chip memories, built from banks that block RAM can hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hw.rtl.layouts import clog2
 __all__ = ["NO_COLLISIONS", "Column", "Scratchpad"]
 
 NO_COLLISIONS = {"no_rw_check": 1}
-"""Of a memory: nobody relies on what a read gives of the address that is written in that cycle.
+"""An attribute of memories: what a read of an address gives while it is written does not matter.
 
 Block RAM that promises nothing there (ECP5's) would otherwise get registers, comparators and
 multiplexers around it, to give what Amaranth's memories give: the old content. Yosys knows the
@@ -21,10 +21,9 @@ attribute by this name.
 
 
 class Column(Block):
-    """One write port with an enable for every `grain` bits, one synchronous read port, no reset.
+    """Memory with a write port, enabled by `grain` bits, a synchronous read port, and no reset.
 
-    A read of the address that is written in the same cycle gives what was there before, or
-    anything at all: nobody may rely on it.
+    A read of the address that is written in the same cycle gives an undefined value.
     """
 
     def __init__(self, *, bits: int, depth: int, grain: int | None = None) -> None:
@@ -64,28 +63,28 @@ class Column(Block):
 
 
 class Scratchpad(Block):
-    """A memory of `bits`-wide elements that a DMA fills a column at a time.
+    """A memory of `bits`-wide elements that a DMA fills a bank at a time.
 
     Members
     -------
     write_enable
-        One bit a column.
+        One bit a bank.
     write_data
-        The same data for every column that is enabled.
+        The same data for every bank that is enabled.
     read_enable, read_address, read_data
         One whole element, a cycle later.
     """
 
-    def __init__(self, *, bits: int, column_bits: int, depth: int) -> None:
+    def __init__(self, *, bits: int, bank_bits: int, depth: int) -> None:
         self._bits = bits
-        self._column_bits = column_bits
+        self._bank_bits = bank_bits
         self._depth = depth
-        self.columns = bits // column_bits
+        self.banks = bits // bank_bits
         super().__init__(
             {
-                "write_enable": In(self.columns),
+                "write_enable": In(self.banks),
                 "write_address": In(clog2(depth)),
-                "write_data": In(column_bits),
+                "write_data": In(bank_bits),
                 "read_enable": In(1),
                 "read_address": In(clog2(depth)),
                 "read_data": Out(bits),
@@ -97,14 +96,14 @@ class Scratchpad(Block):
         return f"{self._bits}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        for index in range(self.columns):
-            column = Column(bits=self._column_bits, depth=self._depth)
-            m.submodules[f"column_{index}"] = column
+        for index in range(self.banks):
+            bank = Column(bits=self._bank_bits, depth=self._depth)
+            m.submodules[f"bank_{index}"] = bank
             m.d.comb += [
-                column.write_enable.eq(self.write_enable[index]),
-                column.write_address.eq(self.write_address),
-                column.write_data.eq(self.write_data),
-                column.read_enable.eq(self.read_enable),
-                column.read_address.eq(self.read_address),
-                self.read_data.word_select(index, self._column_bits).eq(column.read_data),
+                bank.write_enable.eq(self.write_enable[index]),
+                bank.write_address.eq(self.write_address),
+                bank.write_data.eq(self.write_data),
+                bank.read_enable.eq(self.read_enable),
+                bank.read_address.eq(self.read_address),
+                self.read_data.word_select(index, self._bank_bits).eq(bank.read_data),
             ]

@@ -1,4 +1,4 @@
-"""The store module: STOREs of OUT."""
+"""The store unit: STOREs of OUT."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hw.rtl.out_reader import OutReader
 from hw.rtl.ports import AxiWriteMaster, TokenPort
 from hw.rtl.write_master import WriteMaster
 
-__all__ = ["StoreModule"]
+__all__ = ["StoreUnit"]
 
 
-class StoreModule(Block):
+class StoreUnit(Block):
     """Sends one STORE after the other; each ends when memory has acknowledged its last write.
 
     A STORE starts when the one before it has been read and addressed, not when it has ended.
@@ -37,13 +37,13 @@ class StoreModule(Block):
     axi
         AW, W and B.
     halt
-        Begin no more bursts. Those that were begun are brought to their end.
+        Begin no more bursts, and complete those that were begun.
     idle
-        Nothing is owed to or by the bus.
+        No order is outstanding.
     fault, fault_index
         Memory refused a write of this instruction.
     status
-        What it is doing.
+        See `ModuleStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -126,7 +126,7 @@ class StoreModule(Block):
     def _report(
         self, m: Module, gate: Gate, master: WriteMaster, under_way: Signal, index: Signal
     ) -> None:
-        """Busy while it makes progress; then, what holds it up."""
+        """Set the status: busy while there is progress, else what the unit waits for."""
         status = self.status
         with m.If(gate.start | master.moving):
             m.d.comb += status.busy.eq(1)

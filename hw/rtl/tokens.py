@@ -1,4 +1,4 @@
-"""Dependence tokens: four counters between the modules."""
+"""Dependence tokens: the counter of one queue between two units."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

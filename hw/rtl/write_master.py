@@ -6,19 +6,19 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
 from hw.rtl.out_reader import strobed_layout
 from hw.rtl.ports import AxiWriteMaster
 from hw.rtl.queue import Queue
-from hw.rtl.read_master import INCR
 
 __all__ = ["WriteMaster", "order_layout"]
 
 
 def order_layout(config: HardwareConfig) -> data.StructLayout:
-    """One thing that will be done: a burst, if `writes`; and an instruction with it, if `ends`."""
+    """An order: a burst, if `writes`; the end of an instruction after it, if `ends`."""
     return data.StructLayout(
         {
             "burst": burst_layout(config),
@@ -31,7 +31,7 @@ def order_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 class WriteMaster(Block):
-    """Takes orders and beats, and says in order when each order is done.
+    """Sends bursts and their data, and reports in order when each order is done.
 
     Addresses go out without waiting for data or for acknowledgements, up to `writes_in_flight`;
     a burst's data follows a cycle after its address, taken or not: AXI4 forbids waiting for AWREADY
@@ -40,19 +40,19 @@ class WriteMaster(Block):
     Members
     -------
     order
-        Bursts, and ends of instructions.
+        Bursts and ends of instructions, see `order_layout`.
     beat
         The bursts' data, in the same order.
     axi
         AW, W and B.
     done
-        An order is done in this cycle: `push` and `index` are its own, `ends` as well.
+        An order is done in this cycle; `ends`, `push` and `index` are the order's.
     idle
-        No order is open.
+        No order is outstanding.
     fault
-        The order that is done was refused by memory.
+        Memory answered the order that is done with an error.
     stalled
-        The bus holds something back.
+        The bus makes an address, a beat or an order wait.
     moving
         A beat is written in this cycle.
     """
@@ -79,22 +79,22 @@ class WriteMaster(Block):
         config = self._config
         axi = self.axi
         depth = 1 << clog2(config.writes_in_flight)
-        # `open_orders` remembers what waits for its acknowledgement, `lengths` the bursts whose
+        # `outstanding_writes` holds orders that are not acknowledged, `lengths` bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
-        m.submodules.open_orders = open_orders = Queue(waiting, depth)
+        m.submodules.outstanding_writes = outstanding_writes = Queue(waiting, depth)
         m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
         new_address = Signal()
         order = self.order.payload
         space = Signal()
         m.d.comb += [
-            space.eq(open_orders.level < config.writes_in_flight),
+            space.eq(outstanding_writes.level < config.writes_in_flight),
             self.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
-            open_orders.i.valid.eq(self.order.valid & self.order.ready),
+            outstanding_writes.i.valid.eq(self.order.valid & self.order.ready),
         ]
         for name in waiting.members:
-            m.d.comb += open_orders.i.payload[name].eq(order[name])
+            m.d.comb += outstanding_writes.i.payload[name].eq(order[name])
         with m.If(axi.awready):
             m.d.sync += address.valid.eq(0)
         m.d.sync += new_address.eq(0)
@@ -124,17 +124,17 @@ class WriteMaster(Block):
         with m.If(self.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
-        # An order that waits for no acknowledgement takes its turn in a cycle that accepts none.
-        oldest = open_orders.o.payload
+        # An order without a burst is done in a cycle of its own, which accepts no acknowledgement.
+        oldest = outstanding_writes.o.payload
         m.d.comb += [
-            axi.bready.eq(~open_orders.o.valid | oldest.writes),
-            open_orders.o.ready.eq(~oldest.writes | axi.bvalid),
-            self.done.eq(open_orders.o.valid & open_orders.o.ready),
+            axi.bready.eq(~outstanding_writes.o.valid | oldest.writes),
+            outstanding_writes.o.ready.eq(~oldest.writes | axi.bvalid),
+            self.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
             self.ends.eq(self.done & oldest.ends),
             self.push.eq(self.ends & oldest.push),
             self.index.eq(oldest.index),
             self.fault.eq(self.done & oldest.writes & axi.bresp[1]),
-            self.idle.eq(open_orders.level == 0),
+            self.idle.eq(outstanding_writes.level == 0),
             self.stalled.eq(
                 (axi.wvalid & ~axi.wready)
                 | (axi.awvalid & ~axi.awready)

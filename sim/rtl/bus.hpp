@@ -11,31 +11,27 @@
 #include <deque>
 #include <vector>
 
-constexpr uint64_t kPageBytes = 4096;
-enum Response : uint8_t { kOkay = 0, kSlaveError = 2, kDecodeError = 3 };
-enum Burst : uint8_t { kIncrement = 1 };
-
-// Which channels are held back in a cycle, a bit each.
-enum Channel : unsigned { kAr = 1, kR = 2, kAw = 4, kW = 8, kB = 16 };
+#include "constants.hpp"
 
 // Random bits as a function of seed and cycle, so that both RTL engines stall alike.
 struct Stalls {
-    uint64_t threshold = 0;  // of 4096: the probability that a channel is held back
+    uint64_t threshold = 0;  // of 1 << kStallBits: the probability that a channel is held back
     uint64_t seed = 0;
 
+    // The channels that are held back in a cycle, as bits of `Channel`.
     unsigned held(uint64_t cycle) const {
         if (threshold == 0) return 0;
-        uint64_t bits = mix(seed + (cycle + 1) * 0x9E3779B97F4A7C15ull);
+        uint64_t bits = mix(seed + (cycle + 1) * kStreamIncrement);
         unsigned mask = 0;
-        for (unsigned channel = kAr; channel <= kB; channel <<= 1, bits >>= 12)
-            if ((bits & 4095) < threshold) mask |= channel;
+        for (unsigned channel = kAr; channel <= kB; channel <<= 1, bits >>= kStallBits)
+            if ((bits & ((1u << kStallBits) - 1)) < threshold) mask |= channel;
         return mask;
     }
 
   private:
-    static uint64_t mix(uint64_t x) {  // the finalizer of SplitMix64
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    static uint64_t mix(uint64_t x) {  // the finaliser of SplitMix64
+        x = (x ^ (x >> 30)) * kMix0;
+        x = (x ^ (x >> 27)) * kMix1;
         return x ^ (x >> 31);
     }
 };
@@ -50,9 +46,9 @@ struct Memory {
     std::vector<Range> refused;
 
     Response response(uint64_t address, uint64_t count) const {
-        if (address >= size || size - address < count) return kDecodeError;
+        if (address >= size || size - address < count) return kDecerr;
         for (const Range& range : refused)
-            if (address < range.end && range.start < address + count) return kSlaveError;
+            if (address < range.end && range.start < address + count) return kSlverr;
         return kOkay;
     }
 };
@@ -79,24 +75,28 @@ struct Address {
 // The rules for one address channel.
 class AddressRules {
   public:
-    void check(Verdict& verdict, bool valid, bool ready, const Address& now, uint64_t beat_bytes,
-               const char* stable, const char* shape, const char* page) {
-        verdict.expect(!waiting_ || (valid && now == before_), stable);
+    // How breaking each rule is reported.
+    AddressRules(const char* stable, const char* shape, const char* page)
+        : stable_(stable), shape_(shape), page_(page) {}
+
+    void check(Verdict& verdict, bool valid, bool ready, const Address& now, uint64_t beat_bytes) {
+        verdict.expect(!waiting_ || (valid && now == before_), stable_);
         waiting_ = valid && !ready;
         if (!valid) return;
         before_ = now;
         // AXI also allows a burst that begins inside a beat. The design promises never to.
-        verdict.expect(now.burst == kIncrement && (1ull << now.size) == beat_bytes &&
+        verdict.expect(now.burst == kIncr && (1ull << now.size) == beat_bytes &&
                            now.address % beat_bytes == 0,
-                       shape);
+                       shape_);
         const uint64_t first = now.address & ~(beat_bytes - 1);
         const uint64_t last = first + now.length * beat_bytes;
-        verdict.expect(first / kPageBytes == last / kPageBytes, page);
+        verdict.expect(first / kPageBytes == last / kPageBytes, page_);
     }
 
     bool waiting() const { return waiting_; }
 
   private:
+    const char *stable_, *shape_, *page_;
     bool waiting_ = false;
     Address before_{};
 };
@@ -125,9 +125,7 @@ class ReadBus {
         if (!p.m_axi_arvalid && !rules_.waiting()) return;
         const Address address{p.m_axi_araddr, p.m_axi_arlen,  p.m_axi_arsize, p.m_axi_arburst,
                               p.m_axi_arcache, p.m_axi_arprot, p.m_axi_arid};
-        rules_.check(verdict, p.m_axi_arvalid, p.m_axi_arready, address, kBeat,
-                     "AR changed or fell before ARREADY",
-                     "AR: only INCR bursts of full beats are allowed", "AR crosses a 4 KiB page");
+        rules_.check(verdict, p.m_axi_arvalid, p.m_axi_arready, address, kBeat);
         if (p.m_axi_arvalid && p.m_axi_arready)
             bursts_.push_back({address.address & ~(kBeat - 1), address.length + 1,
                                now + timing.latency, uint8_t(address.id)});
@@ -155,7 +153,7 @@ class ReadBus {
     std::deque<Pending> bursts_;
     uint64_t next_beat_ = 0;
     bool offering_ = false;
-    AddressRules rules_;
+    AddressRules rules_{kArStable, kArShape, kArPage};
 };
 
 template <class Ports>
@@ -184,9 +182,7 @@ class WriteBus {
         if (!p.m_axi_awvalid && !rules_.waiting()) return;
         const Address address{p.m_axi_awaddr, p.m_axi_awlen,  p.m_axi_awsize, p.m_axi_awburst,
                               p.m_axi_awcache, p.m_axi_awprot, p.m_axi_awid};
-        rules_.check(verdict, p.m_axi_awvalid, p.m_axi_awready, address, kBeat,
-                     "AW changed or fell before AWREADY",
-                     "AW: only INCR bursts of full beats are allowed", "AW crosses a 4 KiB page");
+        rules_.check(verdict, p.m_axi_awvalid, p.m_axi_awready, address, kBeat);
         if (p.m_axi_awvalid && p.m_axi_awready)
             bursts_.push_back({address.address & ~(kBeat - 1), address.length + 1, kOkay,
                                uint8_t(address.id)});
@@ -209,7 +205,7 @@ class WriteBus {
         const bool same = p.m_axi_wvalid && p.m_axi_wlast == before_last_ &&
                           p.m_axi_wstrb == before_strobes_ &&
                           std::memcmp(&p.m_axi_wdata, before_, kBeat) == 0;
-        verdict.expect(!waiting_ || same, "W changed or fell before WREADY");
+        verdict.expect(!waiting_ || same, kWStable);
         waiting_ = p.m_axi_wvalid && !p.m_axi_wready;
         if (waiting_) {
             before_last_ = p.m_axi_wlast;
@@ -218,7 +214,7 @@ class WriteBus {
         }
         if (!p.m_axi_wvalid || !p.m_axi_wready) return;
         Pending& burst = bursts_.front();
-        verdict.expect(bool(p.m_axi_wlast) == (burst.beats == 1), "WLAST is not on the last beat");
+        verdict.expect(bool(p.m_axi_wlast) == (burst.beats == 1), kWLast);
         const Response response = memory.response(burst.address, kBeat);
         if (response == kOkay) store(p, memory.bytes + burst.address);
         burst.response = std::max(burst.response, response);
@@ -244,7 +240,7 @@ class WriteBus {
     std::deque<Answer> answers_;   // complete, not acknowledged
     uint64_t next_beat_ = 0;
     bool answering_ = false;
-    AddressRules rules_;
+    AddressRules rules_{kAwStable, kAwShape, kAwPage};
     bool waiting_ = false, before_last_ = false;
     uint64_t before_strobes_ = 0;
     uint8_t before_[kBeat]{};

@@ -1,7 +1,7 @@
 """The Verilog of a configuration, generated once.
 
 Generating it takes seconds, so that it is kept too: found by the sources of the `hw` package and
-the versions of the tools that turn them into Verilog.
+the versions of the tools that convert them to Verilog.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -35,7 +35,7 @@ def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesig
         return [path]
 
     sources = repr(list(_sources(files("hw"))))
-    tools = repr([(name, _version(name)) for name in _TOOLS])
+    tools = repr([(package, version(package)) for package in _TOOLS])
     key = content_key("verilog", sys.version, tools, sources, dump_config(config))
     entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
     kept = json.loads((entry / _FILE).read_text())
@@ -48,11 +48,3 @@ def _sources(folder: Traversable) -> Iterator[tuple[str, str]]:
             yield from _sources(entry)
         elif entry.name.endswith(".py"):
             yield entry.name, entry.read_text()
-
-
-def _version(package: str) -> str:
-    # Amaranth can also use a Yosys that is no Python package.
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"

@@ -1,8 +1,8 @@
 """From the design's `events` port to event records.
 
-The port says that something happened in a module, not to which instruction: as each module takes
-its instructions in order, the k-th start (and the k-th end) is that of its k-th instruction, and
-fetch deals the program in order.
+The port (`hw.events`) says that something happened in a unit, not to which instruction. As each
+unit takes its instructions in order, the k-th start (and the k-th end) is that of the unit's k-th
+instruction; fetch dispatches the program in order.
 """
 
 from __future__ import annotations
@@ -12,32 +12,33 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
 from hw.isa import Module, Program, TokenQueue
 from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.bench import EventLog
 
-__all__ = ["MODULE_BITS", "decode_events", "queues_of"]
+__all__ = ["decode_events", "queues_of"]
 
-MODULE_BITS = 6
-"""Bits of a module: start, end, pop_prev, pop_next, push_prev, push_next, from its lowest up."""
-_START, _END = 0, 1
-_FETCH_BIT = MODULE_BITS * len(Module)
-_FETCH_KINDS = (EventKind.FETCH, EventKind.DEAL)
-"""The bits of fetch, above those of the modules."""
+_FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DEAL}
+_EDGES = {
+    UnitEvent.START: (EventKind.START, EventKind.POP, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT)),
+    UnitEvent.END: (EventKind.END, EventKind.PUSH, (UnitEvent.PUSH_PREV, UnitEvent.PUSH_NEXT)),
+}
+"""Records of a start and of an end: their own kind, and that of the tokens in the same cycle."""
 
 _Row = tuple[int, Module, int, int, EventKind, TokenQueue | None]
 
 
 def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
-    """The records in `log`, ordered by cycle, module and instruction; pops come before the start,
+    """The records in `log`, ordered by cycle, unit and instruction; pops come before the start,
     pushes after the end."""
     rows = list(_fetch_rows(program, log))
     for module in Module:
         instructions = np.flatnonzero(program.modules() == module)
         queues = queues_of(module)
-        bits = log[:, 1] >> np.uint64(MODULE_BITS * module) & np.uint64((1 << MODULE_BITS) - 1)
-        for edge in (_START, _END):
+        bits = log[:, 1] >> np.uint64(unit_bit(module)) & np.uint64((1 << len(UnitEvent)) - 1)
+        for edge in _EDGES:
             happened = _happened(bits, edge, module.name.lower(), len(instructions))
             numbers = instructions[: len(happened)].tolist()
             cycles, flags = log[happened, 0].tolist(), bits[happened].tolist()
@@ -52,20 +53,20 @@ def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
 
 def _fetch_rows(program: Program, log: EventLog) -> Iterator[_Row]:
     modules = [Module(number) for number in program.modules().tolist()]
-    for place, kind in enumerate(_FETCH_KINDS):
-        happened = _happened(log[:, 1], _FETCH_BIT + place, "fetch", len(modules))
+    for event, kind in _FETCH_KINDS.items():
+        happened = _happened(log[:, 1], fetch_bit(event), "fetch", len(modules))
         for instruction, cycle in enumerate(log[happened, 0].tolist()):
-            yield (cycle, modules[instruction], instruction, place - 2, kind, None)
+            yield (cycle, modules[instruction], instruction, event - len(FetchEvent), kind, None)
 
 
 def _happened(
-    bits: npt.NDArray[np.uint64], bit: int, who: str, instructions: int
+    bits: npt.NDArray[np.uint64], bit: int, unit: str, instructions: int
 ) -> npt.NDArray[np.intp]:
     """The rows in which a bit is set."""
     rows = np.flatnonzero(bits >> np.uint64(bit) & np.uint64(1))
     if len(rows) > instructions:
         raise EngineError(
-            f"{who} showed {len(rows)} instructions: the program has {instructions} for it"
+            f"{unit} showed {len(rows)} instructions: the program has {instructions} for it"
         )
     return rows
 
@@ -74,20 +75,18 @@ def _rows(
     cycle: int,
     module: Module,
     instruction: int,
-    edge: int,
-    flag: int,
+    edge: UnitEvent,
+    flags: int,
     queues: tuple[TokenQueue | None, ...],
 ) -> list[_Row]:
-    """One edge of one instruction, with its tokens."""
-    kind, token = (
-        (EventKind.START, EventKind.POP) if edge == _START else (EventKind.END, EventKind.PUSH)
-    )
-    # A key of the order: (fetch,) pops, start, end, pushes.
+    """The start or the end of one instruction, with the tokens that it pops or pushes."""
+    kind, token_kind, tokens = _EDGES[edge]
+    # The fourth entry orders them: (fetch,) pops, start, end, pushes.
     rows: list[_Row] = [(cycle, module, instruction, 2 + edge, kind, None)]
-    for side in range(2):
+    for side, token in enumerate(tokens):
         queue = queues[2 * edge + side]
-        if flag >> (2 + 2 * edge + side) & 1 and queue is not None:
-            rows.append((cycle, module, instruction, 4 * edge + side, token, queue))
+        if flags >> token & 1 and queue is not None:
+            rows.append((cycle, module, instruction, 4 * edge + side, token_kind, queue))
     return rows
 
 

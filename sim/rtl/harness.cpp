@@ -13,6 +13,7 @@
 #include "Vtandem.h"
 #include "Vtandem___024root.h"
 #include "bus.hpp"
+#include "constants.hpp"
 #include "register_port.hpp"
 #include "verilated.h"
 #ifdef TANDEM_FST
@@ -32,8 +33,6 @@ struct Event {
     uint64_t bits;
 };
 
-enum Outcome : int { kGoing = 0, kInterrupt = 1, kBroken = 2 };
-constexpr uint32_t kRunning = 1u << 20;
 constexpr uint64_t kNever = ~0ull;
 constexpr int kResetCycles = 8;
 constexpr uint64_t kHalfPeriod = 5;  // of the waveform's time units
@@ -48,7 +47,7 @@ class Machine {
         top_.eval();
         for (int i = 0; i < kResetCycles; ++i) cycle();
         verdict_.expect(!p_.m_axi_arvalid && !p_.m_axi_awvalid && !p_.m_axi_wvalid,
-                        "a VALID is high in reset");
+                        kValidInReset);
         p_.aresetn = 1;
     }
 
@@ -71,10 +70,10 @@ class Machine {
     Outcome run(uint64_t cycles) {
         for (uint64_t i = 0; i < cycles; ++i) {
             if (p_.__SYM__interrupt) return kInterrupt;  // Verilator's spelling
-            if (verdict_.broken) return kBroken;
+            if (verdict_.broken) return kRuleBroken;
             cycle();
         }
-        return kGoing;
+        return kCyclesSpent;
     }
 
     // Clock until the register access that was begun is over. Returns false where none came.

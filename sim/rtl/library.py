@@ -9,11 +9,11 @@ import numpy as np
 
 from sim.errors import BuildError, EngineError
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
+from sim.rtl.constants import Outcome
 from sim.timing import MemoryModel
 
 __all__ = ["CompiledBench"]
 
-_GOING, _INTERRUPT, _BROKEN = 0, 1, 2
 _EVENT_WORDS = 2
 
 _u32, _u64, _int = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int
@@ -99,7 +99,7 @@ class CompiledBench:
         """See `sim.rtl.bench.Bench`."""
         outcome = self._library.tandem_run(self._machine, cycles)
         self._check_rules()
-        return bool(outcome == _INTERRUPT)
+        return bool(outcome == Outcome.INTERRUPT)
 
     @property
     def cycles(self) -> int:

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "constants.hpp"
+
 template <class Ports>
 class RegisterPort {
   public:
@@ -57,14 +59,14 @@ class RegisterPort {
     }
 
   private:
-    enum Step : uint8_t { kDone, kWaiting, kRaised };
+    enum Phase : uint8_t { kDone, kWaiting, kRaised };
 
-    static void begin(Step& step, unsigned held) {
-        if (step == kWaiting && !held) step = kRaised;
+    static void begin(Phase& phase, unsigned held) {
+        if (phase == kWaiting && !held) phase = kRaised;
     }
 
     bool write_ = false, driven_ = false;
     uint32_t register_ = 0, value_ = 0;
     uint8_t response_ = 0;
-    Step address_ = kDone, data_ = kDone, answer_ = kDone;
+    Phase address_ = kDone, data_ = kDone, answer_ = kDone;
 };

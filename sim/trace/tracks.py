@@ -115,7 +115,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
 
 
 def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
-    """The slices of fetch: each instruction from the end of its fetch until it was dispatched.
+    """Each instruction from its arrival to its dispatch: long where its unit's queue was full.
 
     A slice is long while the module's queue was full. Between slices, fetch waited for memory.
     """

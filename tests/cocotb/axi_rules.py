@@ -1,4 +1,8 @@
-"""Watches both buses for what no master and no slave may do, and for what the machine promises."""
+"""Watches both buses for breaches of AXI4, and for breaches of what the machine promises.
+
+Independent on purpose of the checks in `sim/rtl/bus.hpp` and `sim.rtl.bus`: it watches the Verilog
+in other simulators, among bus models that others wrote.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +124,7 @@ class AxiRules:
 
     @property
     def quiet(self) -> bool:
-        """Neither side of the memory bus owes the other anything."""
+        """Whether no transfer is outstanding on the memory bus."""
         waiting = (self._ar.waiting, self._aw.waiting, self._w.waiting)
         owed = self._to_read or self._to_write or self._unanswered
         return not owed and all(one is None for one in waiting)
@@ -157,7 +161,7 @@ class AxiRules:
         valid, ready = self._r
         if int(valid.value):
             assert int(ready.value), "the machine makes read data wait"
-            assert self._to_read, "memory answers what nobody asked"
+            assert self._to_read, "memory sends a beat that was not requested"
             self._to_read[0] -= 1
             if not self._to_read[0]:
                 self._to_read.popleft()
@@ -172,7 +176,7 @@ class AxiRules:
         config = self._config
         valid, ready = self._b
         if int(valid.value) and int(ready.value):
-            assert self._unanswered, "memory acknowledges what nobody wrote"
+            assert self._unanswered, "memory acknowledges a burst that was not written"
             self._unanswered -= 1
         if self._aw.offered is not None:
             self._check(self._aw.offered)

@@ -32,14 +32,14 @@ def _matmul(config: HardwareConfig) -> Program:
     """Two by two tiles, biased, scaled and clipped. Inputs of the second block of channels are
     loaded while the first is at work."""
     asm = Assembler(config)
-    each = (Loop(2, dst=ROWS, wgt=2), Loop(ROWS, dst=1, src=1))
+    loops = (Loop(2, dst=ROWS, wgt=2), Loop(ROWS, dst=1, src=1))
     asm.load(MemoryId.UOP, sram=0, dram=0, columns=2)
     asm.load(MemoryId.ACC_8BIT, sram=0, dram=0, rows=2, columns=ROWS, stride=ROWS)
     asm.load(MemoryId.INP, sram=0, dram=0, columns=ROWS)
     asm.load(MemoryId.WGT, sram=0, dram=0, columns=4, signals=Module.COMPUTE)
     asm.load(MemoryId.INP, sram=ROWS, dram=ROWS, columns=ROWS, signals=Module.COMPUTE)
-    asm.gemm((0, 1), each, waits_for=Module.LOAD)
-    asm.gemm((1, 2), each, waits_for=Module.LOAD)
+    asm.gemm((0, 1), loops, waits_for=Module.LOAD)
+    asm.gemm((1, 2), loops, waits_for=Module.LOAD)
     asm.alu(AluOp.SHR, (0, 1), each_alu := (Loop(2, dst=ROWS), Loop(ROWS, dst=1)), imm=SHIFT)
     asm.alu(AluOp.MIN, (0, 1), each_alu, imm=127)
     asm.alu(AluOp.MAX, (0, 1), each_alu, imm=0, signals=Module.STORE)

@@ -8,10 +8,10 @@ import cocotb
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import RisingEdge
 
+from hw.events import RUNNING_BIT
 from hw.memories import Module
 from hw.registers import ADDRESS_BITS, MAGIC, VERSION, Control, State, Status
 from hw.rtl.layouts import NO_INSTRUCTION
-from hw.rtl.top import TRACE_BITS
 from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, REGISTERS, Machine
 from tests.cocotb.programs import busy_program
@@ -160,7 +160,7 @@ async def _count_running(machine: Machine) -> int:
     cycles = 0
     while True:
         await RisingEdge(pin(machine.dut, "aclk"))
-        if int(events.value) >> (TRACE_BITS - 1):
+        if int(events.value) >> RUNNING_BIT:
             cycles += 1
         elif cycles:
             return cycles

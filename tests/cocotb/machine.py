@@ -30,7 +30,7 @@ NANOSECONDS = 10
 RESET_CYCLES = 4
 LONG = 10
 MEMORY_BYTES = 1 << 24
-"""Room for memory, which ends where addresses do."""
+"""Size of memory, which ends at the last address."""
 BOTH = 0b11
 """Both causes of an interrupt: done and error."""
 REGISTERS: Mapping[str, Register] = {register.name: register for register in register_map()}
@@ -45,7 +45,7 @@ CHANNELS = (
     *("m_axi_ar", "m_axi_r", "m_axi_aw", "m_axi_w", "m_axi_b"),
     *("s_axi_aw", "s_axi_w", "s_axi_b", "s_axi_ar", "s_axi_r"),
 )
-"""What can be made to wait."""
+"""Channels that can be made to wait."""
 
 
 class _Memory:
@@ -148,17 +148,17 @@ class Machine:
     # Registers --------------------------------------------------------------------------
 
     async def read_word(self, offset: int) -> tuple[int, bool]:
-        """A word of the register space, and whether the slave was content."""
-        data, content = await self.read_bytes(offset, 4)
-        return int.from_bytes(data, "little"), content
+        """A word of the register space, and whether the answer was OKAY."""
+        data, okay = await self.read_bytes(offset, 4)
+        return int.from_bytes(data, "little"), okay
 
     async def read_bytes(self, offset: int, size: int) -> tuple[bytes, bool]:
-        """As many words as it takes, asked for without waiting in between."""
+        """`size` bytes, read as words without a pause; and whether all answers were OKAY."""
         answer = await self._lite.read(offset, size)
         return bytes(answer.data), bool(answer.resp == AxiResp.OKAY)
 
     async def write_bytes(self, offset: int, data: bytes) -> bool:
-        """Write some bytes, likewise."""
+        """Write some bytes; whether all answers were OKAY."""
         answer = await self._lite.write(offset, data)
         return bool(answer.resp == AxiResp.OKAY)
 
@@ -167,8 +167,8 @@ class Machine:
         register = REGISTERS[name]
         value = 0
         for part in range(register.bits // 32):
-            word, content = await self.read_word(register.offset + 4 * part)
-            assert content, name
+            word, okay = await self.read_word(register.offset + 4 * part)
+            assert okay, name
             value |= word << 32 * part
         return value
 

@@ -52,10 +52,10 @@ class Simulator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one bench ended. `complaint` is empty where it passed."""
+    """How one bench ended. `failure` is empty where it passed."""
 
     bench: str
-    complaint: str
+    failure: str
 
 
 def build(simulator: Simulator, config: HardwareConfig) -> Path:
@@ -118,7 +118,7 @@ def run_benches(
         trouble = error
     outcomes = _outcomes(results) if results.is_file() else []
     # A bench that failed is one reason to end badly; a simulator that broke down is another.
-    if not outcomes or (trouble is not None and not any(one.complaint for one in outcomes)):
+    if not outcomes or (trouble is not None and not any(one.failure for one in outcomes)):
         pytest.fail(f"{simulator.value} broke down: {_explained(trouble, log)}")
     return outcomes
 
@@ -127,11 +127,11 @@ def _outcomes(results: Path) -> list[Outcome]:
     """A bench that was skipped has not passed either."""
     outcomes = []
     for case in ElementTree.parse(results).getroot().iter("testcase"):
-        complaint = ""
+        failure = ""
         for kind in ("failure", "error", "skipped"):
             for element in case.iter(kind):
-                complaint = f"{kind}: {element.text or element.get('message', '')}"
-        outcomes.append(Outcome(f"{case.get('classname')}.{case.get('name')}", complaint))
+                failure = f"{kind}: {element.text or element.get('message', '')}"
+        outcomes.append(Outcome(f"{case.get('classname')}.{case.get('name')}", failure))
     return outcomes
 
 
@@ -142,8 +142,8 @@ def _icarus() -> str:
             "Icarus Verilog is not installed, and the generated Verilog is to run on it: "
             "install it (Debian: apt install iverilog)"
         )
-    told = run(("iverilog", "-V"), capture_output=True, text=True, check=False)
-    return told.stdout.partition("\n")[0]
+    version_text = run(("iverilog", "-V"), capture_output=True, text=True, check=False)
+    return version_text.stdout.partition("\n")[0]
 
 
 def _runner(simulator: Simulator) -> Runner:

@@ -22,7 +22,7 @@ RUNS = {TINY: ALL, WIDE: ("bench_programs",)}
 def test_every_bench_passes(simulator: Simulator, config: HardwareConfig, tmp_path: Path) -> None:
     modules = [f"tests.cocotb.{module}" for module in RUNS[config]]
     outcomes = run_benches(simulator, config, modules, tmp_path)
-    complaints = [f"{one.bench}: {one.complaint}" for one in outcomes if one.complaint]
-    assert not complaints, "\n".join(complaints)
+    failures = [f"{one.bench}: {one.failure}" for one in outcomes if one.failure]
+    assert not failures, "\n".join(failures)
     for module in modules:
         assert any(one.bench.startswith(module) for one in outcomes), f"{module}: no bench ran"

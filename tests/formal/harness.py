@@ -153,8 +153,8 @@ class Follower:
         How many are before it.
     word
         What was known of it when it came.
-    turn
-        It is the next to leave.
+    is_next
+        Whether the followed thing is the next to leave.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Follower:
         self.active = Signal(name="followed")
         self.ahead = Signal(bits, name="ahead")
         self.word = Signal(len(known), name="word")
-        self.turn = self.active & (self.ahead == 0)
+        self.is_next = self.active & (self.ahead == 0)
         self.starts = Signal(name="starts")
         harness.comb(self.starts.eq(comes & harness.choice() & ~self.active))
         m = harness.module

@@ -7,9 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2
-from hw.rtl.read_master import CLIENTS, INCR
+from hw.rtl.read_master import CLIENTS
 from tests.formal.harness import Follower, Harness, implies
 
 __all__ = ["read_harness"]
@@ -81,7 +82,7 @@ class Reads:
         )
         layout = data.StructLayout({"burst": burst_layout(self.config), "client": CLIENT_BITS})
         self.what = data.View(layout, self.read.word)
-        self.arrives = self.read.turn & axi.rvalid
+        self.arrives = self.read.is_next & axi.rvalid
         self.got = Signal(BEATS_BITS)
         harness.sync(self.got.eq(Mux(self.arrives, Mux(axi.rlast, 0, self.got + 1), self.got)))
         whole = self.got + 1 == self.what.burst.beats
@@ -168,6 +169,6 @@ def look_inside(reads: Reads) -> None:
     for place in range(depth):
         exists = turns(Const(place)) < len(CLIENTS)
         harness.invariant(f"client_{place}_exists", implies(place < level, exists))
-    harness.invariant("counts_beats", implies(read.turn, reads.got < reads.what.burst.beats))
-    harness.invariant("from_the_first", implies(~read.turn, reads.got == 0))
+    harness.invariant("counts_beats", implies(read.is_next, reads.got < reads.what.burst.beats))
+    harness.invariant("from_the_first", implies(~read.is_next, reads.got == 0))
     harness.invariant("of_some", implies(read.active, reads.what.burst.beats != 0))

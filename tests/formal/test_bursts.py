@@ -99,10 +99,13 @@ FAULTS = [
     pytest.param("(self._bus_bytes - 1)", "0", "last_of_the_job", id="ends_inside_a_beat_lacks_it"),
     pytest.param("(self._bus_bytes - 1)", "0", "has_beats", id="burst_of_nothing"),
     pytest.param(
-        "row_ends.eq(left <= room)", "row_ends.eq(left < room)", "has_beats", id="row_never_full"
+        "row_ends.eq(left <= allowed)",
+        "row_ends.eq(left < allowed)",
+        "has_beats",
+        id="row_never_full",
     ),
     pytest.param(
-        "Mux(row_ends, left, room)", "room", "within_the_row", id="last_burst_beyond_the_row"
+        "Mux(row_ends, left, allowed)", "allowed", "within_the_row", id="last_burst_beyond_the_row"
     ),
     pytest.param(
         "self.burst.payload.address.eq(beat << beat_bits)",

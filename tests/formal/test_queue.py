@@ -30,7 +30,7 @@ def queue_harness(queue: Any, depth: int) -> Harness:
     harness.must("never_above_depth", count <= depth)
     harness.must("takes_while_there_is_room", dut.i.ready == (count != depth))
     harness.must("offers_a_cycle_later", dut.o.valid == (count != 0))
-    harness.must("comes_out_in_turn", implies(entry.turn, dut.o.payload == entry.word))
+    harness.must("comes_out_in_turn", implies(entry.is_next, dut.o.payload == entry.word))
     harness.steady("output", dut.o.valid, dut.o.ready, dut.o.payload)
 
     words = harness.queue_at("dut", depth, WIDTH)
@@ -39,7 +39,7 @@ def queue_harness(queue: Any, depth: int) -> Harness:
 
     full = count == depth
     harness.reach("full", full)
-    harness.reach("last_of_many_leaves", entry.turn & pop & (harness.delayed(entry.ahead) == 1))
+    harness.reach("last_of_many_leaves", entry.is_next & pop & (harness.delayed(entry.ahead) == 1))
     harness.reach("through_in_a_cycle", harness.delayed(push & (count == 0)) & push & pop)
     return harness
 

@@ -1,4 +1,4 @@
-"""The ReadStream: asks for a job as room allows, and gives every beat in order."""
+"""The ReadStream: requests bursts as its buffer has space, and gives every beat in order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stream_harness(stream: Any, depth: int) -> Harness:
     harness.must("has_room_for_all_that_is_under_way", owed + waiting <= depth)
     harness.must("asks_as_soon_as_there_is_room", request.valid == asks)
     harness.must("offers_a_beat_a_cycle_after_it_came", dut.beat.valid == (waiting != 0))
-    harness.must("beat_comes_out_in_turn", implies(beat.turn, dut.beat.payload == beat.word))
+    harness.must("beat_comes_out_in_turn", implies(beat.is_next, dut.beat.payload == beat.word))
     harness.steady("request", request.valid, request.ready, request.payload)
     harness.steady("beat", dut.beat.valid, dut.beat.ready, dut.beat.payload)
 
@@ -70,7 +70,7 @@ def stream_harness(stream: Any, depth: int) -> Harness:
     harness.reach("all_room_taken", owed + waiting == depth)
     harness.reach("holds_back", rows.open & ~rows.starting & ~request.valid)
     harness.reach("asks_while_it_waits_for_more", granted & (owed > 1))
-    harness.reach("second_beat_leaves", beat.turn & used & (harness.delayed(beat.ahead) == 1))
+    harness.reach("second_beat_leaves", beat.is_next & used & (harness.delayed(beat.ahead) == 1))
     harness.reach("last_burst_of_a_job", granted & rows.row_ends & (rows.rows == 1))
     return harness
 

@@ -50,8 +50,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="valid_not_held",
         ),
         pytest.param(
-            "open_orders.level < config.writes_in_flight",
-            "open_orders.level <= config.writes_in_flight",
+            "outstanding_writes.level < config.writes_in_flight",
+            "outstanding_writes.level <= config.writes_in_flight",
             "at_most_so_many_open",
             id="one_order_too_many",
         ),
@@ -86,14 +86,14 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="beat_lost",
         ),
         pytest.param(
-            "axi.bready.eq(~open_orders.o.valid | oldest.writes)",
+            "axi.bready.eq(~outstanding_writes.o.valid | oldest.writes)",
             "axi.bready.eq(oldest.writes & oldest.ends)",
             "oldest_is_never_refused",
             id="answer_refused",
         ),
         pytest.param(
-            "open_orders.o.ready.eq(~oldest.writes | axi.bvalid)",
-            "open_orders.o.ready.eq(axi.bvalid)",
+            "outstanding_writes.o.ready.eq(~oldest.writes | axi.bvalid)",
+            "outstanding_writes.o.ready.eq(axi.bvalid)",
             "done_at_once_without_a_burst",
             id="order_without_a_burst_waits",
         ),

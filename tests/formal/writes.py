@@ -7,9 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal
 from amaranth.lib import data
 
+from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
-from hw.rtl.read_master import INCR
 from hw.rtl.write_master import order_layout
 from tests.formal.harness import Follower, Harness, implies
 
@@ -91,7 +91,7 @@ class Writes:
         )
         self.beats = self.burst.word
         self.got = Signal(BEATS_BITS)
-        moves = self.burst.turn & self.moved
+        moves = self.burst.is_next & self.moved
         going_on = Mux(moves, self.got + 1, self.got)
         harness.sync(self.got.eq(Mux(self.sent, 0, going_on)))
 
@@ -108,9 +108,9 @@ def write_harness(master: Any, config: HardwareConfig) -> Harness:
     many = config.writes_in_flight
     harness.reach("as_many_open_as_may_be", (writes.open == many) & (writes.unanswered == many))
     harness.reach("data_before_awready", writes.sent & dut.axi.awvalid & ~dut.axi.awready)
-    harness.reach("burst_of_two_beats", writes.sent & writes.burst.turn & (writes.got == 1))
+    harness.reach("burst_of_two_beats", writes.sent & writes.burst.is_next & (writes.got == 1))
     harness.reach("a_burst_each_cycle", writes.sent & harness.delayed(writes.sent))
-    mine = dut.done & writes.order.turn
+    mine = dut.done & writes.order.is_next
     second = harness.delayed(writes.order.ahead) == 1
     harness.reach("order_without_a_burst", mine & ~writes.what.writes & second)
     harness.reach("later_order_refused", mine & dut.fault & second)
@@ -128,11 +128,11 @@ def claim_orders(writes: Writes) -> None:
     free = ~axi.awvalid | axi.awready | ~dut.order.payload.writes
     harness.must("at_most_so_many_open", writes.open <= most)
     harness.must("ready_as_soon_as_it_may", dut.order.ready == ((writes.open < most) & free))
-    mine = dut.done & order.turn
+    mine = dut.done & order.is_next
     harness.must("done_is_of_an_order", implies(dut.done, writes.open != 0))
     harness.must("done_when_acknowledged", implies(mine & what.writes, writes.answered))
     harness.must("acknowledged_is_done", implies(writes.answered, dut.done))
-    harness.must("done_at_once_without_a_burst", implies(order.turn & ~what.writes, dut.done))
+    harness.must("done_at_once_without_a_burst", implies(order.is_next & ~what.writes, dut.done))
     harness.must("done_names_its_own", implies(mine, dut.index == what.index))
     harness.must("done_ends_its_own", implies(mine, dut.ends == what.ends))
     harness.must("done_pushes_its_own", implies(mine, dut.push == (what.ends & what.push)))
@@ -178,7 +178,7 @@ def claim_data(writes: Writes) -> None:
     harness.must("moving_tells_so", dut.moving == writes.moved)
     harness.must("data_is_the_beats", axi.wdata == beat.data)
     harness.must("strobe_is_the_beats", axi.wstrb == beat.strobe)
-    mine = writes.burst.turn & axi.wvalid
+    mine = writes.burst.is_next & axi.wvalid
     last = writes.got + 1 == writes.beats
     harness.must("last_exactly_on_the_last_beat", implies(mine, axi.wlast == last))
     harness.steady("w", axi.wvalid, axi.wready, axi.wdata, axi.wstrb, axi.wlast)
@@ -188,7 +188,7 @@ def claim_answers(writes: Writes) -> None:
     """The B channel: an answer waits only while orders before it are done that have no burst."""
     harness, dut, axi = writes.harness, writes.dut, writes.dut.axi
     waits = axi.bvalid & ~axi.bready
-    oldest = writes.order.turn & writes.what.writes
+    oldest = writes.order.is_next & writes.what.writes
     harness.must("answer_waits_only_while_another_is_done", implies(waits, dut.done))
     harness.must("oldest_is_never_refused", implies(oldest, axi.bready))
     full = writes.open == writes.config.writes_in_flight
@@ -201,9 +201,9 @@ def look_inside(writes: Writes) -> None:
     harness, config = writes.harness, writes.config
     depth = 1 << clog2(config.writes_in_flight)
     bits = clog2(depth) + 1
-    orders = harness.queue_at("dut.open_orders", depth, WAITING.size)
+    orders = harness.queue_at("dut.outstanding_writes", depth, WAITING.size)
     lengths = harness.queue_at("dut.lengths", depth, BEATS_BITS)
-    level = harness.peek("dut.open_orders.level", bits)
+    level = harness.peek("dut.outstanding_writes.level", bits)
     known = harness.peek("dut.lengths.level", bits)
     new = harness.peek("dut.new_address", 1)
     sent = harness.peek("dut.sent", BEATS_BITS)
@@ -231,7 +231,7 @@ def look_inside(writes: Writes) -> None:
     length = Mux(new & (burst.ahead == known), newest, lengths(burst.ahead))
     harness.invariant("keeps_the_beats", implies(burst.active, length == writes.beats))
     harness.invariant("has_beats", implies(burst.active, writes.beats != 0))
-    harness.invariant("counts_beats", implies(burst.turn, writes.got < writes.beats))
-    harness.invariant("counts_as_the_master", implies(burst.turn, writes.got == sent))
-    harness.invariant("from_the_first", implies(~burst.turn, writes.got == 0))
+    harness.invariant("counts_beats", implies(burst.is_next, writes.got < writes.beats))
+    harness.invariant("counts_as_the_master", implies(burst.is_next, writes.got == sent))
+    harness.invariant("from_the_first", implies(~burst.is_next, writes.got == 0))
     harness.invariant("nothing_sent_of_nothing", implies(known == 0, sent == 0))

@@ -12,9 +12,9 @@ from sim.rtl.bench import Bench, Setup
 from sim.timing import MemoryModel
 from tests.support.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
 
-__all__ = ["PATIENCE", "Seen", "expected_times", "random_memory", "run_traffic"]
+__all__ = ["TIMEOUT_CYCLES", "Seen", "expected_times", "random_memory", "run_traffic"]
 
-PATIENCE = 100_000
+TIMEOUT_CYCLES = 100_000
 _BEAT = 8
 
 
@@ -41,7 +41,7 @@ def run_traffic(
         for offset, value in traffic.settings().items():
             bench.write(offset, value)
         bench.write(LAUNCH, 1)
-        assert bench.run(PATIENCE)
+        assert bench.run(TIMEOUT_CYCLES)
         assert bench.read(STATUS) == 2
         checksum = bench.read(CHECKSUM) | bench.read(CHECKSUM + 8) << 32
         worst = bench.read(WORST)

@@ -67,14 +67,14 @@ def simulate(block: Any, bench: Bench, *watchers: Bench) -> None:
 
 
 def only_built(block: Any) -> Any:
-    """A block to look at, not to simulate. Amaranth warns of components that nobody elaborates."""
+    """The block, elaborated but not simulated: Amaranth warns of components that are never used."""
     Fragment.get(block, None)
     return block
 
 
 @contextmanager
 def refusal(match: str) -> Iterator[None]:
-    """Expect a constructor to raise ValueError; what it leaves unfinished was not forgotten."""
+    """Expect a constructor to raise ValueError; marks the unfinished component as used."""
     with pytest.raises(ValueError, match=match) as caught:
         yield
     for frame, _ in walk_tb(caught.tb):
@@ -84,7 +84,7 @@ def refusal(match: str) -> Iterator[None]:
 
 
 async def cycles(ctx: Context, *agents: Agent, until: Callable[[], bool], limit: int = 2000) -> int:
-    """Let the agents act until a cycle after which `until` holds; how many cycles that took."""
+    """Run the agents until `until` holds after a cycle; returns the number of cycles."""
     for count in range(1, limit + 1):
         for agent in agents:
             agent.drive(ctx)
@@ -97,13 +97,13 @@ async def cycles(ctx: Context, *agents: Agent, until: Callable[[], bool], limit:
 
 
 async def cycle(ctx: Context, *agents: Agent, count: int = 1) -> None:
-    """Let the agents act in so many cycles."""
+    """Run the agents for `count` cycles."""
     left = iter(range(count - 1, -1, -1))
     await cycles(ctx, *agents, until=lambda: next(left) == 0, limit=count)
 
 
 def has(items: Sequence[object], count: int) -> Callable[[], bool]:
-    """For `until`: so many items are there."""
+    """A condition for `until`: there are `count` items."""
     return lambda: len(items) >= count
 
 
@@ -237,7 +237,7 @@ class ElementMemory:
 
 
 class TokenSide:
-    """The two token queues that a module shares with one neighbour, seen from there.
+    """The two token queues that a unit shares with one neighbour, from the neighbour's side.
 
     `give` says how likely a token is given in a cycle, while any of `left` are left.
     """
@@ -271,7 +271,7 @@ class TokenSide:
 
 
 class StatusLog:
-    """What a module shows of itself, cycle by cycle; it is in one state at a time."""
+    """A unit's status, cycle by cycle; the unit is in one state at a time."""
 
     def __init__(self, status: Any) -> None:
         self._status = status

@@ -1,6 +1,7 @@
-"""What stands at the far end of the RTL's buses: memories and a processor.
+"""The far ends of the RTL's buses: memories and a processor, which insist on the rules of AXI4.
 
-All of them insist on the rules of AXI4 that concern the design.
+They check the same rules as `sim/rtl/bus.hpp` and `sim.rtl.bus`, and are written independently on
+purpose: with random latency and pauses instead of the memory model, against single blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["SLVERR", "AxiLiteDriver", "AxiReadMemory", "AxiWriteMemory", "PortMe
 OKAY = 0b00
 SLVERR = 0b10
 INCR = 0b01
-PATIENCE = 1000
+TIMEOUT_CYCLES = 1000
 
 
 class _Answers:
@@ -299,7 +300,7 @@ class AxiLiteDriver:
             (bus.awvalid, bus.awready, self._rng.randrange(4)),
             (bus.wvalid, bus.wready, self._rng.randrange(4)),
         ]
-        for now in range(PATIENCE):
+        for now in range(TIMEOUT_CYCLES):
             if not channels:
                 break
             waiting: list[tuple[Any, Any, int]] = []
@@ -335,7 +336,7 @@ class AxiLiteDriver:
         """Take an answer, perhaps after a while, during which it stays as it is."""
         for _ in range(self._rng.randrange(3)):
             await ctx.tick()
-        for _ in range(PATIENCE):
+        for _ in range(TIMEOUT_CYCLES):
             if ctx.get(valid):
                 break
             await ctx.tick()

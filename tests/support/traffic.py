@@ -12,14 +12,14 @@ from enum import IntEnum, IntFlag
 from typing import Any
 
 from amaranth.back import verilog
-from amaranth.hdl import ClockDomain, Elaboratable, Module, Mux, Signal, Value
-from amaranth.hdl._ir import PortDirection
+from amaranth.hdl import ClockDomain, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.events import EVENT_BITS, RUNNING_BIT
+from hw.rtl.netlist import ExportedCircuit, ports_of
 from hw.rtl.ports import AxiLite, axi_master
-from hw.rtl.top import TRACE_BITS
 from hw.rtl.verilog import VerilogDesign
 
 __all__ = ["CONFIG", "Handshake", "Misdeed", "Traffic", "TrafficGenerator", "traffic_design"]
@@ -64,7 +64,7 @@ class Handshake(IntEnum):
     AW = 6
     W = 7
     B = 12
-    RUNNING = TRACE_BITS - 1
+    RUNNING = RUNNING_BIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                 "m_axi": Out(axi_master(CONFIG)),
                 "s_axi": In(AxiLite()),
                 "interrupt": Out(1),
-                "events": Out(TRACE_BITS),
+                "events": Out(EVENT_BITS),
             }
         )
 
@@ -256,28 +256,14 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                     m.d.sync += [axi.rresp.eq(0), axi.rdata.eq(value)]
 
 
-class _Board(Elaboratable):  # type: ignore[misc]  # Amaranth is untyped
-    def __init__(self) -> None:
-        self.generator = TrafficGenerator()
-        self.aclk, self.aresetn = Signal(), Signal()
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = sync = ClockDomain()
-        m.d.comb += [sync.clk.eq(self.aclk), sync.rst.eq(~self.aresetn)]
-        m.submodules.generator = self.generator
-        return m
-
-
 def traffic_design() -> VerilogDesign:
     """The generator as Verilog with the accelerator's ports."""
-    board = _Board()
-    ports = {
-        "aclk": (board.aclk, PortDirection.Input),
-        "aresetn": (board.aresetn, PortDirection.Input),
-    }
-    for path, member, value in board.generator.signature.flatten(board.generator):
-        way = PortDirection.Input if member.flow == wiring.In else PortDirection.Output
-        ports["_".join(str(part) for part in path)] = (Value.cast(value), way)
-    text = verilog.convert(board, name="tandem", ports=ports, emit_src=False)
+    generator = TrafficGenerator()
+    aclk, aresetn = Signal(), Signal()
+    board = Module()
+    board.domains.sync = sync = ClockDomain()
+    board.d.comb += [sync.clk.eq(aclk), sync.rst.eq(~aresetn)]
+    board.submodules.generator = generator
+    ports = {"aclk": (In, aclk), "aresetn": (In, aresetn), **ports_of(generator)}
+    text = verilog.convert(ExportedCircuit(board, ports), name="tandem", emit_src=False)
     return VerilogDesign("tandem", {"tandem.v": text}, ("tandem",))

@@ -83,7 +83,7 @@ class Bench:
     async def from_dram(
         self, ctx: Context, memory: MemoryId, address: int, element: Element
     ) -> None:
-        """An element as the DMA writes it: one column of a beat each cycle."""
+        """An element as the DMA writes it: one bank of a beat each cycle."""
         dma = self.block.dma
         kind = np.int8 if memory is MemoryId.ACC_8BIT else np.int32
         content = element.astype(kind).tobytes()
@@ -91,11 +91,11 @@ class Bench:
         ctx.set(dma.select, 1 << COMPUTE_MEMORIES.index(memory))
         ctx.set(dma.pad, 0)
         ctx.set(dma.address, address)
-        for column, start in enumerate(range(0, len(content), bus)):
+        for bank, start in enumerate(range(0, len(content), bus)):
             if self.rng.random() < 0.3:
                 await self.cycle(ctx, address)
             ctx.set(dma.valid, 1)
-            ctx.set(dma.column, column)
+            ctx.set(dma.bank, bank)
             piece = content[start : start + bus]
             # Above a narrow element, a beat holds its neighbours.
             beat = piece + self.rng.randbytes(bus - len(piece))
@@ -109,7 +109,7 @@ class Bench:
         ctx.set(dma.valid, 1)
         ctx.set(dma.select, 1 << COMPUTE_MEMORIES.index(memory))
         ctx.set(dma.pad, 1)
-        ctx.set(dma.column, 0)
+        ctx.set(dma.bank, 0)
         ctx.set(dma.address, address)
         ctx.set(dma.data, self.rng.getrandbits(self.config.bus_bits))
         await self.cycle(ctx, address)
@@ -121,7 +121,7 @@ class Bench:
         ctx.set(dma.valid, 1)
         ctx.set(dma.select, 1 << COMPUTE_MEMORIES.index(MemoryId.UOP))
         ctx.set(dma.pad, self.rng.randrange(2))
-        ctx.set(dma.column, 0)
+        ctx.set(dma.bank, 0)
         ctx.set(dma.address, address)
         await self.cycle(ctx, DEPTH)
 

@@ -17,7 +17,7 @@ MEMORIES = (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
 
 
 def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs: int) -> None:
-    """Follow random rectangles of elements column by column."""
+    """Follow random rectangles of elements bank by bank."""
     rng = random.Random(seed)
     bus = config.bus_bytes
     content = random_bytes(rng, 1 << 15)
@@ -42,10 +42,10 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
                     await follow(ctx, at, size, element == width - 1)
 
     async def follow(ctx: Context, at: int, size: int, row_ends: bool) -> None:
-        """One element: its columns, or its place in a beat."""
-        columns = max(1, size // bus)
-        for column in range(columns):
-            start = at // bus * bus + column * bus
+        """One element: its banks, or its place in a beat."""
+        banks = max(1, size // bus)
+        for bank in range(banks):
+            start = at // bus * bus + bank * bus
             ctx.set(cutter.beat, int.from_bytes(content[start : start + bus], "little"))
             ctx.set(cutter.row_ends, row_ends)
             for _ in range(rng.choice((0, 0, 1))):
@@ -53,15 +53,15 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
                 ctx.set(cutter.advance, 0)
                 await ctx.tick()
             ctx.set(cutter.advance, 1)
-            assert ctx.get(cutter.column) == column
-            assert ctx.get(cutter.element_ends) == (column == columns - 1)
+            assert ctx.get(cutter.bank) == bank
+            assert ctx.get(cutter.element_ends) == (bank == banks - 1)
             if size < bus:
                 assert ctx.get(cutter.offset) == at % bus
                 fills = at % bus + size == bus
                 assert ctx.get(cutter.beat_ends) == (fills or row_ends)
             else:
                 assert ctx.get(cutter.beat_ends)
-            piece = content[at + column * bus : at + column * bus + min(size, bus)]
+            piece = content[at + bank * bus : at + bank * bus + min(size, bus)]
             low = ctx.get(cutter.data) & ((1 << 8 * len(piece)) - 1)
             assert low == int.from_bytes(piece, "little")
             await ctx.tick()

@@ -27,7 +27,7 @@ from hw.isa import (
     encode,
     pack_uops,
 )
-from hw.rtl.compute import ComputeModule
+from hw.rtl.compute import ComputeUnit
 from hw.rtl.layouts import queued_layout
 from hw.rtl.pipeline import pipeline_depth
 from tests.support.reference import Image, ReferenceMachine
@@ -141,7 +141,7 @@ class Stand:
     ) -> None:
         self.config = config
         self.program = program
-        self.module = module = ComputeModule(config)
+        self.module = module = ComputeUnit(config)
         words = [
             bits(
                 queued_layout(),

@@ -197,7 +197,7 @@ def test_complete_waits_for_every_module() -> None:
     simulate(stand.core, bench)
 
 
-def test_padding_clears_every_column() -> None:
+def test_padding_clears_every_bank() -> None:
     """An element of INP or WGT that was written before, and of which a beat is a part only."""
     config = TINY.replace(log_block_in=4, log_inp_buffer=9, log_wgt_buffer=10)
     image = bytearray(random.Random(1).randbytes(4096))

@@ -35,8 +35,8 @@ def test_counts_states_while_running(seed: int) -> None:
             ctx.set(counters.snapshot, snapshot)
             for module, state in states.items():
                 status = getattr(counters, f"{module.name.lower()}_status")
-                for each in State:
-                    ctx.set(getattr(status, each.value), each is state)
+                for other in State:
+                    ctx.set(getattr(status, other.value), other is state)
             for name, value in copy.items():
                 assert ctx.get(getattr(counters, name)) == value, f"{name} in cycle {cycle}"
             await ctx.tick()

@@ -65,9 +65,9 @@ class Outcome:
     """What dispatch did with a program."""
 
     def __init__(self) -> None:
-        self.dealt: dict[Module, list[tuple[int, int]]] = {module: [] for module in Module}
+        self.dispatched: dict[Module, list[tuple[int, int]]] = {module: [] for module in Module}
         self.times: dict[Module, list[int]] = {}
-        self.told: dict[str, list[int]] = {"fetched": [], "dealt": []}
+        self.told: dict[str, list[int]] = {"fetched": [], "dispatched": []}
         """The cycles in which dispatch says so."""
         self.fault = Fault.NONE
         self.fault_index = 0
@@ -105,7 +105,7 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
         await cycles(ctx, source, Watch(look), *sinks.values(), until=settled)
         for module, sink in sinks.items():
             queued = [layout.from_bits(value) for value in sink.received]
-            outcome.dealt[module] = [(each.index, each.word) for each in queued]
+            outcome.dispatched[module] = [(each.index, each.word) for each in queued]
             outcome.times[module] = sink.times
         outcome.fault = Fault(ctx.get(dispatch.fault))
         outcome.fault_index = ctx.get(dispatch.fault_index)
@@ -129,7 +129,7 @@ def expected(config: HardwareConfig, words: Words) -> Outcome:
         if fault is not Fault.NONE:
             outcome.fault, outcome.fault_index = fault, index
             return outcome
-        outcome.dealt[Module(int(modules[index]))].append((index, word))
+        outcome.dispatched[Module(int(modules[index]))].append((index, word))
         finished = finished or is_finish
     return outcome
 
@@ -150,19 +150,20 @@ def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
     for chance in (1.0, 0.5):
         found, wanted = deal(config, words, seed, chance), expected(config, words)
         assert found.fault is wanted.fault
-        assert found.dealt == wanted.dealt
+        assert found.dispatched == wanted.dispatched
         if wanted.fault is not Fault.NONE:
             assert found.fault_index == wanted.fault_index
         check_times(found)
 
 
 def check_times(found: Outcome) -> None:
-    """Each instruction is fetched when those before it are dealt, then dealt; none with a fault."""
-    fetched, dealt = found.told["fetched"], found.told["dealt"]
-    assert dealt == sorted(time for times in found.times.values() for time in times)
-    assert len(fetched) == len(dealt) + (found.fault is not Fault.NONE)
-    assert all(came <= went for came, went in zip(fetched, dealt, strict=False))
-    assert all(went < came for went, came in zip(dealt, fetched[1:], strict=False))
+    """Each instruction is fetched when those before it are dispatched, then dispatched itself;
+    one with a fault never is."""
+    fetched, dispatched = found.told["fetched"], found.told["dispatched"]
+    assert dispatched == sorted(time for times in found.times.values() for time in times)
+    assert len(fetched) == len(dispatched) + (found.fault is not Fault.NONE)
+    assert all(came <= went for came, went in zip(fetched, dispatched, strict=False))
+    assert all(went < came for went, came in zip(dispatched, fetched[1:], strict=False))
 
 
 def test_agrees_with_validate() -> None:
@@ -205,9 +206,9 @@ def test_one_a_cycle() -> None:
     assert found.fault is Fault.NONE
     for module in Module:
         mine = [place for place, each in enumerate(program) if module_of(each) is module]
-        assert [index for index, _ in found.dealt[module]] == mine
+        assert [index for index, _ in found.dispatched[module]] == mine
         assert found.times[module] == [place + LATENCY for place in mine]
-    assert found.told["fetched"] == found.told["dealt"]
+    assert found.told["fetched"] == found.told["dispatched"]
 
 
 @pytest.mark.parametrize("blocked", Module)
@@ -240,7 +241,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
         await ctx.tick()
         ctx.set(dispatch.start, 0)
         assert not ctx.get(dispatch.stuck)
-        counts = {"fetched": 0, "dealt": 0}
+        counts = {"fetched": 0, "dispatched": 0}
 
         def look(ctx: Context) -> None:
             for name in counts:
@@ -257,7 +258,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
             1
         }
         assert not sinks[blocked].received
-        assert counts == {"fetched": 3, "dealt": 2}
+        assert counts == {"fetched": 3, "dispatched": 2}
         # The three stages hold what came after it.
         assert len(source.times) == 2 + LATENCY
         sinks[blocked].chance = 1.0

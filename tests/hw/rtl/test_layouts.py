@@ -1,4 +1,4 @@
-"""Packed words: the encodings' bits, and enough room for the largest jobs."""
+"""Packed words: the encodings' bits, and enough bits for the largest jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
 from hw.encoding import word_layouts
 from hw.isa import Load, MemoryId, Tokens, encode
-from hw.rtl.layouts import BEATS_BITS, Events, clog2, row_bits, view_of
+from hw.rtl.layouts import BEATS_BITS, UNIT_EVENTS, clog2, row_bits, view_of
 
 
 def test_clog2() -> None:
@@ -65,8 +65,8 @@ def test_the_longest_row_and_burst_fit(name: str) -> None:
 
 def test_events_are_in_the_order_that_traces_decode() -> None:
     names = ["start", "end", "pop_prev", "pop_next", "push_prev", "push_next"]
-    assert [Events.from_bits(1 << place).as_bits() for place in range(6)] == [
+    assert [UNIT_EVENTS.from_bits(1 << place).as_bits() for place in range(6)] == [
         1 << place for place in range(6)
     ]
     for place, name in enumerate(names):
-        assert getattr(Events.from_bits(1 << place), name) == 1
+        assert getattr(UNIT_EVENTS.from_bits(1 << place), name) == 1

@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Load, MemoryId, Tokens, encode
 from hw.rtl.layouts import queued_layout
-from hw.rtl.load import LOAD_MEMORIES, LoadModule
+from hw.rtl.load import LOAD_MEMORIES, LoadUnit
 from tests.support.reference import ReferenceMachine
 from tests.support.rtl import (
     Context,
@@ -71,7 +71,7 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.module = LoadModule(config)
+        self.module = LoadUnit(config)
         self.content = random_bytes(rng, MEMORY_BYTES)
         words = [
             bits(
@@ -107,9 +107,9 @@ class Stand:
         if ctx.get(write.pad):
             element[:] = bytes(size)
             return
-        start = ctx.get(write.column) * bus
-        column = int(ctx.get(write.data)).to_bytes(bus, "little")[: min(size, bus)]
-        element[start : start + len(column)] = column
+        start = ctx.get(write.bank) * bus
+        beat = int(ctx.get(write.data)).to_bytes(bus, "little")[: min(size, bus)]
+        element[start : start + len(beat)] = beat
 
     async def begin(self, ctx: Context) -> None:
         for memory, base in BASES.items():

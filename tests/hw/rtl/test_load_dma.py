@@ -34,11 +34,11 @@ MEMORY_BYTES = 1 << 14
 TINY = load_config("tiny")
 
 Write = tuple[int, int | None, int, int]
-"""Element, column (None: padding, the whole element), data, and the cycle."""
+"""Element, bank (None: padding, the whole element), data, and the cycle."""
 
 
 class Writes:
-    """What the DMA writes. `columns` are the beats of an element, or 1."""
+    """What the DMA writes. `banks` are the beats of an element, or 1."""
 
     def __init__(self, dma: LoadDma, memories: tuple[MemoryId, ...]) -> None:
         self._dma = dma
@@ -54,9 +54,9 @@ class Writes:
         valid = ctx.get(write.valid)
         if valid:
             self.memory = self._memories[ctx.get(write.select).bit_length() - 1]
-            column = None if ctx.get(write.pad) else int(ctx.get(write.column))
+            bank = None if ctx.get(write.pad) else int(ctx.get(write.bank))
             self.seen.append(
-                (int(ctx.get(write.address)), column, int(ctx.get(write.data)), self.now)
+                (int(ctx.get(write.address)), bank, int(ctx.get(write.data)), self.now)
             )
         assert not (valid and ctx.get(self._dma.starved))
         if ctx.get(self._dma.last):
@@ -150,11 +150,11 @@ def run_loads(
 
 def _narrowed(config: HardwareConfig, memory: MemoryId, write: Write) -> Write:
     """Only the bits that belong to the element; of padding, none."""
-    element, column, data, now = write
-    if column is None:
-        return element, column, 0, now
+    element, bank, data, now = write
+    if bank is None:
+        return element, bank, 0, now
     size = min(config.element_bytes(memory), config.bus_bytes)
-    return element, column, data & ((1 << 8 * size) - 1), now
+    return element, bank, data & ((1 << 8 * size) - 1), now
 
 
 def random_load(rng: random.Random, config: HardwareConfig, memory: MemoryId) -> Load:

@@ -164,7 +164,7 @@ def test_the_first_offset_out_of_bounds_is_told(name: str, way: str) -> None:
     depth = config.depth(memories[name])
     factor = depth - 1
     fields: dict[str, Any] = {
-        f"{each}_factor_{there}": 0 for each in ("dst", "src", "wgt") for there in ("out", "in")
+        f"{operand}_factor_{loop}": 0 for operand in ("dst", "src", "wgt") for loop in ("out", "in")
     }
     fields[f"{name}_factor_{way}"] = factor
     counts: dict[str, Any] = {"iter_out": 1, "iter_in": 1} | {f"iter_{way}": 3}

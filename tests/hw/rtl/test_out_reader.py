@@ -93,7 +93,7 @@ def run_stores(
             wanted = list(expected(config, store, base, elements))
             total = before + len(wanted)
             if chance < 1.0:
-                # A consumer that takes nothing: all that was read has room.
+                # A consumer that takes nothing: the queue holds everything that was read.
                 sink.chance = 0.0
                 await cycle(ctx, memory, sink, count=20)
                 sink.chance = chance

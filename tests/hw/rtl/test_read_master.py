@@ -51,7 +51,7 @@ class Client:
         self.source = Source(self.port.request, words, self.rng, self.chance)
 
     def drive(self, ctx: Context) -> None:
-        """Ask."""
+        """Offer a burst."""
         self.source.drive(ctx)
 
     def sample(self, ctx: Context) -> None:
@@ -61,7 +61,7 @@ class Client:
             self.got.append(int(ctx.get(self.port.beat.payload)))
 
     def wanted(self, content: bytes) -> list[int]:
-        """What it must get."""
+        """The beats that it must get."""
         bus = self.config.bus_bytes
         return [
             int.from_bytes(content[at : at + bus], "little")

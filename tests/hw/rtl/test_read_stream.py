@@ -1,4 +1,4 @@
-"""Beats in order, asked for only with room for them."""
+"""Beats come in order, and are requested only when the buffer has space for them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def beats_of(job: Job, bus: int) -> list[int]:
 def run_jobs(
     config: HardwareConfig, depth: int, longest: int, jobs: list[Job], seed: int, chances: float
 ) -> None:
-    """Compare the beats; ask at every cycle whether what is asked for has room."""
+    """Compare the beats; check in every cycle that the buffer has space for the bursts
+    that are requested."""
     rng = random.Random(seed)
     content = random_bytes(rng, MEMORY_BYTES)
     stream = ReadStream(config, depth=depth, longest=longest, size_bits=SIZE_BITS)
@@ -117,7 +118,7 @@ def test_asks_for_nothing_without_room() -> None:
         await cycle(ctx, memory, sink, count=60)
         assert memory.bursts == [(0, 8), (64, 8)]
         assert len(memory.arrivals) == 16
-        # One beat is used: there is room for one, and a burst of eight is not asked for.
+        # One beat is used: there is space for one, and a burst of eight is not requested.
         for used in range(1, 8):
             sink.chance = 1.0
             await cycles(ctx, memory, sink, until=has(sink.received, used))

@@ -1,4 +1,4 @@
-"""On-chip memories against lists of columns."""
+"""On-chip memories against lists of banks."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ async def fill(ctx: Context, memory: Any, enable: int, rng: random.Random) -> No
 
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(("bits", "grain"), [(16, None), (16, 16), (32, 8), (64, 16), (8, 8)])
-def test_column_writes_grains_and_reads_a_cycle_later(
+def test_bank_writes_grains_and_reads_a_cycle_later(
     bits: int, grain: int | None, seed: int
 ) -> None:
     rng = random.Random(seed)
-    column = Column(bits=bits, depth=DEPTH, grain=grain)
+    bank = Column(bits=bits, depth=DEPTH, grain=grain)
     grain = grain or bits
 
     async def bench(ctx: Context) -> None:
         model = [0] * DEPTH
-        await fill(ctx, column, -1, rng)
+        await fill(ctx, bank, -1, rng)
         shown: int | None = None
         for _ in range(300):
             enable = rng.choice((0, rng.getrandbits(bits // grain)))
             target, data = rng.randrange(DEPTH), rng.getrandbits(bits)
             reads, source = rng.random() < 0.6, rng.randrange(DEPTH)
             if shown is not None:
-                assert ctx.get(column.read_data) == shown
-            ctx.set(column.write_enable, enable)
-            ctx.set(column.write_address, target)
-            ctx.set(column.write_data, data)
-            ctx.set(column.read_enable, reads)
-            ctx.set(column.read_address, source)
+                assert ctx.get(bank.read_data) == shown
+            ctx.set(bank.write_enable, enable)
+            ctx.set(bank.write_address, target)
+            ctx.set(bank.write_data, data)
+            ctx.set(bank.read_enable, reads)
+            ctx.set(bank.read_address, source)
             await ctx.tick()
             if reads:
                 # What a read gives of the address that is being written, nobody may ask.
@@ -56,25 +56,23 @@ def test_column_writes_grains_and_reads_a_cycle_later(
                     mask = ((1 << grain) - 1) << part * grain
                     model[target] = model[target] & ~mask | data & mask
 
-    simulate(column, bench)
+    simulate(bank, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-@pytest.mark.parametrize(("bits", "column_bits"), [(64, 64), (64, 16), (24, 8)])
-def test_scratchpad_takes_columns_and_gives_elements(
-    bits: int, column_bits: int, seed: int
-) -> None:
+@pytest.mark.parametrize(("bits", "bank_bits"), [(64, 64), (64, 16), (24, 8)])
+def test_scratchpad_takes_banks_and_gives_elements(bits: int, bank_bits: int, seed: int) -> None:
     rng = random.Random(seed)
-    pad = Scratchpad(bits=bits, column_bits=column_bits, depth=DEPTH)
-    assert pad.columns == bits // column_bits
+    pad = Scratchpad(bits=bits, bank_bits=bank_bits, depth=DEPTH)
+    assert pad.banks == bits // bank_bits
 
     async def bench(ctx: Context) -> None:
-        model = [[0] * pad.columns for _ in range(DEPTH)]
+        model = [[0] * pad.banks for _ in range(DEPTH)]
         await fill(ctx, pad, -1, rng)
         shown: int | None = None
         for _ in range(300):
-            enable = rng.getrandbits(pad.columns)
-            target, data = rng.randrange(DEPTH), rng.getrandbits(column_bits)
+            enable = rng.getrandbits(pad.banks)
+            target, data = rng.randrange(DEPTH), rng.getrandbits(bank_bits)
             reads, source = rng.random() < 0.6, rng.randrange(DEPTH)
             if shown is not None:
                 assert ctx.get(pad.read_data) == shown
@@ -85,9 +83,9 @@ def test_scratchpad_takes_columns_and_gives_elements(
             ctx.set(pad.read_address, source)
             await ctx.tick()
             if reads:
-                element = sum(v << n * column_bits for n, v in enumerate(model[source]))
+                element = sum(v << n * bank_bits for n, v in enumerate(model[source]))
                 shown = None if enable and source == target else element
-            for part in range(pad.columns):
+            for part in range(pad.banks):
                 if enable >> part & 1:
                     model[target][part] = data
 
@@ -96,4 +94,4 @@ def test_scratchpad_takes_columns_and_gives_elements(
 
 def test_names_tell_shapes_apart() -> None:
     assert only_built(Column(bits=16, depth=8)).variant() == "16x8"
-    assert only_built(Scratchpad(bits=32, column_bits=8, depth=8)).variant() == "32x8"
+    assert only_built(Scratchpad(bits=32, bank_bits=8, depth=8)).variant() == "32x8"

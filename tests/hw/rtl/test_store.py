@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, Tokens, encode
 from hw.rtl.layouts import queued_layout
-from hw.rtl.store import StoreModule
+from hw.rtl.store import StoreUnit
 from tests.support.reference import ReferenceMachine
 from tests.support.rtl import (
     Agent,
@@ -44,11 +44,11 @@ def random_store(rng: random.Random, config: HardwareConfig) -> Store:
     size = config.element_bytes(MemoryId.OUT)
     x_size = rng.choice((0, 1, rng.randint(1, 9), rng.randint(1, 9)))
     y_size = rng.randint(1, 3)
-    room = config.depth(MemoryId.OUT) - x_size * y_size
+    highest = config.depth(MemoryId.OUT) - x_size * y_size
     near_page = (4096 - BASE) // size - rng.randint(0, 6)
     return Store(
         memory=MemoryId.OUT,
-        sram_base=rng.randrange(room + 1),
+        sram_base=rng.randrange(highest + 1),
         dram_base=rng.choice((near_page, rng.randrange(300))),
         y_size=y_size,
         x_size=x_size,
@@ -69,7 +69,7 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.module = module = StoreModule(config)
+        self.module = module = StoreUnit(config)
         self.machine = ReferenceMachine(config, {MemoryId.OUT: BASE})
         values = np.random.default_rng(rng.randrange(1 << 30))
         self.machine.acc[:] = values.integers(-999, 999, self.machine.acc.shape, np.int32)

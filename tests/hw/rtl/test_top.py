@@ -10,11 +10,11 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.events import RUNNING_BIT
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Module, pack_uops
 from hw.registers import MAGIC, VERSION, Control, State, Status
 from hw.rtl.layouts import NO_INSTRUCTION
-from hw.rtl.top import TRACE_BITS
 from tests.support.programs import random_program
 from tests.support.rtl import Context, Watch, seeds
 from tests.support.rtl_accelerator import Machine, physical
@@ -278,12 +278,14 @@ def test_events_are_those_of_the_modules() -> None:
     def look(ctx: Context) -> None:
         events = ctx.get(machine.block.events)
         above = events >> len(names) * len(Module)
-        fetch.extend(name for place, name in enumerate(("fetched", "dealt")) if above >> place & 1)
+        fetch.extend(
+            name for place, name in enumerate(("fetched", "dispatched")) if above >> place & 1
+        )
         for module in Module:
             for place, name in enumerate(names):
                 if events >> (len(names) * module + place) & 1:
                     seen.append((module, name))
-        running.append(events >> (TRACE_BITS - 1))
+        running.append(events >> RUNNING_BIT)
 
     machine.watched.append(Watch(look))
 
@@ -294,7 +296,7 @@ def test_events_are_those_of_the_modules() -> None:
         assert sum(running) == cycles
 
     machine.run(bench)
-    assert fetch == ["fetched", "dealt"] * 4
+    assert fetch == ["fetched", "dispatched"] * 4
     load, compute, store = Module
     assert seen == [
         (load, "start"),

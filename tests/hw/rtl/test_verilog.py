@@ -14,6 +14,7 @@ import pytest
 
 import hw
 from hw.config_files import load_config, preset_names
+from hw.rtl import verilog
 from hw.rtl.verilog import TOP, VerilogDesign, generate
 from sim.rtl.toolchain import find_toolchain
 
@@ -28,6 +29,12 @@ _MEMORY = re.compile(r"^  reg (?:\[\d+:0\] )?(\w+) \[\d+:0\];$", re.M)
 def design(name: str) -> VerilogDesign:
     """A preset's, generated once."""
     return generate(load_config(name))
+
+
+def test_a_failure_of_yosys_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verilog, "_WRITE", "no_such_pass\n")
+    with pytest.raises(RuntimeError, match=r"^Yosys ended with status 1: .*no_such_pass"):
+        generate(load_config("tiny"))
 
 
 def digest(files: dict[str, str]) -> str:
@@ -182,7 +189,7 @@ def test_the_only_attribute_is_that_of_memories(name: str) -> None:
 
 
 def lint(name: str, folder: Path) -> None:
-    """Verilator finds nothing to complain of, but for what lint.vlt excuses with a reason."""
+    """Verilator gives no warning that lint.vlt does not excuse with a reason."""
     found = design(name)
     for file, text in found.files.items():
         (folder / file).write_text(text)

@@ -69,7 +69,7 @@ class Done:
         """One cycle."""
         master = self.master
         ends, push, fault = (
-            bool(ctx.get(each)) for each in (master.ends, master.push, master.fault)
+            bool(ctx.get(port)) for port in (master.ends, master.push, master.fault)
         )
         if ctx.get(master.done):
             self.log.append((ctx.get(master.index), ends, push, fault))

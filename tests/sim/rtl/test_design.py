@@ -44,7 +44,7 @@ def test_again_for_other_sources_or_tools(
         patch.setattr(designs, "_sources", lambda _: iter([("file.py", "other")]))
         verilog_of(TINY, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(designs, "_version", lambda _: "99")
+        patch.setattr(designs, "version", lambda _: "99")
         verilog_of(TINY, tmp_path)
     verilog_of(TINY, tmp_path)
     assert len(asked) == 3

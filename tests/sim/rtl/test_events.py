@@ -9,15 +9,17 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Module, TokenQueue
 from sim.errors import EngineError
 from sim.result import Event, EventKind
-from sim.rtl.events import MODULE_BITS, decode_events, queues_of
+from sim.rtl.events import decode_events, queues_of
 
-START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(MODULE_BITS))
-FETCH, DEAL = (1 << (MODULE_BITS * len(Module) + place) for place in range(2))
+# Stated here once more, so that a change of the layout shows.
+UNIT_BITS = 6
+START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(UNIT_BITS))
+FETCH, DISPATCH = 1 << 18, 1 << 19
 
 
 def log(*rows: tuple[int, Module, int]) -> np.ndarray:
     return np.array(
-        [(cycle, bits << MODULE_BITS * module) for cycle, module, bits in rows], dtype=np.uint64
+        [(cycle, bits << UNIT_BITS * module) for cycle, module, bits in rows], dtype=np.uint64
     ).reshape(-1, 2)
 
 
@@ -54,7 +56,7 @@ def test_a_story() -> None:
 
 def test_fetch_tells_of_every_instruction_in_order() -> None:
     program = two_computes_and_a_store().build()
-    rows = [(1, FETCH | DEAL), (2, FETCH), (4, DEAL), (4, START << MODULE_BITS), (5, FETCH)]
+    rows = [(1, FETCH | DISPATCH), (2, FETCH), (4, DISPATCH), (4, START << UNIT_BITS), (5, FETCH)]
     assert decode_events(program, np.array(rows, np.uint64)) == (
         Event(1, Module.COMPUTE, 0, EventKind.FETCH),
         Event(1, Module.COMPUTE, 0, EventKind.DEAL),
@@ -76,7 +78,7 @@ def test_more_than_the_program_has() -> None:
 
 
 def test_more_fetched_than_the_program_has() -> None:
-    rows = np.array([(cycle, DEAL) for cycle in range(4)], np.uint64)
+    rows = np.array([(cycle, DISPATCH) for cycle in range(4)], np.uint64)
     with pytest.raises(EngineError, match="fetch showed 4 instructions: the program has 3"):
         decode_events(two_computes_and_a_store().build(), rows)
 

@@ -1,0 +1,50 @@
+"""The bits of the accelerator's `events` port, which shows what happened one cycle earlier.
+
+From the lowest bit up: the bits of `UnitEvent` for load, for compute and for store, the bits of
+`FetchEvent`, and one bit that is set while a program runs. The RTL, the decoder `sim.rtl.events`
+and the C++ harness take the layout from here.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from hw.memories import Module
+
+__all__ = ["EVENT_BITS", "RUNNING_BIT", "FetchEvent", "UnitEvent", "fetch_bit", "unit_bit"]
+
+
+class UnitEvent(IntEnum):
+    """What happens to a unit's instructions in a cycle; the value is the bit within the unit's."""
+
+    START = 0
+    END = 1
+    POP_PREV = 2
+    POP_NEXT = 3
+    PUSH_PREV = 4
+    PUSH_NEXT = 5
+
+
+class FetchEvent(IntEnum):
+    """What happens in fetch in a cycle; the value is the bit above those of the units."""
+
+    FETCHED = 0
+    """An instruction came to be dispatched."""
+    DISPATCHED = 1
+    """An instruction went to its unit's queue."""
+
+
+RUNNING_BIT = len(UnitEvent) * len(Module) + len(FetchEvent)
+"""The bit that is set while a program runs."""
+EVENT_BITS = RUNNING_BIT + 1
+"""Width of the port."""
+
+
+def unit_bit(unit: Module, event: UnitEvent = UnitEvent.START) -> int:
+    """The bit of one event of `unit`; the unit's lowest bit by default."""
+    return len(UnitEvent) * unit + event
+
+
+def fetch_bit(event: FetchEvent) -> int:
+    """The bit of one event of fetch."""
+    return len(UnitEvent) * len(Module) + event
