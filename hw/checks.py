@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hw.encoding import word_layouts
 from hw.errors import ConfigError
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig

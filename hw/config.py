@@ -13,7 +13,7 @@ from typing import Any
 from hw.checks import check_config
 from hw.encoding import UOP_BYTES
 from hw.errors import ConfigError
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Feature", "HardwareConfig"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hw.faults import Fault
-from hw.memories import Module, TokenQueue
+from hw.topology import Module, TokenQueue
 
 if TYPE_CHECKING:
     from hw.hazards.report import Race

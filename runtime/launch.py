@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa import Program
+from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place
 from sim.result import Result
-from sim.timing import parse_memory
 
 __all__ = ["run_program"]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.isa import MemoryId, Program
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.result import Result
-from sim.timing import MEMORY_PRESETS, MemoryModel
 
 __all__ = ["Bytes", "Engine", "Launch", "Progress", "Stalls"]
 

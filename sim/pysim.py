@@ -12,6 +12,7 @@ from amaranth.sim import Simulator
 
 from hw.config import HardwareConfig
 from hw.isa import Program
+from hw.memory_model import MemoryModel
 from hw.rtl.top import TRACE_BITS, Accelerator
 from sim.engine import DEFAULT_MEMORY, Bytes, Launch
 from sim.errors import EngineError
@@ -19,7 +20,6 @@ from sim.result import Result
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
 from sim.rtl.launch import Driver
 from sim.rtl.stepwise import Memory, Pins, ReadBus, RegisterPort, Stalling, WriteBus
-from sim.timing import MemoryModel
 
 __all__ = ["PysimEngine", "SimulatorBench"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hw.errors import HazardError, ProgramError
-from hw.memories import MemoryId, TokenQueue
+from hw.topology import MemoryId, TokenQueue
 
 __all__ = ["Doubt", "Gap", "HazardReport", "Overwrite", "Race"]
 

@@ -17,7 +17,7 @@ from hw.hazards.pieces import pieces_of
 from hw.hazards.report import Doubt
 from hw.hazards.touches import touches_of
 from hw.isa.columns import Columns, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Findings", "search"]
 

@@ -16,7 +16,7 @@ from hw.hazards.places import PlaceSets
 from hw.hazards.report import Doubt
 from hw.isa.columns import Columns, Ints
 from hw.isa.rules import sram_elements
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["ACCESSES", "Access", "Touches", "touches_of"]
 

@@ -19,7 +19,7 @@ from hw.isa.instructions import (
 from hw.isa.program import Program
 from hw.isa.validate import DramRanges, dram_ranges, validate
 from hw.isa.work import Work, work_of
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, Module, TokenQueue
 
 __all__ = [
     "Alu",

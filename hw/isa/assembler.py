@@ -23,7 +23,7 @@ from hw.isa.instructions import (
 )
 from hw.isa.program import Program
 from hw.isa.tokens import POPS, PUSHES
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, Module, TokenQueue
 
 __all__ = ["Assembler", "Loop", "pack_uops"]
 

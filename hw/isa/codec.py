@@ -22,7 +22,7 @@ from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
 from hw.isa.field_writer import TOKENS, Writer
 from hw.isa.instructions import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Codec", "decode", "decode_uop", "encode", "encode_uop"]
 

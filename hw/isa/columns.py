@@ -21,7 +21,7 @@ from hw.encoding import (
 )
 from hw.errors import EncodingError
 from hw.isa.field_writer import TOKENS, misfit
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "route"]
 

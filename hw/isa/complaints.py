@@ -7,7 +7,7 @@ from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns
 from hw.isa.rules import MAX_SHIFT, sram_elements
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["complain"]
 

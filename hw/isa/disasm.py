@@ -25,7 +25,7 @@ from hw.isa.instructions import (
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import POPS, PUSHES
-from hw.memories import Module, TokenQueue
+from hw.topology import Module, TokenQueue
 
 __all__ = ["disassemble"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = [
     "Alu",

@@ -15,7 +15,7 @@ from hw.config import HardwareConfig
 from hw.encoding import AluOp, Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
 

@@ -17,7 +17,7 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.memories import Module, TokenQueue
+from hw.topology import Module, TokenQueue
 
 __all__ = ["MAX_TOKENS", "POPS", "PUSHES", "check_tokens"]
 

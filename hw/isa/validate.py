@@ -16,7 +16,7 @@ from hw.isa.complaints import complain
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import check_tokens
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
 

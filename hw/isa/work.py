@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa.columns import Columns
 from hw.isa.program import Program
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Work", "work_of"]
 

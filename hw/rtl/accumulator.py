@@ -6,10 +6,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.config import ACC_BYTES, HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.load_dma import WritePort
 from hw.rtl.scratchpad import Column
+from hw.topology import MemoryId
 
 __all__ = ["COMPUTE_MEMORIES", "Accumulator"]
 

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, memory_layout
 from hw.faults import Fault
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, view_of
+from hw.topology import MemoryId
 
 __all__ = ["Check"]
 

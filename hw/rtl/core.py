@@ -8,8 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
-from hw.memories import Module as Stage
-from hw.memories import TokenQueue
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeModule
@@ -24,6 +22,8 @@ from hw.rtl.read_master import CLIENTS, ReadMaster
 from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreModule
 from hw.rtl.tokens import TokenCounter
+from hw.topology import Module as Stage
+from hw.topology import TokenQueue
 
 __all__ = ["Core"]
 

@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
 from hw.faults import Fault
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS, Check
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, NO_INSTRUCTION, queued_layout, view_of
+from hw.topology import MemoryId
 
 __all__ = ["Dispatch"]
 

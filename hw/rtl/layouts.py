@@ -6,7 +6,7 @@ from amaranth.lib.wiring import Out
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, WordLayout
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = [
     "BEATS_BITS",

@@ -6,12 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, uop_layout
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.mac import tree_levels
 from hw.rtl.micro_ops import offsets_layout
+from hw.topology import MemoryId
 
 __all__ = ["Pipeline", "pipeline_depth"]
 

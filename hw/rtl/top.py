@@ -7,8 +7,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import Feature, HardwareConfig
-from hw.memories import MemoryId
-from hw.memories import Module as Stage
 from hw.registers import MAGIC, VERSION
 from hw.rtl.block import Block, ResetBy
 from hw.rtl.control import Control
@@ -17,6 +15,8 @@ from hw.rtl.counters import Counters, counter_names
 from hw.rtl.layouts import NO_INSTRUCTION
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
+from hw.topology import MemoryId
+from hw.topology import Module as Stage
 
 __all__ = ["TRACE_BITS", "Accelerator"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hw.errors import SynthesisError
-from hw.memories import MemoryId
 from hw.synthesis.families import CELLS, Cost, Family
+from hw.topology import MemoryId
 
 __all__ = ["MemoryUse", "Resources", "count"]
 

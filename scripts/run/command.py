@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.executor import Progress
 from runtime.inputs import Pixels
 from runtime.joined import join_runs
@@ -45,7 +46,6 @@ from scripts.run.table import print_run
 from scripts.run.told import Told
 from scripts.sources import Accelerator, ModelOptions
 from sim.engines import check_engine
-from sim.timing import parse_memory
 
 __all__ = ["command"]
 

@@ -11,6 +11,7 @@ from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, Module, Program, TokenQueue, work_of
 from hw.isa.complaints import complain
+from hw.memory_model import MemoryModel
 from sim.admission import admit
 from sim.engine import DEFAULT_MEMORY, Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
@@ -33,7 +34,6 @@ from sim.semantics.dram import Dram, make_dram
 from sim.semantics.fields import Row
 from sim.semantics.report import instruction_error
 from sim.slices import next_slice
-from sim.timing import MemoryModel
 
 __all__ = ["FunctionalEngine"]
 

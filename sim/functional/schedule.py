@@ -14,7 +14,7 @@ from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.tokens import MAX_TOKENS
 from hw.jit import cached, compiled, fingerprint, inlined
-from hw.memories import Module, TokenQueue
+from hw.topology import Module, TokenQueue
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
     ACTIVE,

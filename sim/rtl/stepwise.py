@@ -1,6 +1,6 @@
 """Memory and driver, cycle by cycle, in Python: the twin of `bus.hpp` and `register_port.hpp`.
 
-The model of time is the one that `sim.timing` states. In each cycle `drive` gives the design's
+The model of time is the one that `hw.memory_model` states. In each cycle `drive` gives the design's
 inputs from what was before, and `sample` takes the handshakes of that cycle.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
+from hw.memory_model import MemoryModel
 from sim.engine import Bytes
 from sim.rtl.bench import STALL_STEPS
-from sim.timing import MemoryModel
 
 __all__ = ["Channel", "Memory", "Pins", "ReadBus", "RegisterPort", "Stalling", "WriteBus"]
 

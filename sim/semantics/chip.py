@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.encoding import uop_layout
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["LANES", "PAIR", "Chip", "make_chip"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hw.jit import compiled, inlined
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_answer

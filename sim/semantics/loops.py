@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from hw.encoding import Opcode
 from hw.jit import compiled
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 from sim.semantics.fields import (

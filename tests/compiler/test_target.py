@@ -21,7 +21,7 @@ from compiler.ir.buffer import Scope
 from compiler.target import AcceleratorTarget
 from hw.config import Feature
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 
 TINY = machine("tiny")

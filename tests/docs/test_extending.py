@@ -12,11 +12,11 @@ import pytest
 
 from compiler.build import build
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.artifact import Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
-from sim.timing import parse_memory
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text()
 BLOCKS = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from compiler.lower.accelerator.commands import Command, Compute, Copy
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["CommandMachine", "Place", "touched", "turns"]
 

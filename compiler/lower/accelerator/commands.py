@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = [
     "EMPTY",

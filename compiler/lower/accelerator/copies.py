@@ -17,7 +17,7 @@ from compiler.lower.accelerator.nests import NEVER, Box, Nest, Tests, within
 from compiler.lower.accelerator.rectangles import Axis, Piece, Zeros, may_overlap, pieces
 from compiler.lower.conditions import parts
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["CopyPlan"]
 

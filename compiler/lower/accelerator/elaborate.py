@@ -22,7 +22,7 @@ from compiler.lower.accelerator.nests import Nest
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.rectangles import Piece
 from compiler.target import AcceleratorTarget
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["elaborate"]
 

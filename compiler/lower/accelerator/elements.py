@@ -9,7 +9,7 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import Region
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["check_element", "flat_address", "lanes_of"]
 

@@ -10,7 +10,7 @@ from math import prod
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
 from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Shape", "Work", "commands_of"]
 

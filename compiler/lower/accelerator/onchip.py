@@ -11,7 +11,7 @@ from compiler.ir.visit import children
 from compiler.lower.accelerator.elements import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["ChipMemory", "footprint"]
 

@@ -23,7 +23,7 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats
 from hw.config import HardwareConfig
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["TEMPLATES", "Analytic", "accelerator"]
 

@@ -49,7 +49,7 @@ from compiler.templates.accelerator.traffic import windows_needed
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
 from compiler.templates.template import Arguments, KernelMatch
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Conv2dOnArray", "Conv2dWorkload"]
 

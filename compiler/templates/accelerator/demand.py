@@ -18,7 +18,7 @@ from compiler.ir.dtypes import INT8
 from compiler.operators.window import Window
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = [
     "Boxes",

@@ -21,7 +21,7 @@ from compiler.templates.accelerator.sharing import operand_accumulators, residen
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["DenseOnArray", "DenseWorkload"]
 

@@ -22,7 +22,7 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["WideDenseOnArray"]
 

@@ -50,7 +50,7 @@ from compiler.templates.pattern import Apply
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from compiler.templates.template import Arguments, KernelMatch
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["GlobalPoolOnAlu", "GlobalPoolWorkload"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["MachineCost", "MemoryTiming"]
 

@@ -34,7 +34,7 @@ from compiler.templates.accelerator.sharing import (
 )
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["ImageWorkload", "TiledOnAlu", "TiledWorkload"]
 

@@ -13,7 +13,7 @@ from compiler.lower.accelerator.commands import (
     module_of,
 )
 from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import turns
 

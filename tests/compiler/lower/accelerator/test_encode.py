@@ -15,7 +15,7 @@ from hw.encoding import UOP_BYTES, AluOp
 from hw.errors import EncodingError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.isa.codec import decode_uop
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 
 TINY = load_config("tiny")

@@ -12,7 +12,7 @@ from compiler.lower.accelerator.kernels import Shape, Work, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.command_machine import turns
 
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))

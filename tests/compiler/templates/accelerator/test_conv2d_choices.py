@@ -22,7 +22,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTimin
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
 from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 
 TEMPLATE = Conv2dOnArray()

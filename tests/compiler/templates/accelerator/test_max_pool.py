@@ -12,7 +12,7 @@ from compiler.te.knobs import Choice
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from hw.encoding import AluOp
 from hw.isa import Alu, Load
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import check_of, draw_max_pool
