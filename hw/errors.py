@@ -1,16 +1,14 @@
-"""Errors of the hardware floor, all rooted in `HardwareError`."""
+"""Errors of the `hw` package, all rooted in `HardwareError`.
+
+Those that only `hw.hazards` or `hw.synthesis` raise are defined there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hw.faults import Fault
 from hw.topology import Module, TokenQueue
-
-if TYPE_CHECKING:
-    from hw.hazards.report import Race
 
 __all__ = [
     "AssemblyError",
@@ -19,10 +17,9 @@ __all__ = [
     "DeadlockError",
     "EncodingError",
     "HardwareError",
-    "HazardError",
+    "MemoryModelError",
     "ModuleWait",
     "ProgramError",
-    "SynthesisError",
 ]
 
 
@@ -38,8 +35,8 @@ class CacheError(HardwareError):
     """A cache of built things whose folder cannot be used."""
 
 
-class SynthesisError(HardwareError):
-    """A design that Yosys could not synthesise, or what it made of one is not understood."""
+class MemoryModelError(HardwareError):
+    """Parameters of the memory model that are out of range, or a text that describes none."""
 
 
 class EncodingError(HardwareError):
@@ -97,17 +94,3 @@ class DeadlockError(ProgramError):
         stuck = "; ".join(str(wait) for wait in waits)
         super().__init__(Fault.DEADLOCK, None, f"no module can ever proceed: {stuck}")
         self.waits = waits
-
-
-class HazardError(HardwareError):
-    """A program whose tokens do not order what must be ordered, or of which that is not proved.
-
-    Attributes
-    ----------
-    races
-        The pairs of instructions that nothing orders; empty where it is something else.
-    """
-
-    def __init__(self, message: str, races: Sequence[Race] = ()) -> None:
-        super().__init__(message)
-        self.races = tuple(races)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.isa import MemoryId, Program
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
+from hw.memory_model import MemoryModel
 from sim.result import Result
 
 __all__ = ["Bytes", "Engine", "Launch", "Progress", "Stalls"]
@@ -107,6 +107,3 @@ class Engine(Protocol):
     def close(self) -> None:
         """Switch the machine off."""
         ...
-
-
-DEFAULT_MEMORY = MEMORY_PRESETS["fast"]

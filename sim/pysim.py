@@ -12,9 +12,9 @@ from amaranth.sim import Simulator
 
 from hw.config import HardwareConfig
 from hw.isa import Program
-from hw.memory_model import MemoryModel
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.rtl.top import TRACE_BITS, Accelerator
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold

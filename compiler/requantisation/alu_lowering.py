@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from compiler.ir import dtypes
 from compiler.requantisation.alu_steps import AluStep, needed_steps
 from compiler.requantisation.channels import INT32, check_range
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["Goal", "Line", "Window", "cost", "exact_steps", "goal_of", "has_exact_steps"]
 

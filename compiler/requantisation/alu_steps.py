@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from compiler.errors import QuantisationError
 from compiler.requantisation.channels import INT16, INT32, check_range
-from hw.encoding import AluOp
+from hw.operations import MAX_SHIFT, AluOp
 
 __all__ = ["AluStep", "alu_step", "needed_steps"]
 
-SHIFTS = (-31, 31)
+SHIFTS = (-MAX_SHIFT, MAX_SHIFT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from compiler.ir.dtypes import INT32
 from compiler.requantisation.alu_lowering import Goal, Line, Window, cost
 from compiler.requantisation.alu_steps import AluStep, needed_steps
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["ResidualSteps", "Skip", "exact_residual_steps", "has_exact_residual_steps"]
 

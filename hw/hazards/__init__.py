@@ -16,6 +16,6 @@ only a report without one proves anything (`report.proved`).
 """
 
 from hw.hazards.check import check_hazards
-from hw.hazards.report import Doubt, Gap, HazardReport, Overwrite, Race
+from hw.hazards.report import Doubt, Gap, HazardError, HazardReport, Overwrite, Race
 
-__all__ = ["Doubt", "Gap", "HazardReport", "Overwrite", "Race", "check_hazards"]
+__all__ = ["Doubt", "Gap", "HazardError", "HazardReport", "Overwrite", "Race", "check_hazards"]

@@ -16,6 +16,7 @@ from hw.hazards.places import PlaceSets
 from hw.hazards.report import Doubt
 from hw.isa.columns import Columns, Ints
 from hw.isa.rules import sram_elements
+from hw.routing import executing_unit
 from hw.topology import MemoryId, Module
 
 __all__ = ["ACCESSES", "Access", "Touches", "touches_of"]
@@ -58,28 +59,23 @@ def _kind(memory: MemoryId | None, module: Module, writes: bool) -> int:
 
 
 _NONE = -1
-_INP, _WGT, _ACC = (
-    _kind(MemoryId.INP, Module.LOAD, True),
-    _kind(MemoryId.WGT, Module.LOAD, True),
-    _kind(MemoryId.ACC, Module.COMPUTE, True),
-)
-_READ_BY_LOAD, _READ_BY_COMPUTE = (
-    _kind(None, module, False) for module in (Module.LOAD, Module.COMPUTE)
-)
-_MOVES = np.array(
-    [
-        [_READ_BY_COMPUTE, _NONE],
-        [_READ_BY_LOAD, _WGT],
-        [_READ_BY_LOAD, _INP],
-        [_READ_BY_COMPUTE, _ACC],
-        [_kind(None, Module.STORE, True), _kind(MemoryId.ACC, Module.STORE, False)],
-        [_READ_BY_COMPUTE, _ACC],
-    ]
-)
-"""By `MemoryId`, how a LOAD or (OUT) STORE accesses DRAM and it. Nobody else touches UOP."""
+
+
+def _move(memory: MemoryId) -> tuple[int, int]:
+    """How a STORE (of OUT) or LOAD (of any other memory) accesses DRAM and the memory on chip."""
+    stores = memory is MemoryId.OUT
+    unit = executing_unit(Opcode.STORE if stores else Opcode.LOAD, memory)
+    on_chip = Access(memory.read if stores else memory.written, unit, not stores)
+    # UOP is not among the accesses: compute alone uses it.
+    chip = ACCESSES.index(on_chip) if on_chip in ACCESSES else _NONE
+    return _kind(None, unit, stores), chip
+
+
+_MOVES = np.array([_move(memory) for memory in MemoryId])
+"""By `MemoryId`, how a LOAD or STORE accesses DRAM and the memory."""
 _COMPUTES = np.array(
     [
-        _ACC,
+        _kind(MemoryId.ACC, Module.COMPUTE, True),
         _kind(MemoryId.INP, Module.COMPUTE, False),
         _kind(MemoryId.WGT, Module.COMPUTE, False),
     ]

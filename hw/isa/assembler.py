@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.encoding import Opcode
 from hw.errors import AssemblyError, EncodingError
 from hw.isa.codec import Codec
 from hw.isa.instructions import (
@@ -19,11 +19,11 @@ from hw.isa.instructions import (
     MicroOp,
     Store,
     Tokens,
-    module_of,
 )
 from hw.isa.program import Program
-from hw.isa.tokens import POPS, PUSHES
-from hw.topology import MemoryId, Module, TokenQueue
+from hw.operations import AluOp
+from hw.routing import executing_unit
+from hw.topology import POPS, PUSHES, MemoryId, Module, TokenQueue
 
 __all__ = ["Assembler", "Loop", "pack_uops"]
 
@@ -121,7 +121,7 @@ class Assembler:
                 y_pad_1=bottom,
                 x_pad_0=left,
                 x_pad_1=right,
-                tokens=self._tokens(_load_module(memory), waits_for, signals),
+                tokens=self._tokens(executing_unit(Opcode.LOAD, memory), waits_for, signals),
             )
         )
 
@@ -285,9 +285,3 @@ def pack_uops(config: HardwareConfig, uops: Iterable[MicroOp]) -> bytes:
     """Micro-ops as they lie in DRAM; `EncodingError` where an index does not fit."""
     codec = Codec(config)
     return b"".join(codec.encode_uop(uop) for uop in uops)
-
-
-def _load_module(memory: MemoryId) -> Module:
-    """Where a LOAD of `memory` runs."""
-    empty = Load(memory=memory, sram_base=0, dram_base=0, y_size=0, x_size=0, x_stride=0)
-    return module_of(empty)

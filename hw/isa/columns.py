@@ -20,8 +20,9 @@ from hw.encoding import (
     uop_layout,
 )
 from hw.errors import EncodingError
-from hw.isa.field_writer import TOKENS, misfit
-from hw.topology import MemoryId, Module
+from hw.isa.field_writer import misfit
+from hw.routing import executing_unit
+from hw.topology import TOKEN_FLAGS, MemoryId
 
 __all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "route"]
 
@@ -137,13 +138,22 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
 
 def route(columns: Columns) -> npt.NDArray[np.int8]:
     """The `Module` that executes each instruction; -1 where the opcode is illegal."""
-    modules = np.full(len(columns.opcode), Module.COMPUTE, dtype=np.int8)
-    loads = columns.opcode == Opcode.LOAD
-    memory = columns.memory_type
-    modules[loads & ((memory == MemoryId.INP) | (memory == MemoryId.WGT))] = Module.LOAD
-    modules[columns.opcode == Opcode.STORE] = Module.STORE
-    modules[columns.opcode > max(Opcode)] = -1
-    return modules
+    return _ROUTES[columns.opcode, columns.memory_type]
+
+
+def _routes() -> npt.NDArray[np.int8]:
+    """`executing_unit` by the values of the fields opcode and memory_type; -1: illegal opcode."""
+    routes = np.full((_FIELD_VALUES, _FIELD_VALUES), -1, dtype=np.int8)
+    for opcode in Opcode:
+        routes[opcode] = executing_unit(opcode)
+        for memory in MemoryId:
+            routes[opcode, memory] = executing_unit(opcode, memory)
+    return routes
+
+
+_FIELD_VALUES = 8
+"""Numbers that the fields opcode and memory_type, of three bits each, can hold."""
+_ROUTES = _routes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,7 @@ class _Kind:
 def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
     """All instructions with what all of them have, then those of each layout with the rest."""
     memory = memory_layout(config)
-    header = tuple(memory[name] for name in ("opcode", *TOKENS))
+    header = tuple(memory[name] for name in ("opcode", *TOKEN_FLAGS))
     yield _Kind(slice(None), header)
     layouts = (
         (memory.fields, (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),

@@ -6,8 +6,9 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns
-from hw.isa.rules import MAX_SHIFT, sram_elements
-from hw.topology import MemoryId
+from hw.isa.rules import sram_elements
+from hw.operations import MAX_SHIFT
+from hw.topology import MemoryId, Module, flags_without_queue
 
 __all__ = ["complain"]
 
@@ -22,9 +23,9 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
     kind = opcode.name if opcode is not None else "?"
     match fault:
         case Fault.OPCODE:
-            return f"opcode {value('opcode')} is none of 0..4"
+            return f"opcode {value('opcode')} is none of 0..{max(Opcode)}"
         case Fault.MEMORY_ID:
-            return f"{kind} of memory id {value('memory_type')}: it is none of 0..5"
+            return f"{kind} of memory id {value('memory_type')}: it is none of 0..{max(MemoryId)}"
         case Fault.LOAD_OUT:
             return "LOAD of OUT: that memory can only be stored"
         case Fault.STORE_MEMORY:
@@ -72,11 +73,8 @@ def _range_complaint(config: HardwareConfig, columns: Columns, position: int, ki
 
 
 def _flag_complaint(columns: Columns, position: int, kind: str) -> str:
-    store = columns.opcode[position] == Opcode.STORE
-    module, suspects = ("store", ("pop_next", "push_next")) if store else ("load", _LOAD_SUSPECTS)
-    flags = " and ".join(name for name in suspects if getattr(columns, name)[position])
-    neighbour = "after" if store else "before"
-    return f"{kind} with {flags}: no module comes {neighbour} {module}"
-
-
-_LOAD_SUSPECTS = ("pop_prev", "push_prev")
+    unit = Module.STORE if columns.opcode[position] == Opcode.STORE else Module.LOAD
+    refused = flags_without_queue(unit)
+    flags = " and ".join(name for name in refused if getattr(columns, name)[position])
+    neighbour = "after" if unit is Module.STORE else "before"
+    return f"{kind} with {flags}: no module comes {neighbour} {unit.name.lower()}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.isa.codec import Codec
 from hw.isa.complaints import complain
@@ -21,11 +20,11 @@ from hw.isa.instructions import (
     Store,
     Tokens,
     module_of,
+    opcode_of,
 )
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
-from hw.isa.tokens import POPS, PUSHES
-from hw.topology import Module, TokenQueue
+from hw.topology import POPS, PUSHES, Module, TokenQueue
 
 __all__ = ["disassemble"]
 
@@ -69,26 +68,24 @@ def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
     rest = [_tokens(instruction.tokens, module_of(instruction))]
     if reason is not None:
         rest.append(f"!! {reason}")
-    mnemonic, operands = _operands(instruction)
-    return mnemonic.name, operands, "  ".join(part for part in rest if part)
+    rest = [part for part in rest if part]
+    return opcode_of(instruction).name, _operands(instruction), "  ".join(rest)
 
 
-def _operands(instruction: Instruction) -> tuple[Opcode, str]:
+def _operands(instruction: Instruction) -> str:
     match instruction:
-        case Load():
-            return Opcode.LOAD, _rectangle(instruction)
-        case Store():
-            return Opcode.STORE, _rectangle(instruction)
+        case Load() | Store():
+            return _rectangle(instruction)
         case Gemm():
             what = "reset" if instruction.reset else "mac"
             wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
-            return Opcode.GEMM, f"{what:<9} {_loops(instruction)} wgt {wgt}"
+            return f"{what:<9} {_loops(instruction)} wgt {wgt}"
         case Alu():
             operand = f"{instruction.imm}" if instruction.use_imm else "src"
             what = f"{instruction.op.name} {operand}"
-            return Opcode.ALU, f"{what:<9} {_loops(instruction)}".rstrip()
+            return f"{what:<9} {_loops(instruction)}".rstrip()
         case Finish():
-            return Opcode.FINISH, ""
+            return ""
         case _:
             assert_never(instruction)
 

@@ -8,13 +8,13 @@ from typing import NoReturn
 
 from hw.encoding import Field
 from hw.errors import EncodingError
+from hw.topology import TOKEN_FLAGS
 
-__all__ = ["TOKENS", "Writer", "misfit"]
+__all__ = ["Writer", "misfit"]
 
-TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 """Fields whose attribute has another name."""
-_FLAGS = frozenset({*TOKENS, "reset_reg", "use_imm"})
+_FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm"})
 
 
 @dataclass(frozen=True, slots=True)

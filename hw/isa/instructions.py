@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from hw.encoding import AluOp
+from hw.encoding import Opcode
+from hw.operations import AluOp
+from hw.routing import executing_unit
 from hw.topology import MemoryId, Module
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Store",
     "Tokens",
     "module_of",
+    "opcode_of",
 ]
 
 
@@ -142,12 +145,22 @@ class MicroOp:
 
 def module_of(instruction: Instruction) -> Module:
     """The module that executes `instruction`."""
+    memory = instruction.memory if isinstance(instruction, Load) else None
+    return executing_unit(opcode_of(instruction), memory)
+
+
+def opcode_of(instruction: Instruction) -> Opcode:
+    """The opcode of `instruction`."""
     match instruction:
-        case Load(memory=MemoryId.INP | MemoryId.WGT):
-            return Module.LOAD
+        case Load():
+            return Opcode.LOAD
         case Store():
-            return Module.STORE
-        case Load() | Gemm() | Alu() | Finish():
-            return Module.COMPUTE
+            return Opcode.STORE
+        case Gemm():
+            return Opcode.GEMM
+        case Alu():
+            return Opcode.ALU
+        case Finish():
+            return Opcode.FINISH
         case _:
             assert_never(instruction)

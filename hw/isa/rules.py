@@ -12,17 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, Opcode
+from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.topology import MemoryId, Module
+from hw.operations import MAX_SHIFT, AluOp
+from hw.topology import MemoryId, Module, flags_without_queue
 
 __all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
 
 Mask = npt.NDArray[np.bool_]
-
-MAX_SHIFT = 31
-"""Shifts reach from left by this much to right by this much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +131,11 @@ def _beyond_memory(facts: Facts) -> Mask:
 
 def _bad_flags(facts: Facts) -> Mask:
     c = facts.columns
-    on_load: Mask = (facts.modules == Module.LOAD) & ~_is(c.pop_prev | c.push_prev, 0)
-    on_store: Mask = (facts.modules == Module.STORE) & ~_is(c.pop_next | c.push_next, 0)
-    return on_load | on_store
+    bad = np.zeros(len(c.opcode), dtype=np.bool_)
+    for unit in Module:
+        for flag in flags_without_queue(unit):
+            bad |= (facts.modules == unit) & ~_is(getattr(c, flag), 0)
+    return bad
 
 
 def _no_feature(facts: Facts) -> Mask:

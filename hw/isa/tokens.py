@@ -17,25 +17,9 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.topology import Module, TokenQueue
+from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, Module, TokenQueue
 
-__all__ = ["MAX_TOKENS", "POPS", "PUSHES", "check_tokens"]
-
-MAX_TOKENS = 65535
-"""What a token counter of 16 bits holds."""
-
-POPS: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    Module.LOAD: (None, TokenQueue.COMPUTE_TO_LOAD),
-    Module.COMPUTE: (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE),
-    Module.STORE: (TokenQueue.COMPUTE_TO_STORE, None),
-}
-"""The queues that pop_prev and pop_next refer to."""
-PUSHES: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    Module.LOAD: (None, TokenQueue.LOAD_TO_COMPUTE),
-    Module.COMPUTE: (TokenQueue.COMPUTE_TO_LOAD, TokenQueue.COMPUTE_TO_STORE),
-    Module.STORE: (TokenQueue.STORE_TO_COMPUTE, None),
-}
-"""The queues that push_prev and push_next refer to."""
+__all__ = ["check_tokens"]
 
 _NOWHERE = len(TokenQueue)
 """A queue that is never empty: what an instruction that pops or pushes less refers to."""
@@ -99,7 +83,7 @@ def _streams(columns: Columns) -> _Streams:
     places = np.zeros(len(modules), dtype=np.int64)
     positions, queues = [], []
     pushed = np.zeros(len(TokenQueue) + 1, dtype=np.int64)
-    flag_columns = (columns.pop_prev, columns.pop_next, columns.push_prev, columns.push_next)
+    flag_columns = [getattr(columns, flag) for flag in TOKEN_FLAGS]
     for module in Module:
         own = np.flatnonzero(modules == module)
         places[own] = np.arange(len(own))

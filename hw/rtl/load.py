@@ -13,11 +13,12 @@ from hw.rtl.gate import Gate
 from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
-from hw.topology import MemoryId
+from hw.topology import LOADED_BY
+from hw.topology import Module as Stage
 
 __all__ = ["LOAD_MEMORIES", "LoadModule"]
 
-LOAD_MEMORIES = (MemoryId.INP, MemoryId.WGT)
+LOAD_MEMORIES = LOADED_BY[Stage.LOAD]
 
 
 class LoadModule(Block):

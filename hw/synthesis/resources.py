@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hw.errors import SynthesisError
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import CELLS, Cost, Family
 from hw.topology import MemoryId
 

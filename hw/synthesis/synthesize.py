@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key, default_cache
-from hw.errors import SynthesisError
 from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources, count
 from hw.synthesis.yosys import Report, run, yosys_version

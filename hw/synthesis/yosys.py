@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key
-from hw.errors import SynthesisError
+from hw.synthesis.errors import SynthesisError
 
 __all__ = ["Report", "run", "yosys_version"]
 

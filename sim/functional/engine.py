@@ -11,9 +11,9 @@ from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, Module, Program, TokenQueue, work_of
 from hw.isa.complaints import complain
-from hw.memory_model import MemoryModel
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.admission import admit
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.events import events_of
 from sim.functional.plan import Plan, make_plan

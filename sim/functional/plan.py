@@ -12,7 +12,7 @@ from hw.faults import Fault
 from hw.isa import Columns, Module, TokenQueue
 from hw.isa.columns import route
 from hw.isa.rules import broken_rules, facts_of
-from hw.isa.tokens import POPS, PUSHES
+from hw.topology import POPS, PUSHES, TOKEN_FLAGS
 from sim.semantics.fields import Table, make_table
 
 __all__ = ["NOWHERE", "Plan", "make_plan"]
@@ -65,7 +65,7 @@ def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
 
 
 def _queues(columns: Columns, modules: Ints) -> Ints:
-    flags = (columns.pop_prev, columns.pop_next, columns.push_prev, columns.push_next)
+    flags = [getattr(columns, flag) for flag in TOKEN_FLAGS]
     queues = np.full((len(modules), len(flags)), NOWHERE, dtype=np.int64)
     for module in Module:
         for column, queue in enumerate(POPS[module] + PUSHES[module]):

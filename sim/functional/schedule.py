@@ -12,9 +12,8 @@ from functools import cache
 
 from hw.encoding import Opcode
 from hw.faults import Fault
-from hw.isa.tokens import MAX_TOKENS
 from hw.jit import cached, compiled, fingerprint, inlined
-from hw.topology import Module, TokenQueue
+from hw.topology import MAX_TOKENS, Module, TokenQueue
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
     ACTIVE,
@@ -67,7 +66,7 @@ def make_run_slice() -> RunSlice:
 
     Machine code on disk is used where it came from this very source.
     """
-    stamp = fingerprint("sim.semantics", "sim.functional")
+    stamp = fingerprint("hw", "sim.semantics", "sim.functional")
 
     @cached
     def run_slice(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hw.config import HardwareConfig
 from hw.isa import Program
-from hw.memory_model import MemoryModel
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.rtl.verilog import VerilogDesign
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.build import Waves, build

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa import Module, Program, TokenQueue
+from hw.topology import POPS, PUSHES
 from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.bench import EventLog
 
-__all__ = ["MODULE_BITS", "decode_events", "queues_of"]
+__all__ = ["MODULE_BITS", "decode_events"]
 
 MODULE_BITS = 6
 """Bits of a module: start, end, pop_prev, pop_next, push_prev, push_next, from its lowest up."""
@@ -35,7 +36,7 @@ def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
     rows = list(_fetch_rows(program, log))
     for module in Module:
         instructions = np.flatnonzero(program.modules() == module)
-        queues = queues_of(module)
+        queues = POPS[module] + PUSHES[module]
         bits = log[:, 1] >> np.uint64(MODULE_BITS * module) & np.uint64((1 << MODULE_BITS) - 1)
         for edge in (_START, _END):
             happened = _happened(bits, edge, module.name.lower(), len(instructions))
@@ -89,11 +90,3 @@ def _rows(
         if flag >> (2 + 2 * edge + side) & 1 and queue is not None:
             rows.append((cycle, module, instruction, 4 * edge + side, token, queue))
     return rows
-
-
-def queues_of(module: Module) -> tuple[TokenQueue | None, ...]:
-    """The queues behind `module`'s pop_prev, pop_next, push_prev and push_next."""
-    ends = {(queue.producer.value, queue.consumer.value): queue for queue in TokenQueue}
-    before, after = module - 1, module + 1
-    pairs = ((before, module), (after, module), (module, before), (module, after))
-    return tuple(ends.get((int(producer), int(consumer))) for producer, consumer in pairs)

@@ -7,6 +7,7 @@ from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, MemoryId
+from hw.operations import MAX_SHIFT
 from sim.errors import BusError
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
 
@@ -41,7 +42,7 @@ def instruction_error(
                 fault,
                 position,
                 f"SHR by {int(detail[VALUE])}, out of ACC element {int(detail[INDEX])}, in its "
-                f"micro-op number {done}: it must lie in -31..31",
+                f"micro-op number {done}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}",
             )
         case Fault.BUS_READ | Fault.BUS_WRITE:
             memory = MemoryId(int(columns.memory_type[position]))

@@ -142,4 +142,4 @@ def test_the_code_that_runs_was_compiled_from_this_source() -> None:
     )
 
     assert status == DONE
-    assert state[STAMP] == fingerprint("sim.semantics", "sim.functional")
+    assert state[STAMP] == fingerprint("hw", "sim.semantics", "sim.functional")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from compiler.requantisation import AluStep, ResidualSpec
 from compiler.requantisation.channels import along, checked_int32
 from compiler.requantisation.residual_lowering import ResidualSteps
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["emulate", "emulate_residual", "residual_reference"]
 

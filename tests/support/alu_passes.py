@@ -11,7 +11,7 @@ import numpy.typing as npt
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.templates.accelerator.epilogue import AluPass, Kind
 from compiler.templates.template import Arguments
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.streams import Array
 
 __all__ = ["Passes", "Wide", "draw_passes", "draw_values", "low_bytes"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 __all__ = ["CommandMachine", "Place", "touched", "turns"]

@@ -6,7 +6,7 @@ import random
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 __all__ = ["random_commands", "random_copy"]

@@ -18,7 +18,7 @@ from compiler.lower.accelerator.forms import Env, Form
 from compiler.lower.accelerator.kernels import Shape, Work, commands_of
 from compiler.lower.accelerator.nests import Box, Nest
 from compiler.target import AcceleratorTarget
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["InvocationPlan"]
 

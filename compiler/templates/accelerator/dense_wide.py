@@ -21,7 +21,7 @@ from compiler.templates.accelerator.sharing import shared
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices, Floats, Ints, Space, ranked
 from compiler.templates.template import Arguments, KernelMatch
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 __all__ = ["WideDenseOnArray"]

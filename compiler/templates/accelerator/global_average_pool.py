@@ -49,7 +49,7 @@ from compiler.templates.accelerator.tiles import ImageWorkload
 from compiler.templates.pattern import Apply
 from compiler.templates.space import Choices, Floats, Ints, Space, factors, ranked
 from compiler.templates.template import Arguments, KernelMatch
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 __all__ = ["GlobalPoolOnAlu", "GlobalPoolWorkload"]

@@ -88,7 +88,7 @@ class Page:
     ------
     CommandError
         If there is nothing to show, or the parts do not fit each other.
-    sim.errors.EngineError
+    hw.errors.MemoryModelError
         If `memory` is no memory model.
     """
 

@@ -25,7 +25,7 @@ from compiler.ir import interpreter
 from compiler.ir.verify import verify
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.command_machine import CommandMachine
 from tests.support.streams import Array

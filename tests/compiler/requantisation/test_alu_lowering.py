@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compiler.errors import QuantisationError
 from compiler.requantisation import RequantSpec
 from compiler.requantisation.alu_lowering import Goal, Line, exact_steps, has_exact_steps
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.alu_emulator import emulate
 
 BOUNDS = st.one_of(st.none(), st.integers(0, 31).map(lambda bits: 1 << bits), st.integers(0, 300))

@@ -15,7 +15,7 @@ from compiler.errors import QuantisationError
 from compiler.requantisation import AluStep
 from compiler.requantisation.residual import ResidualSpec
 from compiler.requantisation.residual_lowering import ResidualSteps
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.alu_emulator import emulate_residual, residual_reference
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL

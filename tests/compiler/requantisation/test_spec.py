@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
 from compiler.requantisation import AluStep, RequantSpec
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.alu_emulator import emulate
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL

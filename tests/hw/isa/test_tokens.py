@@ -23,7 +23,8 @@ from hw.isa import (
     module_of,
     validate,
 )
-from hw.isa.tokens import MAX_TOKENS, check_tokens
+from hw.isa.tokens import check_tokens
+from hw.topology import MAX_TOKENS
 
 TINY = load_config("tiny")
 LOAD, COMPUTE, STORE = Module

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from hw.encoding import AluOp
-from hw.rtl.alu import MAX_SHIFT, Alu
+from hw.operations import MAX_SHIFT, AluOp
+from hw.rtl.alu import Alu
 from tests.support.rtl import Context, seeds, simulate
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from hw.encoding import AluOp
-from hw.rtl.alu import MAX_SHIFT
+from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
-from hw.rtl.mac import tree_levels
+from hw.timing import tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 ELEMENTS = 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hw.errors import SynthesisError
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, count
 from hw.topology import MemoryId

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from scripts.utilization.case import expected, make_case
 from scripts.utilization.layers import RESNET18, Layer
 

@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Module, TokenQueue
 from sim.errors import EngineError
 from sim.result import Event, EventKind
-from sim.rtl.events import MODULE_BITS, decode_events, queues_of
+from sim.rtl.events import MODULE_BITS, decode_events
 
 START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in range(MODULE_BITS))
 FETCH, DEAL = (1 << (MODULE_BITS * len(Module) + place) for place in range(2))
@@ -79,24 +79,3 @@ def test_more_fetched_than_the_program_has() -> None:
     rows = np.array([(cycle, DEAL) for cycle in range(4)], np.uint64)
     with pytest.raises(EngineError, match="fetch showed 4 instructions: the program has 3"):
         decode_events(two_computes_and_a_store().build(), rows)
-
-
-def test_queues_behind_the_flags() -> None:
-    assert queues_of(Module.LOAD) == (
-        None,
-        TokenQueue.COMPUTE_TO_LOAD,
-        None,
-        TokenQueue.LOAD_TO_COMPUTE,
-    )
-    assert queues_of(Module.COMPUTE) == (
-        TokenQueue.LOAD_TO_COMPUTE,
-        TokenQueue.STORE_TO_COMPUTE,
-        TokenQueue.COMPUTE_TO_LOAD,
-        TokenQueue.COMPUTE_TO_STORE,
-    )
-    assert queues_of(Module.STORE) == (
-        TokenQueue.COMPUTE_TO_STORE,
-        None,
-        TokenQueue.STORE_TO_COMPUTE,
-        None,
-    )

@@ -12,7 +12,7 @@ from compiler.lower.accelerator.commands import (
     Loop,
     module_of,
 )
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import turns

@@ -11,7 +11,7 @@ from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from compiler.lower.accelerator.kernels import Shape, Work, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.topology import MemoryId
 from tests.support.command_machine import turns
 
