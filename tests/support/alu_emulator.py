@@ -1,7 +1,4 @@
-"""What passes of the base ISA's ALU leave of accumulators, by NumPy.
-
-The meaning is the ISA's own: MIN and MAX signed, ADD and MUL mod 2^32, SHR arithmetic.
-"""
+"""What passes of the base ISA's ALU leave of accumulators, by NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ import numpy.typing as npt
 from compiler.requantisation import AluStep, ResidualSpec
 from compiler.requantisation.channels import along, checked_int32
 from compiler.requantisation.residual_lowering import ResidualSteps
-from hw.operations import AluOp
 
 __all__ = ["emulate", "emulate_residual", "residual_reference"]
 
@@ -42,28 +38,11 @@ def emulate(
     for step in steps:
         match step.operand:
             case (value,) | int(value):
-                operand = np.array(value, np.int64)
+                operand = np.array(value)
             case values:
                 operand = along("emulate", values, acc.shape, axis)
-        lanes = _applied(step.op, lanes.astype(np.int64), operand).astype(np.int32)
+        lanes = step.op.apply(lanes, operand.astype(np.int32))
     return lanes
-
-
-def _applied(
-    op: AluOp, lanes: npt.NDArray[np.int64], operand: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """The operation on int32 values, which 64 bits hold without loss."""
-    match op:
-        case AluOp.MIN:
-            return np.minimum(lanes, operand)
-        case AluOp.MAX:
-            return np.maximum(lanes, operand)
-        case AluOp.ADD:
-            return lanes + operand
-        case AluOp.SHR:
-            return (lanes >> np.maximum(operand, 0)) << np.maximum(-operand, 0)
-        case AluOp.MUL:
-            return lanes * operand
 
 
 def emulate_residual(
