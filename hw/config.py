@@ -1,4 +1,4 @@
-"""The hardware configuration: one frozen value that every part of Tandem is built from.
+"""The hardware configuration: a frozen value from which RTL, compiler and simulators are built.
 
 Sizes of arrays and memories are powers of two and are kept as their logarithms, as VTA keeps
 them, because the encodings derive from them. Everything else is in the unit its name says.
@@ -22,17 +22,17 @@ PAGE_BYTES = 4096
 
 
 class Feature(Enum):
-    """Extensions of the instruction set. None exists yet; each will be off in VTA's presets."""
+    """Extensions of the instruction set. None exists yet; VTA's presets will have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareConfig:
-    """An accelerator, fully described. Impossible values are refused on construction.
+    """All parameters of an accelerator; construction refuses impossible ones.
 
     Raises
     ------
     ConfigError
-        Names the field, the value asked for, and what is allowed.
+        Names the field, its value and the allowed ones.
     """
 
     name: str = "pynq"
@@ -41,7 +41,7 @@ class HardwareConfig:
     log_block_in: int = 4
     log_block_out: int = 4
     log_uop_buffer: int = 15
-    """log2 of the micro-op memory's bytes; likewise the three that follow."""
+    """log2 of the micro-op memory's bytes; the next three fields are those of INP, WGT and ACC."""
     log_inp_buffer: int = 15
     log_wgt_buffer: int = 18
     log_acc_buffer: int = 17
@@ -55,22 +55,22 @@ class HardwareConfig:
     address_bits: int = 32
     """Width of AXI4 addresses."""
     longest_burst: int = 64
-    """Beats in the longest burst asked for."""
+    """Beats in the longest burst that is requested."""
     reads_in_flight: int = 64
-    """Read bursts that may be unanswered at a time; likewise for writes."""
+    """Read bursts that may be outstanding at a time; the next field is for write bursts."""
     writes_in_flight: int = 64
     axi_cache: int = 0b0011
     """AxCACHE of every access (default: normal, non-cacheable, bufferable)."""
     axi_prot: int = 0b000
 
     instruction_queue: int = 32
-    """Instructions that wait in front of each module."""
+    """Instructions that the queue of each unit holds."""
     fetch_buffer: int = 128
-    """Instructions that wait in front of dispatch."""
+    """Instructions that the buffer in front of dispatch holds."""
     load_buffer: int = 256
-    """Beats of read data that may be under way for, or wait in front of, the load module."""
+    """Beats of read data that load has requested and not yet used, at most."""
     compute_buffer: int = 256
-    """The same for the compute module's loads."""
+    """The same for the LOADs that compute executes."""
 
     features: frozenset[Feature] = frozenset()
 
@@ -143,7 +143,7 @@ class HardwareConfig:
         """Bytes in one beat."""
         return self.bus_bits // 8
 
-    # Making others ----------------------------------------------------------------------
+    # Derived configurations -------------------------------------------------------------
 
     def replace(self, **changes: Any) -> HardwareConfig:
         """This configuration with some fields changed (and checked again)."""
@@ -227,7 +227,7 @@ def _check_buffers(config: HardwareConfig) -> None:
         if getattr(config, name) < config.longest_burst:
             raise ConfigError(
                 f"{name} is {getattr(config, name)} beats: a burst of {config.longest_burst} "
-                f"(longest_burst) is only asked for with space for all of it"
+                f"(longest_burst) is only requested with space for all of it"
             )
 
 

@@ -1,7 +1,7 @@
-"""The encodings, one table for every configuration.
+"""The bit layouts of instructions and micro-ops.
 
-Fields pack upward in 64-bit words; one that would straddle a word boundary moves up to it. The
-encoder, the decoder, the disassembler and the RTL's decoder are all derived from here.
+Fields are packed upward in 64-bit words; a field that would straddle a word boundary starts at the
+boundary. Encoder, decoder, disassembler and the RTL's decoder are derived from these layouts.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class WordLayout:
-    """Where the fields of one kind of word lie. `size` is what the word has, in bits."""
+    """Positions of the fields in one kind of word of `size` bits."""
 
     name: str
     size: int
@@ -187,7 +187,7 @@ def uop_layout(config: IndexWidths) -> WordLayout:
 
 
 def word_layouts(config: IndexWidths) -> tuple[WordLayout, ...]:
-    """Every kind of word."""
+    """The layouts of every kind of word."""
     return (
         memory_layout(config),
         gemm_layout(config),

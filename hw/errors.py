@@ -32,7 +32,7 @@ class ConfigError(HardwareError):
 
 
 class CacheError(HardwareError):
-    """A cache of built things whose folder cannot be used."""
+    """A cache folder that cannot be used."""
 
 
 class MemoryModelError(HardwareError):
@@ -40,7 +40,7 @@ class MemoryModelError(HardwareError):
 
 
 class EncodingError(HardwareError):
-    """A value that does not fit the field it is meant for, or a word that is no instruction."""
+    """A value that does not fit its field, or a word that is no instruction."""
 
 
 class AssemblyError(HardwareError):
@@ -53,9 +53,9 @@ class ProgramError(HardwareError):
     Attributes
     ----------
     fault
-        Which rule, in the terms of the accelerator's error register.
+        The rule, as the accelerator's error register encodes it.
     instruction
-        Index in the program of the instruction at fault, or None where no single one is.
+        Index of the instruction at fault, or None if no single instruction is.
     """
 
     def __init__(self, fault: Fault, instruction: int | None, message: str) -> None:
@@ -67,10 +67,10 @@ class ProgramError(HardwareError):
 
 @dataclass(frozen=True, slots=True)
 class ModuleWait:
-    """What one module was doing when everything stopped.
+    """What one unit was waiting for when the program stopped.
 
-    `instruction` is None for a module with nothing to do; `queues` are the tokens that its
-    instruction pops and that are missing (empty where it is not a token that it waits for).
+    `instruction` is None for a unit with nothing to do. `queues` are the empty token queues that
+    its instruction pops; there are none if the instruction waits for something else.
     """
 
     module: Module
@@ -78,17 +78,17 @@ class ModuleWait:
     queues: tuple[TokenQueue, ...]
 
     def __str__(self) -> str:
-        who = self.module.name.lower()
+        name = self.module.name.lower()
         if self.instruction is None:
-            return f"{who} is idle"
+            return f"{name} is idle"
         if not self.queues:
-            return f"{who} is at instruction {self.instruction}"
+            return f"{name} is at instruction {self.instruction}"
         waits = " and ".join(str(queue) for queue in self.queues)
-        return f"{who} waits at instruction {self.instruction} for a token {waits}"
+        return f"{name} waits at instruction {self.instruction} for a token {waits}"
 
 
 class DeadlockError(ProgramError):
-    """A program that can never finish: what each module waits for."""
+    """A program that can never finish; `waits` says what each unit waits for."""
 
     def __init__(self, waits: tuple[ModuleWait, ...]) -> None:
         stuck = "; ".join(str(wait) for wait in waits)

@@ -1,4 +1,4 @@
-"""The control registers as a C header, for drivers written in C."""
+"""Writes the control registers as a C header for drivers."""
 
 from __future__ import annotations
 

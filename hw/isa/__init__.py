@@ -1,4 +1,4 @@
-"""The instruction set as plain data: values, bits, rules, and tools for programs."""
+"""The instruction set as plain data: instructions, their encoding, rules and tools."""
 
 from hw.encoding import Opcode
 from hw.isa.assembler import Assembler, Loop, pack_uops

@@ -1,4 +1,4 @@
-"""Programs written by hand."""
+"""An assembler for programs written by hand in Python."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from hw.topology import POPS, PUSHES, MemoryId, Module, TokenQueue
 
 __all__ = ["Assembler", "Loop", "pack_uops"]
 
-Modules: TypeAlias = Module | Iterable[Module]
-"""The modules that an instruction waits for, or signals."""
+Units: TypeAlias = Module | Iterable[Module]
+"""The units that an instruction waits for or signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`count` repetitions of what is inside; each adds to the micro-ops' indices.
+    """`count` iterations, with the steps that each adds to the indices of micro-ops.
 
-    In `Loop(8, dst=16, src=1)` repetition `i` works on `dst + 16 * i` and `src + i`.
+    In `Loop(8, dst=16, src=1)` iteration `i` works on `dst + 16 * i` and `src + i`.
     """
 
     count: int
@@ -45,18 +45,18 @@ class Loop:
 
 
 class Assembler:
-    """Writes a program one instruction at a time.
+    """Builds a program one instruction at a time.
 
     Each method appends one instruction and returns its index. `waits_for` and `signals` name the
-    modules at the other end of the dependence tokens that the instruction pops and pushes. Bases,
+    units at the other end of the dependence tokens that the instruction pops and pushes. Bases,
     sizes and strides count elements; indices into DRAM start at the memory's base register.
-    Legality beyond the encoding is for `hw.isa.validate`, so that illegal programs can be written
-    too.
+    Legality beyond the encoding is checked by `hw.isa.validate`, so that illegal programs can be
+    written too.
 
     Raises
     ------
     AssemblyError
-        From every method: a value that does not fit its field, more than two loops, or modules
+        From every method: a value that does not fit its field, more than two loops, or units
         with no token queue between them.
 
     Example
@@ -68,14 +68,14 @@ class Assembler:
     >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, disassemble, pack_uops
     >>> machine = HardwareConfig()
     >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
-    >>> each = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
+    >>> loops = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
     >>> asm = Assembler(machine)
     >>> _ = asm.load(MemoryId.UOP, sram=0, dram=0x1000 // 4, columns=1)
     >>> _ = asm.load(MemoryId.INP, sram=0, dram=0x200, rows=2, columns=8, pad=(1, 1, 1, 1))
     >>> _ = asm.load(MemoryId.WGT, sram=0, dram=0x40, columns=1, signals=Module.COMPUTE)
-    >>> _ = asm.gemm((0, 1), each, reset=True)
-    >>> _ = asm.gemm((0, 1), each, waits_for=Module.LOAD)
-    >>> _ = asm.alu(AluOp.MAX, (0, 1), each, imm=0, signals=Module.STORE)
+    >>> _ = asm.gemm((0, 1), loops, reset=True)
+    >>> _ = asm.gemm((0, 1), loops, waits_for=Module.LOAD)
+    >>> _ = asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=Module.STORE)
     >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Module.COMPUTE,
     ...               signals=Module.COMPUTE)
     >>> _ = asm.finish(waits_for=Module.STORE)
@@ -103,8 +103,8 @@ class Assembler:
         rows: int = 1,
         stride: int | None = None,
         pad: tuple[int, int, int, int] = (0, 0, 0, 0),
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Copy `rows` x `columns` elements from DRAM, `stride` apart (default: dense), and put
         zeros around them: `pad` is (top, bottom, left, right)."""
@@ -133,8 +133,8 @@ class Assembler:
         columns: int,
         rows: int = 1,
         stride: int | None = None,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Copy the low 8 bits of `rows` x `columns` accumulators, dense from `sram`, to rows of
         DRAM `stride` apart (default: dense)."""
@@ -156,12 +156,12 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         reset: bool = False,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Multiply and accumulate (or clear) over the micro-ops from `uops[0]` up to, not
         including, `uops[1]`, inside `loops`: none, the inner, or the outer and the inner."""
-        outer, inner = self._two(loops)
+        outer, inner = self._outer_and_inner(loops)
         return self._append(
             Gemm(
                 reset=reset,
@@ -186,12 +186,12 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         imm: int | None = None,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
         that the micro-ops' `src` names. Micro-ops and loops as for `gemm`."""
-        outer, inner = self._two(loops)
+        outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:
             raise AssemblyError(
                 f"{self._where()}: an ALU loop has no wgt factor (reads no weights)"
@@ -213,12 +213,12 @@ class Assembler:
             )
         )
 
-    def finish(self, *, waits_for: Modules = (), signals: Modules = ()) -> int:
+    def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
         """End the program."""
         return self._append(Finish(tokens=self._tokens(Module.COMPUTE, waits_for, signals)))
 
-    def nop(self, module: Module, *, waits_for: Modules = (), signals: Modules = ()) -> int:
-        """Nothing but tokens, in `module`: an empty LOAD or STORE."""
+    def nop(self, module: Module, *, waits_for: Units = (), signals: Units = ()) -> int:
+        """An empty LOAD or STORE of `module`, for its tokens alone."""
         if module is Module.STORE:
             return self.store(
                 sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
@@ -229,7 +229,7 @@ class Assembler:
         )
 
     def append(self, instruction: Instruction) -> int:
-        """Any instruction, as it is."""
+        """Append an instruction given as a value."""
         return self._append(instruction)
 
     def build(self) -> Program:
@@ -247,13 +247,13 @@ class Assembler:
     def _where(self) -> str:
         return f"instruction {len(self._words)}"
 
-    def _two(self, loops: Sequence[Loop]) -> tuple[Loop, Loop]:
+    def _outer_and_inner(self, loops: Sequence[Loop]) -> tuple[Loop, Loop]:
         if len(loops) > 2:
             raise AssemblyError(f"{self._where()}: {len(loops)} loops: an instruction has two")
         outer, inner = (*([Loop(1)] * (2 - len(loops))), *loops)
         return outer, inner
 
-    def _tokens(self, module: Module, waits_for: Modules, signals: Modules) -> Tokens:
+    def _tokens(self, module: Module, waits_for: Units, signals: Units) -> Tokens:
         pops = {queue.producer: queue for queue in POPS[module] if queue is not None}
         pushes = {queue.consumer: queue for queue in PUSHES[module] if queue is not None}
         popped = self._queues("wait for", module, waits_for, pops)
@@ -266,18 +266,18 @@ class Assembler:
         )
 
     def _queues(
-        self, verb: str, module: Module, others: Modules, known: dict[Module, TokenQueue]
+        self, verb: str, module: Module, others: Units, allowed: dict[Module, TokenQueue]
     ) -> list[TokenQueue]:
         queues = []
         for other in (others,) if isinstance(others, Module) else others:
-            if other not in known:
-                allowed = " or ".join(neighbour.name.lower() for neighbour in known)
+            if other not in allowed:
+                names = " or ".join(neighbour.name.lower() for neighbour in allowed)
                 name = other.name.lower() if isinstance(other, Module) else repr(other)
                 raise AssemblyError(
                     f"{self._where()}: {module.name.lower()} cannot {verb} {name}: "
-                    f"it has token queues with {allowed} only"
+                    f"it has token queues with {names} only"
                 )
-            queues.append(known[other])
+            queues.append(allowed[other])
         return queues
 
 

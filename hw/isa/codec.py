@@ -1,4 +1,4 @@
-"""Instructions and micro-ops to bits and back, by the table in `hw.encoding`."""
+"""Encodes and decodes single instructions and micro-ops, by the layouts of `hw.encoding`."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Codec:
         opcode = opcode_of(instruction)
         word = int(opcode)
         flags, numbers = self._writers[opcode]
-        for each in flags:
-            word |= each.bits(getattr(instruction.tokens, each.attribute))
-        for each in numbers:
-            word |= each.bits(getattr(instruction, each.attribute))
+        for writer in flags:
+            word |= writer.bits(getattr(instruction.tokens, writer.attribute))
+        for writer in numbers:
+            word |= writer.bits(getattr(instruction, writer.attribute))
         return word.to_bytes(INSTRUCTION_BYTES, "little")
 
     def decode(self, data: bytes, position: int | None = None) -> Instruction:
-        """The instruction that 16 bytes spell.
+        """The instruction that 16 bytes encode.
 
         Raises
         ------
@@ -95,19 +95,19 @@ class Codec:
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
         word = 0
-        for each in self._uop_writers:
-            word |= each.bits(getattr(uop, each.attribute))
+        for writer in self._uop_writers:
+            word |= writer.bits(getattr(uop, writer.attribute))
         return word.to_bytes(UOP_BYTES, "little")
 
     def decode_uop(self, data: bytes) -> MicroOp:
-        """The micro-op that 4 bytes spell."""
+        """The micro-op that 4 bytes encode."""
         if len(data) != UOP_BYTES:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
 
     @cached_property
     def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
-        """By opcode, those of tokens and those of other fields."""
+        """By opcode, the writers of token flags and those of the other fields."""
         layouts = {
             Opcode.LOAD: self._memory,
             Opcode.STORE: self._memory,
@@ -117,15 +117,15 @@ class Codec:
         }
         found = {}
         for opcode, layout in layouts.items():
-            writers = [Writer.of(opcode.name, each) for each in layout if each.name != "opcode"]
-            flags = [each for each in writers if each.name in TOKEN_FLAGS]
-            numbers = [each for each in writers if each.name not in TOKEN_FLAGS]
+            writers = [Writer.of(opcode.name, field) for field in layout if field.name != "opcode"]
+            flags = [writer for writer in writers if writer.name in TOKEN_FLAGS]
+            numbers = [writer for writer in writers if writer.name not in TOKEN_FLAGS]
             found[opcode] = flags, [] if opcode is Opcode.FINISH else numbers
         return found
 
     @cached_property
     def _uop_writers(self) -> list[Writer]:
-        return [Writer.of("micro-op", each) for each in self._uop]
+        return [Writer.of("micro-op", field) for field in self._uop]
 
 
 def encode(config: HardwareConfig, instruction: Instruction) -> bytes:

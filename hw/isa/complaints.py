@@ -1,4 +1,4 @@
-"""The sentence for an instruction that breaks a rule of `hw.isa.rules`."""
+"""Error messages for instructions that break a rule of `hw.isa.rules`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["complain"]
 
 
 def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
-    """Say what instruction `position` asks for and what is allowed."""
+    """The message for the rule `fault` that instruction `position` breaks."""
 
     def value(name: str) -> int:
         return int(getattr(columns, name)[position])
@@ -46,9 +46,9 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.SHIFT:
             return f"SHR by {value('imm')}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}"
         case Fault.SRAM_RANGE:
-            return _range_complaint(config, columns, position, kind)
+            return _range_message(config, columns, position, kind)
         case Fault.TOKEN_FLAG:
-            return _flag_complaint(columns, position, kind)
+            return _flag_message(columns, position, kind)
         case Fault.FEATURE:
             return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
         case Fault.SRAM_INDEX:
@@ -62,7 +62,7 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
 _PADS = ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
 
 
-def _range_complaint(config: HardwareConfig, columns: Columns, position: int, kind: str) -> str:
+def _range_message(config: HardwareConfig, columns: Columns, position: int, kind: str) -> str:
     memory = MemoryId(int(columns.memory_type[position]))
     first = int(columns.sram_base[position])
     end = first + int(sram_elements(columns)[position])
@@ -72,7 +72,7 @@ def _range_complaint(config: HardwareConfig, columns: Columns, position: int, ki
     )
 
 
-def _flag_complaint(columns: Columns, position: int, kind: str) -> str:
+def _flag_message(columns: Columns, position: int, kind: str) -> str:
     unit = Module.STORE if columns.opcode[position] == Opcode.STORE else Module.LOAD
     refused = flags_without_queue(unit)
     flags = " and ".join(name for name in refused if getattr(columns, name)[position])

@@ -1,7 +1,7 @@
-"""Programs as text, one line an instruction.
+"""Prints programs as text, one line for each instruction.
 
-An instruction that the machine refuses is printed with the reason after `!!`; one that is no
-instruction at all is printed as `???` and its bits.
+An instruction that the machine refuses has the reason after `!!`; a word that is no instruction is
+printed as `???` and its bits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def disassemble(program: Program) -> str:
 
 
 def _reasons(program: Program) -> dict[int, str]:
-    """What is wrong with each illegal instruction: the complaint with the least fault number."""
+    """By position of an illegal instruction, the message of its lowest fault number."""
     columns = program.columns()
     reasons: dict[int, str] = {}
     for fault, mask in broken_rules(facts_of(program.config, columns)).items():
@@ -60,7 +60,7 @@ def _reasons(program: Program) -> dict[int, str]:
 
 
 def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
-    """Mnemonic, operands, and the rest."""
+    """Mnemonic, operands, and tokens with the reason of a refusal."""
     try:
         instruction = codec.decode(word)
     except ProgramError:

@@ -1,4 +1,4 @@
-"""One field of a word, written: its value checked and put in its place."""
+"""Writes one field of a word: checks its value and shifts it into place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm"})
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A field of one kind of word, with what its `Field` says worked out: programs are long."""
+    """A field of one kind of word, with the limits and mask of its `Field` precomputed."""
 
     word: str
     name: str
@@ -32,13 +32,13 @@ class Writer:
 
     @staticmethod
     def of(word: str, field: Field) -> Writer:
-        """Of a field of words called so in messages."""
+        """The writer of `field`; `word` names the kind of word in messages."""
         attribute = _RENAMED.get(field.name, field.name)
         flag, mask = field.name in _FLAGS, (1 << field.width) - 1
         return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
 
     def bits(self, value: object) -> int:
-        """The value in its place of the word; `EncodingError` where it does not fit."""
+        """The word with this field alone set to `value`; `EncodingError` if that does not fit."""
         if self.flag:
             if not isinstance(value, bool):
                 self._refuse(value, "True or False")

@@ -1,8 +1,8 @@
-"""Instructions as values.
+"""Instructions and micro-ops as immutable values.
 
 Attributes carry the names of the encoding's fields (`hw.encoding`), but for `memory`
-(`memory_type`), `op` (`alu_opcode`) and `reset` (`reset_reg`). Everything that the encoding can
-spell is a value here, also what the machine refuses: legality is `hw.isa.validate`'s.
+(`memory_type`), `op` (`alu_opcode`) and `reset` (`reset_reg`). Every instruction that the
+encoding can express is a value here, legal or not; `hw.isa.validate` checks legality.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The dependence flags. `prev` and `next` are the neighbours of the instruction's module in
-    the order load, compute, store."""
+    """The dependence flags. `prev` and `next` are the units before and after the instruction's own,
+    in the order load, compute, store."""
 
     pop_prev: bool = False
     pop_next: bool = False
@@ -144,7 +144,7 @@ class MicroOp:
 
 
 def module_of(instruction: Instruction) -> Module:
-    """The module that executes `instruction`."""
+    """The unit that executes `instruction`."""
     memory = instruction.memory if isinstance(instruction, Load) else None
     return executing_unit(opcode_of(instruction), memory)
 

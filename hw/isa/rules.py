@@ -1,6 +1,6 @@
-"""The instruction set's rules that one instruction breaks by itself, for whole programs at once.
+"""The rules that a single instruction can break, evaluated for whole programs at once.
 
-Each rule is a mask over the program's columns and a sentence for the instruction that broke it.
+Each rule is a mask over the instructions of a program: true for those that break the rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the rules are stated over. Arrays are by position in the program."""
+    """The masks and sizes that rules are stated over, as arrays by position in the program."""
 
     config: HardwareConfig
     columns: Columns
@@ -37,13 +37,13 @@ class Facts:
     moves: Mask
     """LOADs and STOREs that touch data (`x_size` above 0)."""
     reach: Ints
-    """One past the last on-chip element of what moves."""
+    """One past the last on-chip element that a LOAD or STORE covers."""
     depth: Ints
     """Elements of the memory that a LOAD or STORE names; 0 where there is none."""
 
 
 def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
-    """Derive what the rules need."""
+    """The facts of a program."""
     load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
     moves = (load | store) & (columns.x_size > 0)
     depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
@@ -69,7 +69,7 @@ def sram_elements(columns: Columns) -> Ints:
 
 
 def broken_rules(facts: Facts) -> dict[Fault, Mask]:
-    """For each rule, the instructions that break it, in order of the faults' numbers."""
+    """By rule, in order of fault numbers, the instructions that break it."""
     return {fault: rule(facts) for fault, rule in sorted(_RULES.items())}
 
 
@@ -143,7 +143,7 @@ def _no_feature(facts: Facts) -> Mask:
 
 
 def _beyond_index(facts: Facts) -> Mask:
-    """Loops that leave a memory whatever the micro-ops say: their fields only add to it."""
+    """Loops whose factors alone reach beyond a memory: fields of micro-ops only add to that."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
 

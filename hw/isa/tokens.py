@@ -1,10 +1,10 @@
-"""The dependence tokens of a program, run without time.
+"""Checks the dependence tokens of a program, by executing them without time.
 
-Three modules work through their own instructions in order. An instruction waits in its module's
-queue until every token that it pops is there, then leaves the queue, and gives its own tokens.
-Dispatch deals instructions to the queues in program order; a full queue holds up everything behind.
-More tokens or more room never stop anything, so that every timing ends in the same state, and the
-most tokens a queue can ever hold appear where its consumer moves only when nothing else can.
+Each unit executes its own instructions in order. An instruction waits in its unit's queue until
+every token that it pops is there, then leaves the queue and pushes its own tokens. Dispatch moves
+instructions to the queues in program order; a full queue blocks all instructions behind it. More
+tokens or more free entries never stop an instruction, so that every timing ends in the same state,
+and a token queue is fullest if its consumer moves only when nothing else can.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, Module, TokenQueu
 __all__ = ["check_tokens"]
 
 _NOWHERE = len(TokenQueue)
-"""A queue that is never empty: what an instruction that pops or pushes less refers to."""
+"""A queue that is never empty, for flags that are not set."""
 
 
 def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_TOKENS) -> None:
@@ -64,18 +64,18 @@ def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_T
 
 @dataclass(frozen=True, slots=True)
 class _Streams:
-    """A program as three lists of instructions, with the queues each of them pops and pushes."""
+    """The instructions of each unit, with the token queues that they pop and push."""
 
     modules: list[int]
-    """The module of every instruction of the program."""
+    """By instruction, the unit that executes it."""
     places: list[int]
-    """How many instructions of the same module come before it."""
+    """By instruction, how many of the same unit come before it."""
     positions: tuple[list[int], ...]
     """By module: the instructions' positions in the program."""
     queues: tuple[list[tuple[int, int, int, int]], ...]
     """By module: the two queues that each instruction pops and the two that it pushes."""
     pushed: list[int]
-    """By queue: how often the program pushes it."""
+    """By token queue: how many tokens the program pushes."""
 
 
 def _streams(columns: Columns) -> _Streams:
@@ -104,7 +104,7 @@ def _count(queues: Ints) -> Ints:
 
 
 class _Run:
-    """One run: how far each module has come, and the tokens between them."""
+    """An execution: the progress of each unit, and the tokens in each queue."""
 
     def __init__(self, streams: _Streams, depth: int) -> None:
         self.streams = streams
@@ -122,13 +122,13 @@ class _Run:
         return sum(self.started) < len(self.streams.modules)
 
     def finish(self) -> None:
-        """Run until nothing can move."""
+        """Run until no instruction can start."""
         while self._dispatch() | any([self._advance(module) for module in Module]):
             pass
 
     def overflow(self, queue: TokenQueue, limit: int) -> int | None:
-        """Run with the consumer of `queue` held back; the position of the instruction that pushes
-        its count past `limit`, if one does."""
+        """Run with the consumer of `queue` as late as possible; returns the position of the
+        instruction that pushes more than `limit` tokens, or None."""
         others = [module for module in Module if module is not queue.consumer]
         while True:
             while self._dispatch() | any([self._advance(module) for module in others]):
@@ -138,7 +138,7 @@ class _Run:
                 return None
 
     def waits(self) -> tuple[ModuleWait, ...]:
-        """What each module waits for."""
+        """What each unit waits for."""
         return tuple(self._wait(module) for module in Module)
 
     def _wait(self, module: Module) -> ModuleWait:
@@ -154,7 +154,7 @@ class _Run:
         return ModuleWait(module, position, tuple(sorted(missing)))
 
     def _dispatch(self) -> bool:
-        """Deal out instructions until one meets a full queue; whether any moved."""
+        """Move instructions to the queues until one is full; returns whether any moved."""
         modules, places = self.streams.modules, self.streams.places
         issued, started, depth = self.issued, self.started, self.depth
         position, end = self.dispatched, len(modules)
@@ -169,7 +169,7 @@ class _Run:
         return moved
 
     def _advance(self, module: Module, most: int | None = None) -> bool:
-        """Execute what `module` can, `most` instructions at most; whether any moved."""
+        """Execute at most `most` instructions of `module`; returns whether any moved."""
         counts, queues = self.counts, self.streams.queues[module]
         first = self.started[module]
         end = self.issued[module] if most is None else min(self.issued[module], first + most)
@@ -187,7 +187,7 @@ class _Run:
         return at > first
 
     def _pusher(self, queue: TokenQueue, excess: int) -> int:
-        """The instruction that pushed the first of the last `excess` tokens of `queue`."""
+        """The position of the instruction that pushed the first of the last `excess` tokens."""
         producer = queue.producer
         at = self.started[producer]
         while excess:

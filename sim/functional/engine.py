@@ -1,4 +1,4 @@
-"""The engine itself: checks before a run, slices of compiled code, errors and records after."""
+"""The functional engine: preliminary checks, slices of compiled code, errors and results."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hw.faults import Fault
 from hw.isa import Columns, Module, Program, TokenQueue, work_of
 from hw.isa.complaints import complain
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from hw.topology import MAX_TOKENS
 from sim.admission import admit
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
@@ -19,7 +20,7 @@ from sim.functional.events import events_of
 from sim.functional.plan import Plan, make_plan
 from sim.functional.schedule import DONE, RUNNING, make_run_slice
 from sim.functional.state import (
-    CULPRIT,
+    FAULTY,
     ISSUED,
     MICRO_OPS,
     STARTED,
@@ -38,20 +39,20 @@ from sim.slices import next_slice
 __all__ = ["FunctionalEngine"]
 
 SLICE_SECONDS = 0.05
-"""How long compiled code should run before Python looks up: for Ctrl-C and progress."""
+"""Target duration of a slice of compiled code; between slices Python handles Ctrl-C."""
 FIRST_SLICE_MACS = 1 << 25
 """Multiply-accumulates of the first slice: some milliseconds, on any machine well under a second.
 The slices after it adapt."""
 NO_LIMIT = 1 << 62
 
-_MET_BY_INSTRUCTION = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
+_RUN_TIME_FAULTS = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
 
 
 class FunctionalEngine:
-    """A compiled interpreter. See `sim.engine.Engine`; it has no time and no bus.
+    """A compiled interpreter without time and without a bus; see `sim.engine.Engine`.
 
-    `memory_model` is kept for the interface and changes nothing. After a fault, or when a run is
-    cut short, on-chip memories and DRAM hold what had been done by then.
+    `memory_model` is kept for the interface and has no effect. After a fault, or when a run is
+    aborted, on-chip memories and DRAM hold the effects up to then.
     """
 
     has_time = False
@@ -68,12 +69,12 @@ class FunctionalEngine:
         return "functional"
 
     def close(self) -> None:
-        """Nothing to switch off."""
+        """Nothing to release."""
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
-        for option, asked in (("waveform", how.waveform), ("stalls", how.stalls)):
-            if asked is not None:
+        for option, value in (("waveform", how.waveform), ("stalls", how.stalls)):
+            if value is not None:
                 raise EngineError(f"the functional engine has no {option}: it has no bus signals")
         admit(self.config, program, memory, how)
         _check_fetch(program, how)
@@ -114,7 +115,7 @@ class FunctionalEngine:
             budget = next_slice(budget, perf_counter() - before, SLICE_SECONDS)
 
     def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
-        culprit = int(run.state[CULPRIT])
+        position = int(run.state[FAULTY])
         match fault:
             case Fault.DEADLOCK:
                 return DeadlockError(tuple(_wait(run, module) for module in Module))
@@ -128,16 +129,18 @@ class FunctionalEngine:
                 )
                 return ProgramError(fault, None, f"tokens are left at the end: {left}")
             case Fault.TOKEN_OVERFLOW:
-                return ProgramError(fault, culprit, "it pushes token number 65536 into a queue")
-        # SHIFT is a static rule for an immediate and met by a running instruction otherwise.
-        if fault in _MET_BY_INSTRUCTION and not run.plan.faults[culprit]:
+                return ProgramError(
+                    fault, position, f"it pushes token number {MAX_TOKENS + 1} into a queue"
+                )
+        # SHIFT is a static rule for an immediate, and found at run time otherwise.
+        if fault in _RUN_TIME_FAULTS and not run.plan.faults[position]:
             size = len(run.dram.bytes)
-            return instruction_error(self.config, columns, culprit, fault, run.detail, size)
-        return ProgramError(fault, culprit, complain(self.config, columns, culprit, fault))
+            return instruction_error(self.config, columns, position, fault, run.detail, size)
+        return ProgramError(fault, position, complain(self.config, columns, position, fault))
 
 
 class _Run:
-    """Everything about one run but the on-chip memories."""
+    """The state of one run, without the on-chip memories."""
 
     def __init__(self, plan: Plan, dram: Dram) -> None:
         self.plan = plan
@@ -148,7 +151,7 @@ class _Run:
 
 
 def _check_fetch(program: Program, how: Launch) -> None:
-    """Refuse a program that memory does not give out. It is found before anything runs."""
+    """Refuse a program in a part of memory that answers with an error."""
     end = how.address + len(program.data)
     for first, last in how.bus_errors:
         if max(first, how.address) < min(last, end):
@@ -161,7 +164,7 @@ def _check_fetch(program: Program, how: Launch) -> None:
 
 
 def _wait(run: _Run, module: Module) -> ModuleWait:
-    """What `module` waits for when nothing can start."""
+    """What `module` waits for when no instruction can start."""
     started = int(run.state[STARTED + module])
     if started == run.state[ISSUED + module]:
         return ModuleWait(module, None, ())

@@ -1,4 +1,4 @@
-"""Event records of a run without time."""
+"""Event records of a run of the functional engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 
 
 def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
-    """What happened to the instructions of `log`, one after the other."""
+    """The events of the instructions in `log`, in their order."""
     events: list[Event] = []
     for instruction in log.tolist():
         module = Module(plan.modules[instruction])

@@ -1,4 +1,4 @@
-"""A program prepared for compiled code: tables, one row an instruction."""
+"""A program prepared for compiled code, as tables with a row for each instruction."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from sim.semantics.fields import Table, make_table
 __all__ = ["NOWHERE", "Plan", "make_plan"]
 
 NOWHERE = len(TokenQueue)
-"""A queue that always has a token and room: for what an instruction does not pop or push."""
+"""A token queue that is never empty or full, for flags that are not set."""
 
 Ints = npt.NDArray[np.int64]
 
 
 class Plan(NamedTuple):
-    """What does not change while a program runs."""
+    """The tables of a program, which do not change while it runs."""
 
     table: Table
     modules: Ints
-    """The module of each instruction; -1 for an illegal opcode."""
+    """The unit of each instruction; -1 for an illegal opcode."""
     faults: Ints
-    """The static rule that each instruction breaks, or 0: it is refused in front of its queue."""
+    """The static rule that each instruction breaks, or 0; dispatch refuses such instructions."""
     queues: Ints
     """For each instruction the two token queues that it pops and the two that it pushes."""
     stream: Ints
     """The instructions of load, then those of compute, then those of store."""
     first: Ints
-    """Where each module's instructions begin in `stream`."""
+    """Where each unit's instructions begin in `stream`."""
     queue_depth: int
 
 
 def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
-    """Prepare a program, legal or not."""
+    """The plan of a program, legal or not."""
     modules = route(columns).astype(np.int64)
     counts = [int(np.count_nonzero(modules == module)) for module in Module]
     return Plan(
@@ -58,7 +58,7 @@ def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
 def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
     faults = np.zeros(len(columns.opcode), dtype=np.int64)
     for fault, broken in broken_rules(facts_of(config, columns)).items():
-        # An index beyond a memory is told when it is met, with the micro-op that met it.
+        # The run reports an index beyond a memory with the micro-op that has it.
         if fault is not Fault.SRAM_INDEX:
             faults[broken & (faults == 0)] = fault
     return faults

@@ -9,7 +9,7 @@ from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, Row
-from sim.semantics.loops import room, sweeping
+from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
 __all__ = ["alu"]
@@ -18,12 +18,10 @@ SHR = int(AluOp.SHR)
 
 Lane = Callable[[int, int], int]
 """An operation on the values of one lane."""
-MicroOp = Callable[[Chip, Row, int, int, int, Detail], int]
-"""The body of `sweeping`."""
 
 
 def _lane(op: AluOp) -> Lane:
-    """Compile `op`, wrapped to 32 bits."""
+    """Compile the meaning of `op`, wrapped to 32 bits."""
     meaning = inlined(op.meaning)
 
     @inlined
@@ -36,7 +34,7 @@ def _lane(op: AluOp) -> Lane:
 # One loop over lanes for each operation, so that LLVM makes vectors of it.
 
 
-def _immediate(lane: Lane) -> MicroOp:
+def _immediate(lane: Lane) -> Body:
     """Compile a micro-op with an immediate operand."""
 
     @inlined
@@ -51,7 +49,7 @@ def _immediate(lane: Lane) -> MicroOp:
     return immediate
 
 
-def _tensor(lane: Lane) -> MicroOp:
+def _tensor(lane: Lane) -> Body:
     """Compile a micro-op with an operand from ACC."""
 
     @inlined
@@ -66,8 +64,8 @@ def _tensor(lane: Lane) -> MicroOp:
     return tensor
 
 
-def _by_opcode(make: Callable[[Lane], MicroOp], ops: Sequence[AluOp]) -> MicroOp:
-    """Compile the choice of the micro-op that `make` gives for the instruction's operation."""
+def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
+    """Compile a branch over `ops` to the body that `make` returns for each of them."""
     first = make(_lane(ops[0]))
     if len(ops) == 1:
         return first
@@ -109,18 +107,18 @@ def _tensor_shift(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: De
     return fault
 
 
-_SWEEP_IMMEDIATE = sweeping(_by_opcode(_immediate, tuple(AluOp)))
-_SWEEP_TENSOR = sweeping(_by_opcode(_tensor, [op for op in AluOp if op is not AluOp.SHR]))
-_SWEEP_TENSOR_SHIFT = sweeping(_tensor_shift)
+_SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, tuple(AluOp)))
+_SWEEP_TENSOR = with_loops(_by_opcode(_tensor, [op for op in AluOp if op is not AluOp.SHR]))
+_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
 
 
 @compiled
 def alu(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
-    """Do micro-ops [start, stop) of an ALU instruction that breaks no static rule.
+    """Execute micro-ops [start, stop) of an ALU instruction that breaks no static rule.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = room(chip, row, detail)
+    limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     if row[USE_IMM]:
         fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)

@@ -1,4 +1,4 @@
-"""Faults that compiled code found, as the exceptions that every engine raises."""
+"""Makes exceptions of the faults that compiled code returns."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def instruction_error(
     detail: Detail,
     memory_bytes: int,
 ) -> ProgramError | BusError:
-    """The error for a `fault` that instruction `position` met while it ran.
+    """The error for a `fault` of instruction `position` at run time.
 
-    `memory_bytes` is how much physical memory there was.
+    `memory_bytes` is the size of physical memory.
     """
     kind = Opcode(int(columns.opcode[position])).name
     done = int(detail[POSITION])
@@ -59,4 +59,4 @@ def instruction_error(
                 f"{first:#x}..{end:#x} (end excluded): {why} [{fault.name}]",
             )
         case _:
-            raise ValueError(f"{fault.name} is not met by a running instruction")
+            raise ValueError(f"{fault.name} is no fault of a running instruction")

@@ -62,10 +62,10 @@ def test_deadlock_by_a_full_queue() -> None:
         asm.finish()
         return asm.build()
 
-    room = TINY.instruction_queue
-    validate(program(room))
+    entries = TINY.instruction_queue
+    validate(program(entries))
     with pytest.raises(DeadlockError) as caught:
-        validate(program(room + 1))
+        validate(program(entries + 1))
     assert caught.value.waits[COMPUTE] == ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE,))
     assert caught.value.waits[LOAD] == ModuleWait(LOAD, None, ())
 
