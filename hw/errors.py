@@ -92,5 +92,5 @@ class DeadlockError(ProgramError):
 
     def __init__(self, waits: tuple[ModuleWait, ...]) -> None:
         stuck = "; ".join(str(wait) for wait in waits)
-        super().__init__(Fault.DEADLOCK, None, f"no module can ever proceed: {stuck}")
+        super().__init__(Fault.DEADLOCK, None, f"no unit can ever proceed: {stuck}")
         self.waits = waits

@@ -117,15 +117,15 @@ def register_map() -> tuple[Register, ...]:
         offset = 0x040 + 8 * memory
         registers.append(Register(name, offset, 64, rw, f"DRAM address of {memory.name} element 0"))
     registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
-    for module in Module:
-        name = module.name.lower()
+    for unit in Module:
+        name = unit.name.lower()
         for column, state in enumerate(State):
-            offset = 0x108 + 8 * (3 * module + column)
+            offset = 0x108 + 8 * (3 * unit + column)
             meaning = f"cycles in which {name} {_STATE_TEXTS[state]} (snapshot)"
             registers.append(Register(f"{name}_{state.value}", offset, 64, ro, meaning))
-    for module in Module:
-        name = module.name.lower()
-        base = 0x180 + 8 * module
+    for unit in Module:
+        name = unit.name.lower()
+        base = 0x180 + 8 * unit
         registers += [
             Register(f"{name}_instruction", base, 32, ro, f"index of {name}'s instruction"),
             Register(

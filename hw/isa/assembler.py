@@ -217,13 +217,13 @@ class Assembler:
         """End the program."""
         return self._append(Finish(tokens=self._tokens(Module.COMPUTE, waits_for, signals)))
 
-    def nop(self, module: Module, *, waits_for: Units = (), signals: Units = ()) -> int:
-        """An empty LOAD or STORE of `module`, for its tokens alone."""
-        if module is Module.STORE:
+    def nop(self, unit: Module, *, waits_for: Units = (), signals: Units = ()) -> int:
+        """An empty LOAD or STORE of `unit`, for its tokens alone."""
+        if unit is Module.STORE:
             return self.store(
                 sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
             )
-        memory = MemoryId.INP if module is Module.LOAD else MemoryId.UOP
+        memory = MemoryId.INP if unit is Module.LOAD else MemoryId.UOP
         return self.load(
             memory, sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
         )
@@ -253,20 +253,20 @@ class Assembler:
         outer, inner = (*([Loop(1)] * (2 - len(loops))), *loops)
         return outer, inner
 
-    def _tokens(self, module: Module, waits_for: Units, signals: Units) -> Tokens:
-        pops = {queue.producer: queue for queue in POPS[module] if queue is not None}
-        pushes = {queue.consumer: queue for queue in PUSHES[module] if queue is not None}
-        popped = self._queues("wait for", module, waits_for, pops)
-        pushed = self._queues("signal", module, signals, pushes)
+    def _tokens(self, unit: Module, waits_for: Units, signals: Units) -> Tokens:
+        pops = {queue.producer: queue for queue in POPS[unit] if queue is not None}
+        pushes = {queue.consumer: queue for queue in PUSHES[unit] if queue is not None}
+        popped = self._queues("wait for", unit, waits_for, pops)
+        pushed = self._queues("signal", unit, signals, pushes)
         return Tokens(
-            pop_prev=POPS[module][0] in popped,
-            pop_next=POPS[module][1] in popped,
-            push_prev=PUSHES[module][0] in pushed,
-            push_next=PUSHES[module][1] in pushed,
+            pop_prev=POPS[unit][0] in popped,
+            pop_next=POPS[unit][1] in popped,
+            push_prev=PUSHES[unit][0] in pushed,
+            push_next=PUSHES[unit][1] in pushed,
         )
 
     def _queues(
-        self, verb: str, module: Module, others: Units, allowed: dict[Module, TokenQueue]
+        self, verb: str, unit: Module, others: Units, allowed: dict[Module, TokenQueue]
     ) -> list[TokenQueue]:
         queues = []
         for other in (others,) if isinstance(others, Module) else others:
@@ -274,7 +274,7 @@ class Assembler:
                 names = " or ".join(neighbour.name.lower() for neighbour in allowed)
                 name = other.name.lower() if isinstance(other, Module) else repr(other)
                 raise AssemblyError(
-                    f"{self._where()}: {module.name.lower()} cannot {verb} {name}: "
+                    f"{self._where()}: {unit.name.lower()} cannot {verb} {name}: "
                     f"it has token queues with {names} only"
                 )
             queues.append(allowed[other])

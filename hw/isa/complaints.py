@@ -77,4 +77,4 @@ def _flag_message(columns: Columns, position: int, kind: str) -> str:
     refused = flags_without_queue(unit)
     flags = " and ".join(name for name in refused if getattr(columns, name)[position])
     neighbour = "after" if unit is Module.STORE else "before"
-    return f"{kind} with {flags}: no module comes {neighbour} {unit.name.lower()}"
+    return f"{kind} with {flags}: no unit comes {neighbour} {unit.name.lower()}"

@@ -114,9 +114,9 @@ def _loops(instruction: Gemm | Alu) -> str:
     return f"uop {uops:<9} iter {count:<9} dst {dst:<9} src {src:<9}"
 
 
-def _tokens(tokens: Tokens, module: Module) -> str:
-    pops = _queues((tokens.pop_prev, tokens.pop_next), POPS[module])
-    pushes = _queues((tokens.push_prev, tokens.push_next), PUSHES[module])
+def _tokens(tokens: Tokens, unit: Module) -> str:
+    pops = _queues((tokens.pop_prev, tokens.pop_next), POPS[unit])
+    pushes = _queues((tokens.push_prev, tokens.push_next), PUSHES[unit])
     parts = (("pop", pops), ("push", pushes))
     return "  ".join(f"{verb} {', '.join(queues)}" for verb, queues in parts if queues)
 

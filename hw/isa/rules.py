@@ -29,7 +29,7 @@ class Facts:
 
     config: HardwareConfig
     columns: Columns
-    modules: npt.NDArray[np.int8]
+    units: npt.NDArray[np.int8]
     load: Mask
     store: Mask
     gemm: Mask
@@ -50,7 +50,7 @@ def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
     return Facts(
         config=config,
         columns=columns,
-        modules=route(columns),
+        units=route(columns),
         load=load,
         store=store,
         gemm=_is(columns.opcode, Opcode.GEMM),
@@ -134,7 +134,7 @@ def _bad_flags(facts: Facts) -> Mask:
     bad = np.zeros(len(c.opcode), dtype=np.bool_)
     for unit in Module:
         for flag in flags_without_queue(unit):
-            bad |= (facts.modules == unit) & ~_is(getattr(c, flag), 0)
+            bad |= (facts.units == unit) & ~_is(getattr(c, flag), 0)
     return bad
 
 

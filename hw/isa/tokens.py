@@ -66,36 +66,36 @@ def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_T
 class _Streams:
     """The instructions of each unit, with the token queues that they pop and push."""
 
-    modules: list[int]
+    units: list[int]
     """By instruction, the unit that executes it."""
     places: list[int]
     """By instruction, how many of the same unit come before it."""
     positions: tuple[list[int], ...]
-    """By module: the instructions' positions in the program."""
+    """By unit: the instructions' positions in the program."""
     queues: tuple[list[tuple[int, int, int, int]], ...]
-    """By module: the two queues that each instruction pops and the two that it pushes."""
+    """By unit: the two queues that each instruction pops and the two that it pushes."""
     pushed: list[int]
     """By token queue: how many tokens the program pushes."""
 
 
 def _streams(columns: Columns) -> _Streams:
-    modules = route(columns)
-    places = np.zeros(len(modules), dtype=np.int64)
+    units = route(columns)
+    places = np.zeros(len(units), dtype=np.int64)
     positions, queues = [], []
     pushed = np.zeros(len(TokenQueue) + 1, dtype=np.int64)
     flag_columns = [getattr(columns, flag) for flag in TOKEN_FLAGS]
-    for module in Module:
-        own = np.flatnonzero(modules == module)
+    for unit in Module:
+        own = np.flatnonzero(units == unit)
         places[own] = np.arange(len(own))
         positions.append(own.tolist())
         ends = [
             np.where(flags[own] != 0, _NOWHERE if queue is None else queue, _NOWHERE)
-            for flags, queue in zip(flag_columns, POPS[module] + PUSHES[module], strict=True)
+            for flags, queue in zip(flag_columns, POPS[unit] + PUSHES[unit], strict=True)
         ]
         pushed += _count(ends[2]) + _count(ends[3])
         queues.append(list(zip(*(end.tolist() for end in ends), strict=True)))
     return _Streams(
-        modules.tolist(), places.tolist(), tuple(positions), tuple(queues), pushed.tolist()
+        units.tolist(), places.tolist(), tuple(positions), tuple(queues), pushed.tolist()
     )
 
 
@@ -111,27 +111,27 @@ class _Run:
         self.depth = depth
         self.counts = [0] * len(TokenQueue) + [1 << 60]
         self.issued = [0, 0, 0]
-        """By module: instructions that reached its queue."""
+        """By unit: instructions that reached its queue."""
         self.started = [0, 0, 0]
-        """By module: instructions that left its queue."""
+        """By unit: instructions that left its queue."""
         self.dispatched = 0
 
     @property
     def stuck(self) -> bool:
         """Whether instructions remain."""
-        return sum(self.started) < len(self.streams.modules)
+        return sum(self.started) < len(self.streams.units)
 
     def finish(self) -> None:
         """Run until no instruction can start."""
-        while self._dispatch() | any([self._advance(module) for module in Module]):
+        while self._dispatch() | any([self._advance(unit) for unit in Module]):
             pass
 
     def overflow(self, queue: TokenQueue, limit: int) -> int | None:
         """Run with the consumer of `queue` as late as possible; returns the position of the
         instruction that pushes more than `limit` tokens, or None."""
-        others = [module for module in Module if module is not queue.consumer]
+        others = [unit for unit in Module if unit is not queue.consumer]
         while True:
-            while self._dispatch() | any([self._advance(module) for module in others]):
+            while self._dispatch() | any([self._advance(unit) for unit in others]):
                 if self.counts[queue] > limit:
                     return self._pusher(queue, self.counts[queue] - limit)
             if not self._advance(queue.consumer, most=1):
@@ -139,40 +139,40 @@ class _Run:
 
     def waits(self) -> tuple[ModuleWait, ...]:
         """What each unit waits for."""
-        return tuple(self._wait(module) for module in Module)
+        return tuple(self._wait(unit) for unit in Module)
 
-    def _wait(self, module: Module) -> ModuleWait:
-        started = self.started[module]
-        if started == self.issued[module]:
-            return ModuleWait(module, None, ())
+    def _wait(self, unit: Module) -> ModuleWait:
+        started = self.started[unit]
+        if started == self.issued[unit]:
+            return ModuleWait(unit, None, ())
         missing = {
             TokenQueue(queue)
-            for queue in self.streams.queues[module][started][:2]
+            for queue in self.streams.queues[unit][started][:2]
             if not self.counts[queue]
         }
-        position = self.streams.positions[module][started]
-        return ModuleWait(module, position, tuple(sorted(missing)))
+        position = self.streams.positions[unit][started]
+        return ModuleWait(unit, position, tuple(sorted(missing)))
 
     def _dispatch(self) -> bool:
         """Move instructions to the queues until one is full; returns whether any moved."""
-        modules, places = self.streams.modules, self.streams.places
+        units, places = self.streams.units, self.streams.places
         issued, started, depth = self.issued, self.started, self.depth
-        position, end = self.dispatched, len(modules)
+        position, end = self.dispatched, len(units)
         while position < end:
-            module = modules[position]
-            if places[position] - started[module] >= depth:
+            unit = units[position]
+            if places[position] - started[unit] >= depth:
                 break
-            issued[module] += 1
+            issued[unit] += 1
             position += 1
         moved = position > self.dispatched
         self.dispatched = position
         return moved
 
-    def _advance(self, module: Module, most: int | None = None) -> bool:
-        """Execute at most `most` instructions of `module`; returns whether any moved."""
-        counts, queues = self.counts, self.streams.queues[module]
-        first = self.started[module]
-        end = self.issued[module] if most is None else min(self.issued[module], first + most)
+    def _advance(self, unit: Module, most: int | None = None) -> bool:
+        """Execute at most `most` instructions of `unit`; returns whether any moved."""
+        counts, queues = self.counts, self.streams.queues[unit]
+        first = self.started[unit]
+        end = self.issued[unit] if most is None else min(self.issued[unit], first + most)
         at = first
         while at < end:
             pop_a, pop_b, push_a, push_b = queues[at]
@@ -183,7 +183,7 @@ class _Run:
             counts[push_a] += 1
             counts[push_b] += 1
             at += 1
-        self.started[module] = at
+        self.started[unit] = at
         return at > first
 
     def _pusher(self, queue: TokenQueue, excess: int) -> int:

@@ -118,7 +118,7 @@ class FunctionalEngine:
         position = int(run.state[FAULTY])
         match fault:
             case Fault.DEADLOCK:
-                return DeadlockError(tuple(_wait(run, module) for module in Module))
+                return DeadlockError(tuple(_wait(run, unit) for unit in Module))
             case Fault.NO_FINISH:
                 return ProgramError(fault, None, "it has no FINISH, which must end it")
             case Fault.TOKENS_LEFT:
@@ -146,7 +146,7 @@ class _Run:
         self.plan = plan
         self.dram = dram
         self.state: State = make_state()
-        self.log: Row = np.zeros(len(plan.modules), dtype=np.int64)
+        self.log: Row = np.zeros(len(plan.units), dtype=np.int64)
         self.detail: Detail = make_detail()
 
 
@@ -163,15 +163,15 @@ def _check_fetch(program: Program, how: Launch) -> None:
             )
 
 
-def _wait(run: _Run, module: Module) -> ModuleWait:
-    """What `module` waits for when no instruction can start."""
-    started = int(run.state[STARTED + module])
-    if started == run.state[ISSUED + module]:
-        return ModuleWait(module, None, ())
-    instruction = int(run.plan.stream[run.plan.first[module] + started])
+def _wait(run: _Run, unit: Module) -> ModuleWait:
+    """What `unit` waits for when no instruction can start."""
+    started = int(run.state[STARTED + unit])
+    if started == run.state[ISSUED + unit]:
+        return ModuleWait(unit, None, ())
+    instruction = int(run.plan.stream[run.plan.first[unit] + started])
     missing = {
         TokenQueue(queue)
         for queue in run.plan.queues[instruction, :2].tolist()
         if not run.state[TOKENS + queue]
     }
-    return ModuleWait(module, instruction, tuple(sorted(missing)))
+    return ModuleWait(unit, instruction, tuple(sorted(missing)))

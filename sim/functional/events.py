@@ -16,14 +16,14 @@ def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
     """The events of the instructions in `log`, in their order."""
     events: list[Event] = []
     for instruction in log.tolist():
-        module = Module(plan.modules[instruction])
+        unit = Module(plan.units[instruction])
         tokens = [
-            Event(None, module, instruction, kind, TokenQueue(queue))
+            Event(None, unit, instruction, kind, TokenQueue(queue))
             for kind, queue in zip(_KINDS, plan.queues[instruction].tolist(), strict=True)
             if queue != NOWHERE
         ]
         events += [event for event in tokens if event.kind is EventKind.POP]
-        events.append(Event(None, module, instruction, EventKind.START))
-        events.append(Event(None, module, instruction, EventKind.END))
+        events.append(Event(None, unit, instruction, EventKind.START))
+        events.append(Event(None, unit, instruction, EventKind.END))
         events += [event for event in tokens if event.kind is EventKind.PUSH]
     return tuple(events)

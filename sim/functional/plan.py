@@ -27,7 +27,7 @@ class Plan(NamedTuple):
     """The tables of a program, which do not change while it runs."""
 
     table: Table
-    modules: Ints
+    units: Ints
     """The unit of each instruction; -1 for an illegal opcode."""
     faults: Ints
     """The static rule that each instruction breaks, or 0; dispatch refuses such instructions."""
@@ -42,14 +42,14 @@ class Plan(NamedTuple):
 
 def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
     """The plan of a program, legal or not."""
-    modules = route(columns).astype(np.int64)
-    counts = [int(np.count_nonzero(modules == module)) for module in Module]
+    units = route(columns).astype(np.int64)
+    counts = [int(np.count_nonzero(units == unit)) for unit in Module]
     return Plan(
         table=make_table(columns),
-        modules=modules,
+        units=units,
         faults=_static_faults(config, columns),
-        queues=_queues(columns, modules),
-        stream=np.concatenate([np.flatnonzero(modules == module) for module in Module]),
+        queues=_queues(columns, units),
+        stream=np.concatenate([np.flatnonzero(units == unit) for unit in Module]),
         first=np.cumsum([0, *counts[:-1]], dtype=np.int64),
         queue_depth=config.instruction_queue,
     )
@@ -64,11 +64,11 @@ def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
     return faults
 
 
-def _queues(columns: Columns, modules: Ints) -> Ints:
+def _queues(columns: Columns, units: Ints) -> Ints:
     flags = [getattr(columns, flag) for flag in TOKEN_FLAGS]
-    queues = np.full((len(modules), len(flags)), NOWHERE, dtype=np.int64)
-    for module in Module:
-        for column, queue in enumerate(POPS[module] + PUSHES[module]):
+    queues = np.full((len(units), len(flags)), NOWHERE, dtype=np.int64)
+    for unit in Module:
+        for column, queue in enumerate(POPS[unit] + PUSHES[unit]):
             if queue is not None:
-                queues[(modules == module) & (flags[column] != 0), column] = queue
+                queues[(units == unit) & (flags[column] != 0), column] = queue
     return queues

@@ -50,7 +50,7 @@ LOAD = int(Opcode.LOAD)
 STORE = int(Opcode.STORE)
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)
-MODULES = len(Module)
+UNITS = len(Module)
 QUEUES = len(TokenQueue)
 NO_FINISH = int(Fault.NO_FINISH)
 TOKENS_LEFT = int(Fault.TOKENS_LEFT)
@@ -110,9 +110,9 @@ def _start_next(plan: Plan, state: State, log: Row) -> bool:
     """Start the earliest instruction that can start; returns whether there is one."""
     _dispatch(plan, state)
     chosen = -1
-    for module in range(MODULES):
-        if state[STARTED + module] < state[ISSUED + module]:
-            candidate = plan.stream[plan.first[module] + state[STARTED + module]]
+    for unit in range(UNITS):
+        if state[STARTED + unit] < state[ISSUED + unit]:
+            candidate = plan.stream[plan.first[unit] + state[STARTED + unit]]
             prev, following = plan.queues[candidate, 0], plan.queues[candidate, 1]
             ready = state[TOKENS + prev] > 0 and state[TOKENS + following] > 0
             if ready and (chosen < 0 or candidate < chosen):
@@ -122,7 +122,7 @@ def _start_next(plan: Plan, state: State, log: Row) -> bool:
     state[TOKENS + plan.queues[chosen, 0]] -= 1
     state[TOKENS + plan.queues[chosen, 1]] -= 1
     state[TOKENS + NOWHERE] = 1
-    state[STARTED + plan.modules[chosen]] += 1
+    state[STARTED + plan.units[chosen]] += 1
     state[ACTIVE] = chosen
     state[POSITION] = 0
     log[state[EXECUTED]] = chosen
@@ -133,14 +133,14 @@ def _start_next(plan: Plan, state: State, log: Row) -> bool:
 @inlined
 def _dispatch(plan: Plan, state: State) -> None:
     """Move instructions to the queues until a queue is full or an instruction is refused."""
-    while state[DISPATCHED] < len(plan.modules):
+    while state[DISPATCHED] < len(plan.units):
         instruction = state[DISPATCHED]
-        module = plan.modules[instruction]
+        unit = plan.units[instruction]
         if plan.faults[instruction] != NONE:
             break
-        if state[ISSUED + module] - state[STARTED + module] >= plan.queue_depth:
+        if state[ISSUED + unit] - state[STARTED + unit] >= plan.queue_depth:
             break
-        state[ISSUED + module] += 1
+        state[ISSUED + unit] += 1
         state[DISPATCHED] += 1
 
 
@@ -189,12 +189,12 @@ def _complete(plan: Plan, state: State) -> int:
 @compiled
 def _final_status(plan: Plan, state: State) -> int:
     """The status of a run in which no instruction can start: DONE or a fault's code."""
-    if state[DISPATCHED] < len(plan.modules):
+    if state[DISPATCHED] < len(plan.units):
         refused = plan.faults[state[DISPATCHED]]
         if refused != NONE:
             state[FAULTY] = state[DISPATCHED]
             return int(refused)
-    if state[EXECUTED] < len(plan.modules):
+    if state[EXECUTED] < len(plan.units):
         return DEADLOCK
     if not state[FINISHED]:
         return NO_FINISH

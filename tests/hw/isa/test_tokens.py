@@ -44,7 +44,7 @@ def test_deadlock_names_every_module() -> None:
         ModuleWait(STORE, None, ()),
     )
     assert str(caught.value) == (
-        "program: no module can ever proceed: load waits at instruction 1 for a token "
+        "program: no unit can ever proceed: load waits at instruction 1 for a token "
         "compute->load; compute waits at instruction 0 for a token load->compute and "
         "store->compute; store is idle [DEADLOCK]"
     )
