@@ -10,7 +10,7 @@ from typing import assert_never
 
 from hw.errors import ProgramError
 from hw.isa.codec import Codec
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.isa.instructions import (
     Alu,
     Finish,
@@ -54,7 +54,7 @@ def _reasons(program: Program) -> dict[int, str]:
     for fault, mask in broken_rules(facts_of(program.config, columns)).items():
         for position in mask.nonzero()[0].tolist():
             if position not in reasons:
-                reason = complain(program.config, columns, position, fault)
+                reason = describe(program.config, columns, position, fault)
                 reasons[position] = f"{reason} [{fault.name}]"
     return reasons
 

@@ -12,7 +12,7 @@ from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import check_tokens
@@ -51,7 +51,7 @@ def _check_instructions(config: HardwareConfig, columns: Columns) -> None:
     firsts = [(int(np.argmax(mask)), fault) for fault, mask in broken.items() if mask.any()]
     if firsts:
         position, fault = min(firsts)
-        message = complain(config, columns, position, fault)
+        message = describe(config, columns, position, fault)
         raise ProgramError(fault, position, message)
 
 

@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, Module, Program, TokenQueue, work_of
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MAX_TOKENS
 from sim.admission import admit
@@ -136,7 +136,7 @@ class FunctionalEngine:
         if fault in _RUN_TIME_FAULTS and not run.plan.faults[position]:
             size = len(run.dram.bytes)
             return instruction_error(self.config, columns, position, fault, run.detail, size)
-        return ProgramError(fault, position, complain(self.config, columns, position, fault))
+        return ProgramError(fault, position, describe(self.config, columns, position, fault))
 
 
 class _Run:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import MemoryId, Module, Opcode, Program
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.operations import MAX_SHIFT
 from hw.topology import MAX_TOKENS, POPS
 from sim.errors import BusError, EngineError
@@ -85,4 +85,4 @@ def _complaint(program: Program, culprit: int | None, fault: Fault) -> str:
             return f"{kind} reaches beyond a memory with one of its micro-ops"
         case Fault.SHIFT if not columns.use_imm[culprit]:
             return f"{kind} by an ACC element's value: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}"
-    return complain(program.config, columns, culprit, fault)
+    return describe(program.config, columns, culprit, fault)

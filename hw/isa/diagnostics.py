@@ -10,10 +10,10 @@ from hw.isa.rules import sram_elements
 from hw.operations import MAX_SHIFT
 from hw.topology import MemoryId, Module, flags_without_queue
 
-__all__ = ["complain"]
+__all__ = ["describe"]
 
 
-def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
+def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
     """The message for the rule `fault` that instruction `position` breaks."""
 
     def value(name: str) -> int:
