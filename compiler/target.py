@@ -13,7 +13,7 @@ from compiler.intrinsics.accelerator import (
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["AcceleratorTarget"]
 

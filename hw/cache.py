@@ -1,10 +1,10 @@
-"""A cache of built things, found by the content they were built from.
+"""A cache of build results, keyed by the content that they are built from.
 
-An entry is a folder `<root>/<key>` that appears whole or not at all: it is made in a scratch
-folder beside it and renamed. Its manifest holds the digest of each file, so that a damaged entry is
-noticed and made again. One process builds a key at a time; the others wait and use what it made. A
-build that is killed leaves a scratch folder, which the next build of that key sweeps away. Nothing
-breaks when the whole cache is deleted while nobody uses it.
+An entry is a folder `<root>/<key>`. It is written in a scratch folder and renamed, so that it is
+complete or absent. Its manifest holds the digest of each file, so that a damaged entry is detected
+and rebuilt. One process builds a key at a time; other processes wait and use its result. A build
+that is killed leaves a scratch folder, which the next build of that key removes. The whole cache
+may be deleted while no process uses it.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ __all__ = ["Build", "ContentCache", "content_key", "default_cache"]
 _MANIFEST = "manifest.json"
 
 Build = Callable[[Path], Sequence[Path]]
-"""Given an empty scratch folder, make files somewhere in it, and return those to keep."""
+"""A function that writes files into an empty folder and returns those to keep."""
 
 
 def content_key(*parts: str) -> str:
-    """A name for everything in `parts`, in this order."""
+    """A hash of `parts` and their order, as the name of an entry."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
-        # With the length before it, no two lists of parts spell the same bytes.
+        # Lengths keep two different lists of parts from being the same bytes.
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:32]
 
 
 def default_cache() -> Path:
     """`$TANDEM_CACHE`, or `tandem` in the user's cache folder."""
-    if asked := os.environ.get("TANDEM_CACHE"):
-        return Path(asked)
+    if own := os.environ.get("TANDEM_CACHE"):
+        return Path(own)
     if shared := os.environ.get("XDG_CACHE_HOME"):
         return Path(shared) / "tandem"
     return Path.home() / ".cache" / "tandem"
@@ -51,12 +51,12 @@ def default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ContentCache:
-    """The entries under `root`, which is made when it is first needed."""
+    """The entries under `root`, a folder that is created when it is first needed."""
 
     root: Path
 
     def entry(self, key: str, build: Build) -> Path:
-        """The folder of `key`, built now unless an intact one is there."""
+        """The folder of `key`, built now unless it exists and is intact."""
         folder = self.root / key
         if _intact(folder):
             return folder
@@ -64,7 +64,7 @@ class ContentCache:
             self.root.mkdir(parents=True, exist_ok=True)
             with self._locked(key):
                 if not _intact(folder):
-                    self._sweep(key)
+                    self._remove_leftovers(key)
                     self._fill(folder, build)
         except OSError as error:
             raise CacheError(
@@ -75,13 +75,13 @@ class ContentCache:
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        # The lock file stays: to delete it would let two processes lock two files of one name.
-        # The system frees the lock with the process that held it, however that one ended.
+        # The lock file is never deleted: else two processes could lock two files of one name.
+        # The system frees the lock when its process ends, however that happens.
         with (self.root / f".{key}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _sweep(self, key: str) -> None:
+    def _remove_leftovers(self, key: str) -> None:
         for leftover in (self.root / key, *self.root.glob(f".{key}-*")):
             shutil.rmtree(leftover, ignore_errors=True)
 

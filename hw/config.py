@@ -1,4 +1,4 @@
-"""The hardware configuration: one frozen value that every part of Tandem is built from.
+"""The hardware configuration: a frozen value from which RTL, compiler and simulators are built.
 
 Sizes of arrays and memories are powers of two and are kept as their logarithms, as VTA keeps
 them, because the encodings derive from them. Everything else is in the unit its name says.
@@ -10,10 +10,9 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
-from hw.checks import check_config
-from hw.encoding import UOP_BYTES
+from hw.encoding import UOP_BYTES, word_layouts
 from hw.errors import ConfigError
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Feature", "HardwareConfig"]
 
@@ -23,17 +22,17 @@ PAGE_BYTES = 4096
 
 
 class Feature(Enum):
-    """Extensions of the instruction set. None exists yet; each will be off in VTA's presets."""
+    """Extensions of the instruction set. None exists yet; VTA's presets will have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareConfig:
-    """An accelerator, fully described. Impossible values are refused on construction.
+    """All parameters of an accelerator; construction refuses impossible ones.
 
     Raises
     ------
     ConfigError
-        Names the field, the value asked for, and what is allowed.
+        Names the field, its value and the allowed ones.
     """
 
     name: str = "pynq"
@@ -42,7 +41,7 @@ class HardwareConfig:
     log_block_in: int = 4
     log_block_out: int = 4
     log_uop_buffer: int = 15
-    """log2 of the micro-op memory's bytes; likewise the three that follow."""
+    """log2 of the micro-op memory's bytes; the next three fields are those of INP, WGT and ACC."""
     log_inp_buffer: int = 15
     log_wgt_buffer: int = 18
     log_acc_buffer: int = 17
@@ -56,27 +55,27 @@ class HardwareConfig:
     address_bits: int = 32
     """Width of AXI4 addresses."""
     longest_burst: int = 64
-    """Beats in the longest burst asked for."""
+    """Beats in the longest burst that is requested."""
     reads_in_flight: int = 64
-    """Read bursts that may be unanswered at a time; likewise for writes."""
+    """Read bursts that may be outstanding at a time; the next field is for write bursts."""
     writes_in_flight: int = 64
     axi_cache: int = 0b0011
     """AxCACHE of every access (default: normal, non-cacheable, bufferable)."""
     axi_prot: int = 0b000
 
     instruction_queue: int = 32
-    """Instructions that wait in front of each module."""
+    """Instructions that the queue of each unit holds."""
     fetch_buffer: int = 128
-    """Instructions that wait in front of dispatch."""
+    """Instructions that the buffer in front of dispatch holds."""
     load_buffer: int = 256
-    """Beats of read data that may be under way for, or wait in front of, the load module."""
+    """Beats of read data that load has requested and not yet used, at most."""
     compute_buffer: int = 256
-    """The same for the compute module's loads."""
+    """The same for the LOADs that compute executes."""
 
     features: frozenset[Feature] = frozenset()
 
     def __post_init__(self) -> None:
-        check_config(self)
+        _check_config(self)
 
     # The array --------------------------------------------------------------------------
 
@@ -144,7 +143,7 @@ class HardwareConfig:
         """Bytes in one beat."""
         return self.bus_bits // 8
 
-    # Making others ----------------------------------------------------------------------
+    # Derived configurations -------------------------------------------------------------
 
     def replace(self, **changes: Any) -> HardwareConfig:
         """This configuration with some fields changed (and checked again)."""
@@ -152,3 +151,90 @@ class HardwareConfig:
         if unknown:
             raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}")
         return replace(self, **changes)
+
+
+_RANGES = {
+    "log_batch": (0, 4),
+    "log_block_in": (0, 7),
+    "log_block_out": (0, 7),
+    "log_uop_buffer": (3, 24),
+    "log_inp_buffer": (1, 30),
+    "log_wgt_buffer": (1, 30),
+    "log_acc_buffer": (3, 30),
+    "acc_read_ports": (1, 2),
+    "address_bits": (16, 64),
+    "longest_burst": (1, 256),
+    "reads_in_flight": (2, 256),
+    "writes_in_flight": (2, 256),
+    "axi_cache": (0, 15),
+    "axi_prot": (0, 7),
+    "instruction_queue": (2, 4096),
+    "fetch_buffer": (8, 4096),
+    "load_buffer": (2, 1 << 16),
+    "compute_buffer": (2, 1 << 16),
+}
+_BUS_BITS = (64, 128, 256, 512)
+_POWERS_OF_TWO = ("instruction_queue", "fetch_buffer", "load_buffer", "compute_buffer")
+
+
+def _check_config(config: HardwareConfig) -> None:
+    """Raise `ConfigError` unless `config` describes a machine that can be built."""
+    for name, (low, high) in _RANGES.items():
+        value = getattr(config, name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{name} is {value!r}: it must be a whole number")
+        if not low <= value <= high:
+            raise ConfigError(f"{name} is {value}: it must lie in {low}..{high}")
+    if config.bus_bits not in _BUS_BITS:
+        raise ConfigError(f"bus_bits is {config.bus_bits}: it must be one of {_BUS_BITS}")
+    for name in _POWERS_OF_TWO:
+        value = getattr(config, name)
+        if value & (value - 1):
+            raise ConfigError(f"{name} is {value}: it must be a power of two")
+    _check_memories(config)
+    _check_ports(config)
+    _check_buffers(config)
+    _check_encodings(config)
+
+
+def _check_memories(config: HardwareConfig) -> None:
+    for memory in (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC):
+        bits = config.index_bits(memory)
+        size = 1 << getattr(config, f"log_{memory.name.lower()}_buffer")
+        element = config.element_bytes(memory)
+        if bits < 1:
+            raise ConfigError(
+                f"log_{memory.name.lower()}_buffer: {size} bytes hold fewer than two elements "
+                f"of {element} bytes"
+            )
+        if bits > 16:
+            raise ConfigError(
+                f"log_{memory.name.lower()}_buffer: {1 << bits} elements of {element} bytes; the "
+                f"sram_base field reaches 65536"
+            )
+
+
+def _check_ports(config: HardwareConfig) -> None:
+    if config.acc_read_ports == 1 and config.log_block_in == 0:
+        raise ConfigError(
+            "acc_read_ports is 1 and log_block_in 0: without an adder tree the pipeline is a "
+            "stage too short to read two operands in turn; log_block_in must be 1 or more"
+        )
+
+
+def _check_buffers(config: HardwareConfig) -> None:
+    for name in ("load_buffer", "compute_buffer"):
+        if getattr(config, name) < config.longest_burst:
+            raise ConfigError(
+                f"{name} is {getattr(config, name)} beats: a burst of {config.longest_burst} "
+                f"(longest_burst) is only requested with space for all of it"
+            )
+
+
+def _check_encodings(config: HardwareConfig) -> None:
+    for layout in word_layouts(config):
+        if layout.width > layout.size:
+            raise ConfigError(
+                f"the {layout.name} word needs {layout.width} bits for these memory depths; "
+                f"it has {layout.size}"
+            )

@@ -1,7 +1,7 @@
 """Hardware configurations from files: our presets, our JSON, and TVM's `vta_config.json`.
 
 Our files name the fields of `HardwareConfig`; a field left out keeps its default. `hw.vta_config`
-reads TVM's. Nothing unknown is passed over: a misspelt key would otherwise be a default.
+reads TVM's. Unknown keys are refused, since a misspelt key would silently leave a default.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["dump_config", "load_config", "parse_config", "preset_names"]
 
 
 def preset_names() -> tuple[str, ...]:
-    """The configurations that come with Tandem."""
+    """Names of the configurations that come with Tandem."""
     names = (Path(entry.name) for entry in files("hw").joinpath("presets").iterdir())
     return tuple(sorted(path.stem for path in names if path.suffix == ".json"))
 
@@ -54,7 +54,7 @@ def load_config(name_or_path: str | Path) -> HardwareConfig:
 def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> HardwareConfig:
     """The configuration that JSON `text` describes.
 
-    `where` is what errors call the text; `name` is for a text that gives none.
+    `where` names the text in errors; `name` is for a text without the key `name`.
     """
     try:
         values = json.loads(text, object_pairs_hook=_no_duplicates)
@@ -72,7 +72,7 @@ def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> Hardwa
 
 
 def dump_config(config: HardwareConfig) -> str:
-    """`config` as canonical JSON, every field spelt out; `parse_config` gives it back equal."""
+    """`config` as JSON with every field, which `parse_config` reads back."""
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     values["features"] = sorted(feature.value for feature in config.features)
     return json.dumps(values, indent=2) + "\n"
@@ -88,7 +88,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Constructor arguments; ranges are the constructor's to check."""
+    """Arguments for `HardwareConfig`, whose constructor checks ranges."""
     known = [field.name for field in fields(HardwareConfig)]
     arguments: dict[str, Any] = {}
     for key, value in values.items():

@@ -1,7 +1,7 @@
-"""The encodings, one table for every configuration.
+"""The bit layouts of instructions and micro-ops.
 
-Fields pack upward in 64-bit words; one that would straddle a word boundary moves up to it. The
-encoder, the decoder, the disassembler and the RTL's decoder are all derived from here.
+Fields are packed upward in 64-bit words; a field that would straddle a word boundary starts at the
+boundary. Encoder, decoder, disassembler and the RTL's decoder are derived from these layouts.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from hw.memories import MemoryId
-
-if TYPE_CHECKING:
-    from hw.config import HardwareConfig
+from hw.topology import MemoryId
 
 __all__ = [
     "INSTRUCTION_BYTES",
     "UOP_BYTES",
     "WORD_BITS",
-    "AluOp",
     "Field",
+    "IndexWidths",
     "Opcode",
     "WordLayout",
     "alu_layout",
@@ -47,14 +44,12 @@ class Opcode(IntEnum):
     ALU = 4
 
 
-class AluOp(IntEnum):
-    """The `alu_opcode` field."""
+class IndexWidths(Protocol):
+    """Bits of an index into each memory: all that layouts depend on. A configuration has it."""
 
-    MIN = 0
-    MAX = 1
-    ADD = 2
-    SHR = 3
-    MUL = 4
+    def index_bits(self, memory: MemoryId, /) -> int:
+        """log2 of the number of elements of `memory`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class WordLayout:
-    """Where the fields of one kind of word lie. `size` is what the word has, in bits."""
+    """Positions of the fields in one kind of word of `size` bits."""
 
     name: str
     size: int
@@ -111,7 +106,7 @@ def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLay
     return WordLayout(name, size, tuple(fields))
 
 
-def memory_layout(config: HardwareConfig) -> WordLayout:
+def memory_layout(config: IndexWidths) -> WordLayout:
     """LOAD and STORE: the same in every configuration."""
     return _pack(
         "LOAD/STORE",
@@ -132,7 +127,7 @@ def memory_layout(config: HardwareConfig) -> WordLayout:
     )
 
 
-def _loop_columns(config: HardwareConfig, src: MemoryId) -> tuple[tuple[str, int], ...]:
+def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], ...]:
     uop = config.index_bits(MemoryId.UOP)
     acc = config.index_bits(MemoryId.ACC)
     return (
@@ -149,7 +144,7 @@ def _loop_columns(config: HardwareConfig, src: MemoryId) -> tuple[tuple[str, int
     )
 
 
-def gemm_layout(config: HardwareConfig) -> WordLayout:
+def gemm_layout(config: IndexWidths) -> WordLayout:
     """GEMM: the source is INP."""
     wgt = config.index_bits(MemoryId.WGT)
     return _pack(
@@ -163,7 +158,7 @@ def gemm_layout(config: HardwareConfig) -> WordLayout:
     )
 
 
-def alu_layout(config: HardwareConfig) -> WordLayout:
+def alu_layout(config: IndexWidths) -> WordLayout:
     """ALU: the source is ACC."""
     return _pack(
         "ALU",
@@ -177,7 +172,7 @@ def alu_layout(config: HardwareConfig) -> WordLayout:
     )
 
 
-def uop_layout(config: HardwareConfig) -> WordLayout:
+def uop_layout(config: IndexWidths) -> WordLayout:
     """One micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
     return _pack(
@@ -191,8 +186,8 @@ def uop_layout(config: HardwareConfig) -> WordLayout:
     )
 
 
-def word_layouts(config: HardwareConfig) -> tuple[WordLayout, ...]:
-    """Every kind of word."""
+def word_layouts(config: IndexWidths) -> tuple[WordLayout, ...]:
+    """The layouts of every kind of word."""
     return (
         memory_layout(config),
         gemm_layout(config),

@@ -1,16 +1,14 @@
-"""Errors of the hardware floor, all rooted in `HardwareError`."""
+"""Errors of the `hw` package, all rooted in `HardwareError`.
+
+Those that only `hw.hazards` or `hw.synthesis` raise are defined there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hw.faults import Fault
-from hw.memories import Module, TokenQueue
-
-if TYPE_CHECKING:
-    from hw.hazards.report import Race
+from hw.topology import Module, TokenQueue
 
 __all__ = [
     "AssemblyError",
@@ -19,10 +17,9 @@ __all__ = [
     "DeadlockError",
     "EncodingError",
     "HardwareError",
-    "HazardError",
+    "MemoryModelError",
     "ModuleWait",
     "ProgramError",
-    "SynthesisError",
 ]
 
 
@@ -35,15 +32,15 @@ class ConfigError(HardwareError):
 
 
 class CacheError(HardwareError):
-    """A cache of built things whose folder cannot be used."""
+    """A cache folder that cannot be used."""
 
 
-class SynthesisError(HardwareError):
-    """A design that Yosys could not synthesise, or what it made of one is not understood."""
+class MemoryModelError(HardwareError):
+    """Parameters of the memory model that are out of range, or a text that describes none."""
 
 
 class EncodingError(HardwareError):
-    """A value that does not fit the field it is meant for, or a word that is no instruction."""
+    """A value that does not fit its field, or a word that is no instruction."""
 
 
 class AssemblyError(HardwareError):
@@ -56,9 +53,9 @@ class ProgramError(HardwareError):
     Attributes
     ----------
     fault
-        Which rule, in the terms of the accelerator's error register.
+        The rule, as the accelerator's error register encodes it.
     instruction
-        Index in the program of the instruction at fault, or None where no single one is.
+        Index of the instruction at fault, or None if no single instruction is.
     """
 
     def __init__(self, fault: Fault, instruction: int | None, message: str) -> None:
@@ -70,10 +67,10 @@ class ProgramError(HardwareError):
 
 @dataclass(frozen=True, slots=True)
 class ModuleWait:
-    """What one module was doing when everything stopped.
+    """What one unit was waiting for when the program stopped.
 
-    `instruction` is None for a module with nothing to do; `queues` are the tokens that its
-    instruction pops and that are missing (empty where it is not a token that it waits for).
+    `instruction` is None for a unit with nothing to do. `queues` are the empty token queues that
+    its instruction pops; there are none if the instruction waits for something else.
     """
 
     module: Module
@@ -81,33 +78,19 @@ class ModuleWait:
     queues: tuple[TokenQueue, ...]
 
     def __str__(self) -> str:
-        who = self.module.name.lower()
+        name = self.module.name.lower()
         if self.instruction is None:
-            return f"{who} is idle"
+            return f"{name} is idle"
         if not self.queues:
-            return f"{who} is at instruction {self.instruction}"
+            return f"{name} is at instruction {self.instruction}"
         waits = " and ".join(str(queue) for queue in self.queues)
-        return f"{who} waits at instruction {self.instruction} for a token {waits}"
+        return f"{name} waits at instruction {self.instruction} for a token {waits}"
 
 
 class DeadlockError(ProgramError):
-    """A program that can never finish: what each module waits for."""
+    """A program that can never finish; `waits` says what each unit waits for."""
 
     def __init__(self, waits: tuple[ModuleWait, ...]) -> None:
         stuck = "; ".join(str(wait) for wait in waits)
-        super().__init__(Fault.DEADLOCK, None, f"no module can ever proceed: {stuck}")
+        super().__init__(Fault.DEADLOCK, None, f"no unit can ever proceed: {stuck}")
         self.waits = waits
-
-
-class HazardError(HardwareError):
-    """A program whose tokens do not order what must be ordered, or of which that is not proved.
-
-    Attributes
-    ----------
-    races
-        The pairs of instructions that nothing orders; empty where it is something else.
-    """
-
-    def __init__(self, message: str, races: Sequence[Race] = ()) -> None:
-        super().__init__(message)
-        self.races = tuple(races)

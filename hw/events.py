@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hw.memories import Module
+from hw.topology import Module
 
 __all__ = ["EVENT_BITS", "RUNNING_BIT", "FetchEvent", "UnitEvent", "fetch_bit", "unit_bit"]
 

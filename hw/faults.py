@@ -1,4 +1,4 @@
-"""The reasons for which the accelerator stops, as its error register spells them."""
+"""Fault codes: why the accelerator stopped, as its error register encodes it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Fault"]
 
 
 class Fault(IntEnum):
-    """Content of the error register; the same code names the rule in every typed exception.
+    """Values of the error register, which also name the rule in exceptions.
 
-    The first group is found in the instruction alone, before it enters a queue; the second
-    depends on data or on time and is found while the instruction runs; the third is a property
-    of the whole program.
+    Faults of the first group show in the instruction alone, before it enters a queue; those of the
+    second depend on data or time and show while the instruction runs; those of the third are
+    properties of the whole program.
     """
 
     NONE = 0
@@ -34,18 +34,18 @@ class Fault(IntEnum):
     UOP_RANGE = 8
     """uop_end not above uop_bgn, or beyond the micro-op memory."""
     SHIFT = 9
-    """A shift outside -31..31: an immediate, or an element of a tensor operand."""
+    """A shift by more than `MAX_SHIFT`: an immediate, or an element of a tensor operand."""
     SRAM_RANGE = 10
     """A LOAD or STORE that reaches beyond its memory."""
     TOKEN_FLAG = 11
-    """A dependence flag that the instruction's module has no queue for."""
+    """A dependence flag for which the instruction's unit has no queue."""
     FEATURE = 12
     """An extension that this configuration does not have."""
 
     SRAM_INDEX = 16
     """A micro-op's index, with its loop offsets, beyond its memory."""
     TOKEN_OVERFLOW = 17
-    """A token counter passed 65535."""
+    """A token counter passed `MAX_TOKENS`."""
     BUS_READ = 18
     """Memory answered a read with an error."""
     BUS_WRITE = 19
@@ -58,4 +58,4 @@ class Fault(IntEnum):
     TOKENS_LEFT = 26
     """A token counter is not zero at the end."""
     DEADLOCK = 27
-    """No module can ever proceed."""
+    """No unit can ever proceed."""

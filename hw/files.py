@@ -1,4 +1,4 @@
-"""Files that are either there whole, or not there."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["check_destination", "replacing", "write_atomically"]
 def check_destination(path: Path | None) -> None:
     """Raise `OSError` now if `path` cannot be written later, after the long work.
 
-    Permissions do not tell: the superuser has all of them, on disks that are read-only too. So a
-    file is made beside it, and taken away again.
+    Permission bits do not suffice: the superuser has all of them, on read-only disks too. So a
+    temporary file is created in the same folder and removed.
     """
     if path is None:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     target = _target(path)
-    # As it was written, unless it is a link: what that points to counts.
+    # Of a link, the folder of the file that it points to.
     folder = target.parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         code = errno.ENOTDIR if folder.exists() else errno.ENOENT
@@ -48,27 +48,26 @@ def _try_draft(target: Path, path: Path) -> None:
 
 
 def _target(path: Path) -> Path:
-    """What is written: through a link we replace what it points to, not the link."""
+    """The file to write: of a link, the file that it points to."""
     return Path(os.path.realpath(path))
 
 
 def _is_replaced(target: Path) -> bool:
-    """Not of what is no regular file (a pipe, `/dev/null`): renaming would replace it."""
+    """Whether `target` is replaced by renaming: pipes and devices (`/dev/null`) are written to."""
     return target.is_file() or not target.exists()
 
 
 def _draft(target: Path) -> Path:
-    """A name beside it that ends as the target's does: there are writers that choose their format
-    by it."""
+    """A new name in the same folder, with the suffix by which some writers choose a format."""
     return target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
 
 
 @contextmanager
 def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
-    """Give a file to write to, which takes the place of `path` when the block ends.
+    """Yield a draft file that replaces `path` when the block ends.
 
-    When an exception ends it, `path` keeps its old content, except after those in `even_after`.
-    What is no regular file is given as it is.
+    If an exception ends the block, `path` keeps its old content, except after the exceptions in
+    `even_after`. For a pipe or a device, `path` itself is yielded.
     """
     check_destination(path)
     target = _target(path)
@@ -83,22 +82,22 @@ def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Itera
             if draft.exists():
                 draft.replace(target)
             raise
-        _settle(draft)
+        _sync(draft)
         draft.replace(target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
 
 
-def _settle(draft: Path) -> None:
-    """Have the disk hold what was written, before a name is given to it."""
+def _sync(draft: Path) -> None:
+    """Flush `draft` to the disk, before it is renamed."""
     if draft.is_file():
         with draft.open("rb") as file:
             os.fsync(file.fileno())
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write `content` to `path`, which holds the old content or the new, whatever happens.
+    """Replace the content of `path`; on failure it keeps the old content.
 
     Text is UTF-8.
     """

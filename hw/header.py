@@ -1,4 +1,4 @@
-"""The control registers as a C header, for drivers written in C."""
+"""Writes the control registers as a C header for drivers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import IntEnum, IntFlag
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
-from hw.memories import MemoryId
 from hw.registers import MAGIC, VERSION, Control, Register, Status, register_map
+from hw.topology import MemoryId
 
 __all__ = ["c_header"]
 

@@ -1,7 +1,7 @@
-"""The one door to Numba: typed decorators for functions that are compiled when they are first run.
+"""Typed decorators that compile functions with Numba when they first run.
 
-Only what is about to run compiled code imports this module, because Numba takes half a second to
-import. With NUMBA_DISABLE_JIT=1 everything runs as the plain Python that it is.
+Only modules that run compiled code import this one, because Numba takes half a second to import.
+With NUMBA_DISABLE_JIT=1 the functions run as plain Python.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ __all__ = ["cached", "compiled", "fingerprint", "inlined", "intrinsic", "overloa
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Throughout: division does not test for zero, and other Python threads run on meanwhile.
+# Options of all: division does not test for zero, and the interpreter lock is released.
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` into whatever compiled function calls it."""
+    """Compile `function` as one that compiled functions call."""
     result: Callable[P, R] = numba.njit(error_model="numpy", nogil=True)(function)
     return result
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` as a part of each function that calls it: for what runs every micro-op.
+    """Compile `function` inline into its callers: for code that runs once a micro-op.
 
-    A call would pass all that a named tuple holds, which costs more than a micro-op.
+    A call would pass every field of a named tuple, which costs more than a micro-op.
     """
     result: Callable[P, R] = numba.njit(forceinline=True, error_model="numpy", nogil=True)(function)
     return result
 
 
 def cached(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function`, and keep the machine code on disk where a folder can be written.
+    """Compile `function` and cache its machine code on disk, if a folder can be written.
 
-    Numba keys what it keeps by the host's processor, by the file and bytecode of `function` itself
-    and by the values that it closes over, but not by the functions that it calls: `function` must
-    close over a `fingerprint` of their source.
+    Numba's key is the host's processor, the file and bytecode of `function` and the values that it
+    closes over, but not the functions that it calls: `function` must close over a `fingerprint` of
+    their source.
     """
     try:
         result: Callable[P, R] = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
@@ -52,7 +52,7 @@ def cached(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fingerprint(*packages: str) -> int:
-    """A number that changes with the source of any module directly in `packages`."""
+    """A checksum of the source of all modules directly in `packages`."""
     value = 0
     for package in packages:
         for entry in sorted(files(package).iterdir(), key=lambda entry: entry.name):
@@ -62,11 +62,11 @@ def fingerprint(*packages: str) -> int:
 
 
 def overload(function: Callable[..., object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Say how compiled code does what the plain Python `function` means."""
+    """Register what compiled code calls in place of the plain Python `function`."""
     result: Callable[[Callable[P, R]], Callable[P, R]] = extending.overload(function)
     return result
 
 
 def intrinsic(function: Callable[..., object]) -> Any:
-    """A function of compiled code that is given as LLVM instructions; see `numba.extending`."""
+    """Define a function of compiled code by the LLVM instructions that it emits."""
     return extending.intrinsic(function)

@@ -1,8 +1,8 @@
-"""The control registers behind the AXI4-Lite slave, as a driver sees them.
+"""The map of the control registers behind the AXI4-Lite slave.
 
 Offsets are in bytes, registers are 32 bits; a 64-bit value is two registers, low half first.
-`hw.rtl.registers` builds them, the simulators' harnesses drive them, and `tandem rtl` writes them
-out as a C header.
+`hw.rtl.registers` implements the map, the simulators' harnesses drive it, and `tandem rtl` writes
+it as a C header.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["CONTROL", "Access", "Control", "Register", "State", "Status", "register_map"]
 
@@ -23,7 +23,7 @@ ADDRESS_BITS = 10
 
 
 class Access(Enum):
-    """What a write does."""
+    """Effect of a write."""
 
     READ_ONLY = "ro"
     READ_WRITE = "rw"
@@ -54,14 +54,14 @@ class Status(IntFlag):
 
 
 class State(Enum):
-    """What a module is doing; exactly one of these each cycle. Idle is what is left of them."""
+    """What a unit does in a cycle; in a cycle with none of these it is idle."""
 
     BUSY = "busy"
     TOKEN = "token"
     MEMORY = "memory"
 
 
-_DOES = {
+_STATE_TEXTS = {
     State.BUSY: "was busy",
     State.TOKEN: "waited for a token",
     State.MEMORY: "waited for memory",
@@ -117,19 +117,19 @@ def register_map() -> tuple[Register, ...]:
         offset = 0x040 + 8 * memory
         registers.append(Register(name, offset, 64, rw, f"DRAM address of {memory.name} element 0"))
     registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
-    for module in Module:
-        who = module.name.lower()
+    for unit in Module:
+        name = unit.name.lower()
         for column, state in enumerate(State):
-            offset = 0x108 + 8 * (3 * module + column)
-            meaning = f"cycles in which {who} {_DOES[state]} (snapshot)"
-            registers.append(Register(f"{who}_{state.value}", offset, 64, ro, meaning))
-    for module in Module:
-        who = module.name.lower()
-        base = 0x180 + 8 * module
+            offset = 0x108 + 8 * (3 * unit + column)
+            meaning = f"cycles in which {name} {_STATE_TEXTS[state]} (snapshot)"
+            registers.append(Register(f"{name}_{state.value}", offset, 64, ro, meaning))
+    for unit in Module:
+        name = unit.name.lower()
+        base = 0x180 + 8 * unit
         registers += [
-            Register(f"{who}_instruction", base, 32, ro, f"index of {who}'s instruction"),
+            Register(f"{name}_instruction", base, 32, ro, f"index of {name}'s instruction"),
             Register(
-                f"{who}_waits", base + 4, 32, ro, "bit 0: for pop_prev, 1: for pop_next, 8: active"
+                f"{name}_waits", base + 4, 32, ro, "bit 0: for pop_prev, 1: for pop_next, 8: active"
             ),
         ]
     return tuple(registers)

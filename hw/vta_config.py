@@ -1,8 +1,8 @@
-"""TVM's `vta_config.json` in our terms.
+"""Translates TVM's `vta_config.json` into arguments of `HardwareConfig`.
 
-It holds logarithms of sizes (buffers in bytes, widths in bits) and the board. The board decides
-the bus, as it does in TVM's own tools. The same dictionary with notes added describes each golden
-test vector; the notes are accepted by name.
+The file holds logarithms of sizes (buffers in bytes, widths in bits) and the board, which decides
+the bus, as in TVM's own tools. The same dictionary with notes added describes each golden test
+vector; the notes are accepted by name.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _SIZES = {
     "LOG_WGT_BUFF_SIZE": ("log_wgt_buffer",),
     "LOG_ACC_BUFF_SIZE": ("log_acc_buffer",),
 }
-"""Keys that size the machine, all required, and the fields they give."""
+"""Required keys, and the fields of `HardwareConfig` that each sets."""
 
 _WIDTHS = {"LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_OUT_WIDTH": 3}
-"""The only widths there are: int8 times int8 into int32, stored as int8. The last is optional."""
+"""Keys of widths with the only allowed value: int8 times int8 into int32, stored as int8."""
 
 _OPTIONAL_WIDTH = "LOG_OUT_WIDTH"
 
 _DERIVED = ("LOG_BLOCK_IN", "LOG_BLOCK_OUT", "LOG_OUT_BUFF_SIZE")
-"""What TVM's tools add to the file when they write it out again; must agree with the rest."""
+"""Keys that TVM's tools add when they rewrite the file; they must agree with the others."""
 
 _VERSIONS = ("0.0.1", "0.0.2")
 
@@ -44,10 +44,10 @@ _BOARDS: dict[str, dict[str, int]] = {
     "ultra96": {"bus_bits": 128, "address_bits": 40},
     "zcu104": {"bus_bits": 128, "address_bits": 40},
 }
-"""What TARGET says about the bus, where it is not the default."""
+"""By TARGET, the fields of the bus that differ from the default."""
 
 _IGNORED = "ACC_DEP_DISTANCE"
-"""How far apart VTA's HLS pipeline needs two updates of an accumulator; ours forwards."""
+"""Least distance of two updates of one accumulator in VTA's HLS pipeline; this one forwards."""
 
 _NOTES = frozenset(
     {
@@ -64,16 +64,16 @@ _NOTES = frozenset(
         "dram_index_is_physical_address",
     }
 )
-"""What the golden vectors say about themselves."""
+"""Keys with which the golden vectors describe themselves."""
 
 
 def is_vta(values: Mapping[str, Any]) -> bool:
-    """Whether a configuration is written in TVM's terms: its keys are upper case, ours never."""
+    """Whether a configuration is TVM's: it has upper-case keys, which ours never has."""
     return any(key.isupper() for key in values)
 
 
 def from_vta(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments for `HardwareConfig`; `ConfigError` names the key, its value and the allowed."""
+    """Arguments for `HardwareConfig`; `ConfigError` names the key, its value and allowed ones."""
     known = (*_SIZES, *_WIDTHS, *_DERIVED, "TARGET", "HW_VER", _IGNORED)
     for key, value in values.items():
         if key not in known and key not in _NOTES:

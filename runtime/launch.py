@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa import Program
+from hw.memory_model import parse_memory
 from sim.engines import run
 from sim.result import Result
-from sim.timing import parse_memory
 
 __all__ = ["run_program"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.encoding import Opcode
 from hw.isa import Program
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, Module, TokenQueue
 from runtime.artifact.stream import Layer, StreamCode
 from sim.result import EventKind, Result
 

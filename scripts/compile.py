@@ -10,6 +10,7 @@ import typer
 
 from hw.config_files import load_config
 from hw.files import check_destination
+from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import Pixels
 from scripts.console import errors_in_one_line, print_json
@@ -35,7 +36,6 @@ from scripts.options import (
 )
 from scripts.progress import show_activity
 from scripts.sources import Accelerator, ModelOptions, compile_source
-from sim.timing import parse_memory
 
 __all__ = ["command"]
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.encoding import UOP_BYTES
 from hw.isa import Assembler, Loop, MicroOp, Program
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 from scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
 
 __all__ = ["matmul_program"]

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from scripts.console import FAILED, errors_in_one_line
 from scripts.counters import module_table
 from scripts.matmul import matmul_program
@@ -29,7 +30,6 @@ from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
 from sim.result import Result
-from sim.timing import parse_memory
 
 __all__ = ["Outcome", "command", "run_product"]
 

@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.encoding import UOP_BYTES
 from hw.errors import AssemblyError
 from hw.isa import MicroOp, pack_uops
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["MatmulLayout", "Tiles", "choose_tiles"]
 

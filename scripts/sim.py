@@ -14,6 +14,7 @@ from rich.console import Console
 from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
 from hw.isa import Program
+from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
 from scripts.image_bounds import check_image_bounds
@@ -38,7 +39,6 @@ from sim.engines import make_engine
 from sim.fill import fill_on_chip
 from sim.memory import place
 from sim.result import Result
-from sim.timing import parse_memory
 
 __all__ = ["command"]
 

@@ -25,12 +25,12 @@ from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
+from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Provenance, Tensor
 from runtime.inputs import Pixels, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
 from scripts.model_options import Quantise
-from sim.timing import MemoryModel
 
 __all__ = [
     "Accelerator",

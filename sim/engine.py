@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.isa import MemoryId, Program
+from hw.memory_model import MemoryModel
 from sim.result import Result
-from sim.timing import MEMORY_PRESETS, MemoryModel
 
 __all__ = ["Bytes", "Engine", "Launch", "Progress", "Stalls"]
 
@@ -108,6 +108,3 @@ class Engine(Protocol):
     def close(self) -> None:
         """Switch the machine off."""
         ...
-
-
-DEFAULT_MEMORY = MEMORY_PRESETS["fast"]

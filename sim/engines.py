@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.isa import Program
-from sim.engine import DEFAULT_MEMORY, Bytes, Engine, Launch, Progress
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from sim.engine import Bytes, Engine, Launch, Progress
 from sim.errors import EngineError
 from sim.fill import fill_on_chip
 from sim.memory import place
 from sim.result import Result
-from sim.timing import MemoryModel
 
 __all__ = ["ENGINES", "check_engine", "make_engine", "run"]
 

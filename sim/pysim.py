@@ -13,8 +13,9 @@ from amaranth.sim import Simulator
 from hw.config import HardwareConfig
 from hw.events import RUNNING_BIT
 from hw.isa import Program
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.rtl.top import Accelerator
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
@@ -22,7 +23,6 @@ from sim.rtl.bus import Memory, Pins, ReadBus, Stalling, WriteBus
 from sim.rtl.constants import Rule
 from sim.rtl.launch import Driver
 from sim.rtl.register_port import RegisterPort
-from sim.timing import MemoryModel
 
 __all__ = ["PysimEngine", "SimulatorBench"]
 

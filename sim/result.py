@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hw.isa import Work
-from hw.memories import Module, TokenQueue
+from hw.topology import Module, TokenQueue
 
 __all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
 

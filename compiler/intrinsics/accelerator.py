@@ -22,7 +22,8 @@ from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.ops import cast, const, index, load, maximum, minimum, select
 from compiler.ir.stmt import For, Function, LoopKind, Store
 from hw.config import Feature, HardwareConfig
-from hw.encoding import AluOp, alu_layout
+from hw.encoding import alu_layout
+from hw.operations import MAX_SHIFT, AluOp
 
 __all__ = [
     "AluStep",
@@ -156,7 +157,8 @@ def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstructio
     Raises
     ------
     LoweringError
-        For a number that does not fit the field of the instruction, and for shifts outside 0..31.
+        For a number that does not fit the field of the instruction, and for shifts outside
+        0..MAX_SHIFT.
     """
     check_immediate(config, op, value)
     name = f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}"
@@ -224,8 +226,8 @@ def _accumulators(name: str, config: HardwareConfig) -> Buffer:
 
 
 def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
-    """Raises `LoweringError` for a number that is no immediate of `op`."""
-    low, high = (0, 31) if op is AluOp.SHR else alu_layout(config)["imm"].limits
+    """Raises `LoweringError` for a number that an instruction of `op` cannot carry."""
+    low, high = (0, MAX_SHIFT) if op is AluOp.SHR else alu_layout(config)["imm"].limits
     if not low <= value <= high:
         raise LoweringError(
             f"immediate {value} of {op.name}: {low} to {high} is allowed; put it in a buffer"

@@ -16,6 +16,14 @@ known; a report with any proves nothing (`report.proved`).
 """
 
 from hw.hazards.check import check_hazards
-from hw.hazards.report import HazardReport, Overwrite, Race, Unchecked, Unknown
+from hw.hazards.report import HazardError, HazardReport, Overwrite, Race, Unchecked, Unknown
 
-__all__ = ["HazardReport", "Overwrite", "Race", "Unchecked", "Unknown", "check_hazards"]
+__all__ = [
+    "HazardError",
+    "HazardReport",
+    "Overwrite",
+    "Race",
+    "Unchecked",
+    "Unknown",
+    "check_hazards",
+]

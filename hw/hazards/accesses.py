@@ -16,7 +16,8 @@ from hw.hazards.operands import operand_elements_of
 from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
 from hw.isa.rules import sram_elements
-from hw.memories import MemoryId, Module
+from hw.routing import executing_unit
+from hw.topology import MemoryId, Module
 
 __all__ = ["ACCESSES", "Access", "Accesses", "accesses_of"]
 
@@ -58,29 +59,23 @@ def _kind(memory: MemoryId | None, module: Module, writes: bool) -> int:
 
 
 _NONE = -1
-_INP, _WGT, _ACC = (
-    _kind(MemoryId.INP, Module.LOAD, True),
-    _kind(MemoryId.WGT, Module.LOAD, True),
-    _kind(MemoryId.ACC, Module.COMPUTE, True),
-)
-_READ_BY_LOAD, _READ_BY_COMPUTE = (
-    _kind(None, module, False) for module in (Module.LOAD, Module.COMPUTE)
-)
-_MOVES = np.array(
-    [
-        [_READ_BY_COMPUTE, _NONE],
-        [_READ_BY_LOAD, _WGT],
-        [_READ_BY_LOAD, _INP],
-        [_READ_BY_COMPUTE, _ACC],
-        [_kind(None, Module.STORE, True), _kind(MemoryId.ACC, Module.STORE, False)],
-        [_READ_BY_COMPUTE, _ACC],
-    ]
-)
-"""By `MemoryId`, the kinds of access of a LOAD or (OUT) STORE to DRAM and to that memory. UOP has
-none: only compute accesses it."""
+
+
+def _move(memory: MemoryId) -> tuple[int, int]:
+    """The kinds of access of a STORE (of OUT) or LOAD (of any other memory) to DRAM and on chip."""
+    stores = memory is MemoryId.OUT
+    unit = executing_unit(Opcode.STORE if stores else Opcode.LOAD, memory)
+    on_chip = Access(memory.read if stores else memory.written, unit, not stores)
+    # UOP has no kind of access: only compute accesses it.
+    kind = ACCESSES.index(on_chip) if on_chip in ACCESSES else _NONE
+    return _kind(None, unit, stores), kind
+
+
+_MOVES = np.array([_move(memory) for memory in MemoryId])
+"""By `MemoryId`, the kinds of access of a LOAD or STORE to DRAM and to the memory."""
 _COMPUTES = np.array(
     [
-        _ACC,
+        _kind(MemoryId.ACC, Module.COMPUTE, True),
         _kind(MemoryId.INP, Module.COMPUTE, False),
         _kind(MemoryId.WGT, Module.COMPUTE, False),
     ]

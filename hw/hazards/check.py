@@ -16,7 +16,7 @@ from hw.hazards.report import HazardReport, Overwrite, Unchecked, Unknown
 from hw.isa.columns import Columns, Ints, route
 from hw.isa.program import Program
 from hw.isa.validate import validate_columns
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["RACES_KEPT", "check_hazards"]
 

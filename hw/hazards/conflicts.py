@@ -37,7 +37,7 @@ from hw.hazards.order import Order, order_of
 from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
 from hw.jit import cached
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["SearchResult", "search"]
 

@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.errors import EncodingError
 from hw.isa.columns import Columns, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Rectangles", "rectangles_of"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hw.hazards.report import Race
 from hw.isa.disasm import disassemble
 from hw.isa.program import Program
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, Module, TokenQueue
 
 __all__ = ["Conflict", "race_of"]
 

@@ -12,7 +12,7 @@ from hw.encoding import UOP_BYTES
 from hw.hazards.interval_sets import group_rows
 from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Kernel", "MicroOpSource", "kernels_of"]
 

@@ -12,7 +12,7 @@ from hw.encoding import Opcode, uop_layout
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Columns, Ints
 from hw.jit import cached
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["OPERANDS", "Operand", "OperandElements", "operand_elements_of"]
 

@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa.columns import Columns, Ints
-from hw.isa.tokens import POPS, PUSHES
 from hw.jit import cached
-from hw.memories import Module, TokenQueue
+from hw.topology import POPS, PUSHES, Module, TokenQueue
 
 __all__ = ["Order", "order_of"]
 

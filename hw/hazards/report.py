@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from hw.errors import HazardError, ProgramError
-from hw.memories import MemoryId, TokenQueue
+from hw.errors import HardwareError, ProgramError
+from hw.topology import MemoryId, TokenQueue
 
-__all__ = ["HazardReport", "Overwrite", "Race", "Unchecked", "Unknown"]
+__all__ = ["HazardError", "HazardReport", "Overwrite", "Race", "Unchecked", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,20 @@ class Race:
 
     def __str__(self) -> str:
         return self.explanation
+
+
+class HazardError(HardwareError):
+    """A program whose tokens do not order what must be ordered, or of which that is not proved.
+
+    Attributes
+    ----------
+    races
+        The pairs of instructions that nothing orders; empty for another reason.
+    """
+
+    def __init__(self, message: str, races: Sequence[Race] = ()) -> None:
+        super().__init__(message)
+        self.races = tuple(races)
 
 
 @dataclass(frozen=True, slots=True)

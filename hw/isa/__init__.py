@@ -1,6 +1,6 @@
-"""The instruction set as plain data: values, bits, rules, and tools for programs."""
+"""The instruction set as plain data: instructions, their encoding, rules and tools."""
 
-from hw.encoding import AluOp, Opcode
+from hw.encoding import Opcode
 from hw.isa.assembler import Assembler, Loop, pack_uops
 from hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
 from hw.isa.columns import Columns, pack_uop_columns
@@ -19,7 +19,8 @@ from hw.isa.instructions import (
 from hw.isa.program import Program
 from hw.isa.validate import DramRanges, dram_ranges, validate
 from hw.isa.work import Work, work_of
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.operations import AluOp
+from hw.topology import MemoryId, Module, TokenQueue
 
 __all__ = [
     "Alu",

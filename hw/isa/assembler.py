@@ -1,4 +1,4 @@
-"""Programs written by hand."""
+"""An assembler for programs written by hand in Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.encoding import Opcode
 from hw.errors import AssemblyError, EncodingError
 from hw.isa.codec import Codec
 from hw.isa.instructions import (
@@ -19,23 +19,23 @@ from hw.isa.instructions import (
     MicroOp,
     Store,
     Tokens,
-    module_of,
 )
 from hw.isa.program import Program
-from hw.isa.tokens import POPS, PUSHES
-from hw.memories import MemoryId, Module, TokenQueue
+from hw.operations import AluOp
+from hw.routing import executing_unit
+from hw.topology import POPS, PUSHES, MemoryId, Module, TokenQueue
 
 __all__ = ["Assembler", "Loop", "pack_uops"]
 
-Modules: TypeAlias = Module | Iterable[Module]
-"""The modules that an instruction waits for, or signals."""
+Units: TypeAlias = Module | Iterable[Module]
+"""The units that an instruction waits for or signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`count` repetitions of what is inside; each adds to the micro-ops' indices.
+    """`count` iterations, with the steps that each adds to the indices of micro-ops.
 
-    In `Loop(8, dst=16, src=1)` repetition `i` works on `dst + 16 * i` and `src + i`.
+    In `Loop(8, dst=16, src=1)` iteration `i` works on `dst + 16 * i` and `src + i`.
     """
 
     count: int
@@ -45,18 +45,18 @@ class Loop:
 
 
 class Assembler:
-    """Writes a program one instruction at a time.
+    """Builds a program one instruction at a time.
 
     Each method appends one instruction and returns its index. `waits_for` and `signals` name the
-    modules at the other end of the dependence tokens that the instruction pops and pushes. Bases,
+    units at the other end of the dependence tokens that the instruction pops and pushes. Bases,
     sizes and strides count elements; indices into DRAM start at the memory's base register.
-    Legality beyond the encoding is for `hw.isa.validate`, so that illegal programs can be written
-    too.
+    Legality beyond the encoding is checked by `hw.isa.validate`, so that illegal programs can be
+    written too.
 
     Raises
     ------
     AssemblyError
-        From every method: a value that does not fit its field, more than two loops, or modules
+        From every method: a value that does not fit its field, more than two loops, or units
         with no token queue between them.
 
     Example
@@ -68,14 +68,14 @@ class Assembler:
     >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, disassemble, pack_uops
     >>> machine = HardwareConfig()
     >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
-    >>> each = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
+    >>> loops = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
     >>> asm = Assembler(machine)
     >>> _ = asm.load(MemoryId.UOP, sram=0, dram=0x1000 // 4, columns=1)
     >>> _ = asm.load(MemoryId.INP, sram=0, dram=0x200, rows=2, columns=8, pad=(1, 1, 1, 1))
     >>> _ = asm.load(MemoryId.WGT, sram=0, dram=0x40, columns=1, signals=Module.COMPUTE)
-    >>> _ = asm.gemm((0, 1), each, reset=True)
-    >>> _ = asm.gemm((0, 1), each, waits_for=Module.LOAD)
-    >>> _ = asm.alu(AluOp.MAX, (0, 1), each, imm=0, signals=Module.STORE)
+    >>> _ = asm.gemm((0, 1), loops, reset=True)
+    >>> _ = asm.gemm((0, 1), loops, waits_for=Module.LOAD)
+    >>> _ = asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=Module.STORE)
     >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Module.COMPUTE,
     ...               signals=Module.COMPUTE)
     >>> _ = asm.finish(waits_for=Module.STORE)
@@ -103,8 +103,8 @@ class Assembler:
         rows: int = 1,
         stride: int | None = None,
         pad: tuple[int, int, int, int] = (0, 0, 0, 0),
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Copy `rows` x `columns` elements from DRAM, `stride` apart (default: dense), and put
         zeros around them: `pad` is (top, bottom, left, right)."""
@@ -121,7 +121,7 @@ class Assembler:
                 y_pad_1=bottom,
                 x_pad_0=left,
                 x_pad_1=right,
-                tokens=self._tokens(_load_module(memory), waits_for, signals),
+                tokens=self._tokens(executing_unit(Opcode.LOAD, memory), waits_for, signals),
             )
         )
 
@@ -133,8 +133,8 @@ class Assembler:
         columns: int,
         rows: int = 1,
         stride: int | None = None,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Copy the low 8 bits of `rows` x `columns` accumulators, dense from `sram`, to rows of
         DRAM `stride` apart (default: dense)."""
@@ -156,12 +156,12 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         reset: bool = False,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Multiply and accumulate (or clear) over the micro-ops from `uops[0]` up to, not
         including, `uops[1]`, inside `loops`: none, the inner, or the outer and the inner."""
-        outer, inner = self._two(loops)
+        outer, inner = self._outer_and_inner(loops)
         return self._append(
             Gemm(
                 reset=reset,
@@ -186,12 +186,12 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         imm: int | None = None,
-        waits_for: Modules = (),
-        signals: Modules = (),
+        waits_for: Units = (),
+        signals: Units = (),
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
         that the micro-ops' `src` names. Micro-ops and loops as for `gemm`."""
-        outer, inner = self._two(loops)
+        outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:
             raise AssemblyError(
                 f"{self._where()}: an ALU loop has no wgt factor (reads no weights)"
@@ -213,23 +213,23 @@ class Assembler:
             )
         )
 
-    def finish(self, *, waits_for: Modules = (), signals: Modules = ()) -> int:
+    def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
         """End the program."""
         return self._append(Finish(tokens=self._tokens(Module.COMPUTE, waits_for, signals)))
 
-    def nop(self, module: Module, *, waits_for: Modules = (), signals: Modules = ()) -> int:
-        """Nothing but tokens, in `module`: an empty LOAD or STORE."""
-        if module is Module.STORE:
+    def nop(self, unit: Module, *, waits_for: Units = (), signals: Units = ()) -> int:
+        """An empty LOAD or STORE of `unit`, for its tokens alone."""
+        if unit is Module.STORE:
             return self.store(
                 sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
             )
-        memory = MemoryId.INP if module is Module.LOAD else MemoryId.UOP
+        memory = MemoryId.INP if unit is Module.LOAD else MemoryId.UOP
         return self.load(
             memory, sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
         )
 
     def append(self, instruction: Instruction) -> int:
-        """Any instruction, as it is."""
+        """Append an instruction given as a value."""
         return self._append(instruction)
 
     def build(self) -> Program:
@@ -247,37 +247,37 @@ class Assembler:
     def _where(self) -> str:
         return f"instruction {len(self._words)}"
 
-    def _two(self, loops: Sequence[Loop]) -> tuple[Loop, Loop]:
+    def _outer_and_inner(self, loops: Sequence[Loop]) -> tuple[Loop, Loop]:
         if len(loops) > 2:
             raise AssemblyError(f"{self._where()}: {len(loops)} loops: an instruction has two")
         outer, inner = (*([Loop(1)] * (2 - len(loops))), *loops)
         return outer, inner
 
-    def _tokens(self, module: Module, waits_for: Modules, signals: Modules) -> Tokens:
-        pops = {queue.producer: queue for queue in POPS[module] if queue is not None}
-        pushes = {queue.consumer: queue for queue in PUSHES[module] if queue is not None}
-        popped = self._queues("wait for", module, waits_for, pops)
-        pushed = self._queues("signal", module, signals, pushes)
+    def _tokens(self, unit: Module, waits_for: Units, signals: Units) -> Tokens:
+        pops = {queue.producer: queue for queue in POPS[unit] if queue is not None}
+        pushes = {queue.consumer: queue for queue in PUSHES[unit] if queue is not None}
+        popped = self._queues("wait for", unit, waits_for, pops)
+        pushed = self._queues("signal", unit, signals, pushes)
         return Tokens(
-            pop_prev=POPS[module][0] in popped,
-            pop_next=POPS[module][1] in popped,
-            push_prev=PUSHES[module][0] in pushed,
-            push_next=PUSHES[module][1] in pushed,
+            pop_prev=POPS[unit][0] in popped,
+            pop_next=POPS[unit][1] in popped,
+            push_prev=PUSHES[unit][0] in pushed,
+            push_next=PUSHES[unit][1] in pushed,
         )
 
     def _queues(
-        self, verb: str, module: Module, others: Modules, known: dict[Module, TokenQueue]
+        self, verb: str, unit: Module, others: Units, allowed: dict[Module, TokenQueue]
     ) -> list[TokenQueue]:
         queues = []
         for other in (others,) if isinstance(others, Module) else others:
-            if other not in known:
-                allowed = " or ".join(neighbour.name.lower() for neighbour in known)
+            if other not in allowed:
+                names = " or ".join(neighbour.name.lower() for neighbour in allowed)
                 name = other.name.lower() if isinstance(other, Module) else repr(other)
                 raise AssemblyError(
-                    f"{self._where()}: {module.name.lower()} cannot {verb} {name}: "
-                    f"it has token queues with {allowed} only"
+                    f"{self._where()}: {unit.name.lower()} cannot {verb} {name}: "
+                    f"it has token queues with {names} only"
                 )
-            queues.append(known[other])
+            queues.append(allowed[other])
         return queues
 
 
@@ -285,9 +285,3 @@ def pack_uops(config: HardwareConfig, uops: Iterable[MicroOp]) -> bytes:
     """Micro-ops as they lie in DRAM; `EncodingError` where an index does not fit."""
     codec = Codec(config)
     return b"".join(codec.encode_uop(uop) for uop in uops)
-
-
-def _load_module(memory: MemoryId) -> Module:
-    """Where a LOAD of `memory` runs."""
-    empty = Load(memory=memory, sram_base=0, dram_base=0, y_size=0, x_size=0, x_stride=0)
-    return module_of(empty)

@@ -1,4 +1,4 @@
-"""Instructions and micro-ops to bits and back, by the table in `hw.encoding`."""
+"""Encodes and decodes single instructions and micro-ops, by the layouts of `hw.encoding`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hw.config import HardwareConfig
 from hw.encoding import (
     INSTRUCTION_BYTES,
     UOP_BYTES,
-    AluOp,
     Opcode,
     WordLayout,
     alu_layout,
@@ -20,9 +19,20 @@ from hw.encoding import (
 )
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
-from hw.isa.field_writer import TOKENS, Writer
-from hw.isa.instructions import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
-from hw.memories import MemoryId
+from hw.isa.field_writer import Writer
+from hw.isa.instructions import (
+    Alu,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MicroOp,
+    Store,
+    Tokens,
+    opcode_of,
+)
+from hw.operations import AluOp
+from hw.topology import TOKEN_FLAGS, MemoryId
 
 __all__ = ["Codec", "decode", "decode_uop", "encode", "encode_uop"]
 
@@ -42,17 +52,17 @@ class Codec:
 
     def encode(self, instruction: Instruction) -> bytes:
         """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
-        opcode = _opcode(instruction)
+        opcode = opcode_of(instruction)
         word = int(opcode)
         flags, numbers = self._writers[opcode]
-        for each in flags:
-            word |= each.bits(getattr(instruction.tokens, each.attribute))
-        for each in numbers:
-            word |= each.bits(getattr(instruction, each.attribute))
+        for writer in flags:
+            word |= writer.bits(getattr(instruction.tokens, writer.attribute))
+        for writer in numbers:
+            word |= writer.bits(getattr(instruction, writer.attribute))
         return word.to_bytes(INSTRUCTION_BYTES, "little")
 
     def decode(self, data: bytes, position: int | None = None) -> Instruction:
-        """The instruction that 16 bytes spell.
+        """The instruction that 16 bytes encode.
 
         Raises
         ------
@@ -67,7 +77,9 @@ class Codec:
         word = int.from_bytes(data, "little")
         number = word & 7
         if number not in Opcode.__members__.values():
-            raise ProgramError(Fault.OPCODE, position, f"opcode {number} is none of 0..4")
+            raise ProgramError(
+                Fault.OPCODE, position, f"opcode {number} is none of 0..{max(Opcode)}"
+            )
         match Opcode(number):
             case Opcode.LOAD | Opcode.STORE as opcode:
                 return _memory_instruction(opcode, _fields(self._memory, word), position)
@@ -83,19 +95,19 @@ class Codec:
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
         word = 0
-        for each in self._uop_writers:
-            word |= each.bits(getattr(uop, each.attribute))
+        for writer in self._uop_writers:
+            word |= writer.bits(getattr(uop, writer.attribute))
         return word.to_bytes(UOP_BYTES, "little")
 
     def decode_uop(self, data: bytes) -> MicroOp:
-        """The micro-op that 4 bytes spell."""
+        """The micro-op that 4 bytes encode."""
         if len(data) != UOP_BYTES:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
 
     @cached_property
     def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
-        """By opcode, those of tokens and those of other fields."""
+        """By opcode, the writers of token flags and those of the other fields."""
         layouts = {
             Opcode.LOAD: self._memory,
             Opcode.STORE: self._memory,
@@ -105,31 +117,15 @@ class Codec:
         }
         found = {}
         for opcode, layout in layouts.items():
-            writers = [Writer.of(opcode.name, each) for each in layout if each.name != "opcode"]
-            flags = [each for each in writers if each.name in TOKENS]
-            numbers = [each for each in writers if each.name not in TOKENS]
+            writers = [Writer.of(opcode.name, field) for field in layout if field.name != "opcode"]
+            flags = [writer for writer in writers if writer.name in TOKEN_FLAGS]
+            numbers = [writer for writer in writers if writer.name not in TOKEN_FLAGS]
             found[opcode] = flags, [] if opcode is Opcode.FINISH else numbers
         return found
 
     @cached_property
     def _uop_writers(self) -> list[Writer]:
-        return [Writer.of("micro-op", each) for each in self._uop]
-
-
-def _opcode(instruction: Instruction) -> Opcode:
-    match instruction:
-        case Load():
-            return Opcode.LOAD
-        case Store():
-            return Opcode.STORE
-        case Gemm():
-            return Opcode.GEMM
-        case Alu():
-            return Opcode.ALU
-        case Finish():
-            return Opcode.FINISH
-        case _:
-            assert_never(instruction)
+        return [Writer.of("micro-op", field) for field in self._uop]
 
 
 def encode(config: HardwareConfig, instruction: Instruction) -> bytes:
@@ -163,7 +159,7 @@ def _fields(layout: WordLayout, word: int) -> dict[str, int]:
 
 
 def _tokens(fields: Mapping[str, int]) -> Tokens:
-    return Tokens(**{name: bool(fields[name]) for name in TOKENS})
+    return Tokens(**{name: bool(fields[name]) for name in TOKEN_FLAGS})
 
 
 def _memory_instruction(
@@ -171,7 +167,9 @@ def _memory_instruction(
 ) -> Load | Store:
     number = fields["memory_type"]
     if number not in MemoryId.__members__.values():
-        raise ProgramError(Fault.MEMORY_ID, position, f"memory id {number} is none of 0..5")
+        raise ProgramError(
+            Fault.MEMORY_ID, position, f"memory id {number} is none of 0..{max(MemoryId)}"
+        )
     make = Load if opcode is Opcode.LOAD else Store
     return make(
         memory=MemoryId(number),
@@ -209,7 +207,9 @@ def _alu_instruction(fields: dict[str, int], position: int | None) -> Alu:
     number = fields["alu_opcode"]
     if number not in AluOp.__members__.values():
         raise ProgramError(
-            Fault.FEATURE, position, f"alu_opcode {number} is none of 0..4 and no extension has it"
+            Fault.FEATURE,
+            position,
+            f"alu_opcode {number} is none of 0..{max(AluOp)} and no extension has it",
         )
     return Alu(
         op=AluOp(number),

@@ -1,4 +1,4 @@
-"""A whole program decoded or encoded at once, one NumPy array a field."""
+"""Decodes and encodes whole programs, one NumPy array for each field."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from hw.encoding import (
     uop_layout,
 )
 from hw.errors import EncodingError
-from hw.isa.field_writer import TOKENS, misfit
-from hw.memories import MemoryId, Module
+from hw.isa.field_writer import misfit
+from hw.routing import executing_unit
+from hw.topology import TOKEN_FLAGS, MemoryId
 
 __all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "route"]
 
@@ -74,7 +75,7 @@ _WORDS = INSTRUCTION_BYTES * 8 // WORD_BITS
 
 
 def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
-    """Decode the instructions in `data`, a multiple of 16 bytes. Legality is not looked at."""
+    """Decode the instructions in `data`, a multiple of 16 bytes, be they legal or not."""
     table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
     words = [np.ascontiguousarray(column) for column in table.T]
     columns = {name: np.zeros(len(table), dtype=np.int64) for name in _NAMES}
@@ -92,9 +93,9 @@ def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
     Raises
     ------
     EncodingError
-        A value that its field has no room for, or one other than 0 where the instruction's kind has
-        no such field: names the earliest such instruction, the field and what is allowed. Columns
-        that are not int64 arrays of one length.
+        A value that does not fit its field, or one other than 0 in a field that the instruction's
+        kind does not have: names the earliest such instruction, the field and what is allowed.
+        Columns that are not int64 arrays of one length.
     """
     values = {name: getattr(columns, name) for name in _NAMES}
     _check_arrays(values)
@@ -124,7 +125,7 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
     Raises
     ------
     EncodingError
-        An index that its field has no room for: names the earliest such micro-op. Indices that are
+        An index that does not fit its field: names the earliest such micro-op. Indices that are
         not int64 arrays of one length.
     """
     layout, values = uop_layout(config), {"dst": dst, "src": src, "wgt": wgt}
@@ -136,19 +137,28 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
 
 
 def route(columns: Columns) -> npt.NDArray[np.int8]:
-    """The `Module` that executes each instruction; -1 where the opcode is illegal."""
-    modules = np.full(len(columns.opcode), Module.COMPUTE, dtype=np.int8)
-    loads = columns.opcode == Opcode.LOAD
-    memory = columns.memory_type
-    modules[loads & ((memory == MemoryId.INP) | (memory == MemoryId.WGT))] = Module.LOAD
-    modules[columns.opcode == Opcode.STORE] = Module.STORE
-    modules[columns.opcode > max(Opcode)] = -1
-    return modules
+    """The unit that executes each instruction; -1 where the opcode is illegal."""
+    return _ROUTES[columns.opcode, columns.memory_type]
+
+
+def _routes() -> npt.NDArray[np.int8]:
+    """`executing_unit` by the values of the fields opcode and memory_type; -1: illegal opcode."""
+    routes = np.full((_FIELD_VALUES, _FIELD_VALUES), -1, dtype=np.int8)
+    for opcode in Opcode:
+        routes[opcode] = executing_unit(opcode)
+        for memory in MemoryId:
+            routes[opcode, memory] = executing_unit(opcode, memory)
+    return routes
+
+
+_FIELD_VALUES = 8
+"""Numbers that the fields opcode and memory_type, of three bits each, can hold."""
+_ROUTES = _routes()
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Instructions that share a layout, and the fields that only they have."""
+    """Instructions that share a layout, and the fields of it that are decoded for them."""
 
     rows: Ints | slice
     fields: tuple[Field, ...]
@@ -161,9 +171,9 @@ class _Kind:
 
 
 def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
-    """All instructions with what all of them have, then those of each layout with the rest."""
+    """All instructions with their common fields, then those of each layout with its own fields."""
     memory = memory_layout(config)
-    header = tuple(memory[name] for name in ("opcode", *TOKENS))
+    header = tuple(memory[name] for name in ("opcode", *TOKEN_FLAGS))
     yield _Kind(slice(None), header)
     layouts = (
         (memory.fields, (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),
@@ -195,7 +205,7 @@ def _check_arrays(values: Mapping[str, Ints]) -> None:
 
 
 def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tuple[int, Field]]:
-    """For each field with values that do not fit, where the first of them is."""
+    """Each field with values that do not fit, and the position of the first of them."""
     for field in fields:
         column, (low, high) = values[field.name], field.limits
         if column.size and not low <= column.min() <= column.max() <= high:
@@ -213,7 +223,7 @@ def _extract(words: Sequence[_Words], field: Field) -> Ints:
 
 
 def _packed(fields: Sequence[Field], values: Mapping[str, Ints], count: int, size: int) -> _Words:
-    """`count` rows of `size` words that hold `values`, all of which fit: `_extract` reads them."""
+    """`count` rows of `size` words that hold `values`, which must fit their fields."""
     words = np.zeros((size, count), dtype=np.uint64)
     for field in fields:
         word, shift = divmod(field.lsb, WORD_BITS)

@@ -1,17 +1,16 @@
-"""Programs as text, one line an instruction.
+"""Prints programs as text, one line for each instruction.
 
-An instruction that the machine refuses is printed with the reason after `!!`; one that is no
-instruction at all is printed as `???` and its bits.
+An instruction that the machine refuses has the reason after `!!`; a word that is no instruction is
+printed as `???` and its bits.
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.isa.codec import Codec
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.isa.instructions import (
     Alu,
     Finish,
@@ -21,11 +20,11 @@ from hw.isa.instructions import (
     Store,
     Tokens,
     module_of,
+    opcode_of,
 )
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
-from hw.isa.tokens import POPS, PUSHES
-from hw.memories import Module, TokenQueue
+from hw.topology import POPS, PUSHES, Module, TokenQueue
 
 __all__ = ["disassemble"]
 
@@ -49,19 +48,19 @@ def disassemble(program: Program) -> str:
 
 
 def _reasons(program: Program) -> dict[int, str]:
-    """What is wrong with each illegal instruction: the complaint with the least fault number."""
+    """By position of an illegal instruction, the message of its lowest fault number."""
     columns = program.columns()
     reasons: dict[int, str] = {}
     for fault, mask in broken_rules(facts_of(program.config, columns)).items():
         for position in mask.nonzero()[0].tolist():
             if position not in reasons:
-                reason = complain(program.config, columns, position, fault)
+                reason = describe(program.config, columns, position, fault)
                 reasons[position] = f"{reason} [{fault.name}]"
     return reasons
 
 
 def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
-    """Mnemonic, operands, and the rest."""
+    """Mnemonic, operands, and tokens with the reason of a refusal."""
     try:
         instruction = codec.decode(word)
     except ProgramError:
@@ -69,26 +68,24 @@ def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
     rest = [_tokens(instruction.tokens, module_of(instruction))]
     if reason is not None:
         rest.append(f"!! {reason}")
-    mnemonic, operands = _operands(instruction)
-    return mnemonic.name, operands, "  ".join(part for part in rest if part)
+    rest = [part for part in rest if part]
+    return opcode_of(instruction).name, _operands(instruction), "  ".join(rest)
 
 
-def _operands(instruction: Instruction) -> tuple[Opcode, str]:
+def _operands(instruction: Instruction) -> str:
     match instruction:
-        case Load():
-            return Opcode.LOAD, _rectangle(instruction)
-        case Store():
-            return Opcode.STORE, _rectangle(instruction)
+        case Load() | Store():
+            return _rectangle(instruction)
         case Gemm():
             what = "reset" if instruction.reset else "mac"
             wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
-            return Opcode.GEMM, f"{what:<9} {_loops(instruction)} wgt {wgt}"
+            return f"{what:<9} {_loops(instruction)} wgt {wgt}"
         case Alu():
             operand = f"{instruction.imm}" if instruction.use_imm else "src"
             what = f"{instruction.op.name} {operand}"
-            return Opcode.ALU, f"{what:<9} {_loops(instruction)}".rstrip()
+            return f"{what:<9} {_loops(instruction)}".rstrip()
         case Finish():
-            return Opcode.FINISH, ""
+            return ""
         case _:
             assert_never(instruction)
 
@@ -117,9 +114,9 @@ def _loops(instruction: Gemm | Alu) -> str:
     return f"uop {uops:<9} iter {count:<9} dst {dst:<9} src {src:<9}"
 
 
-def _tokens(tokens: Tokens, module: Module) -> str:
-    pops = _queues((tokens.pop_prev, tokens.pop_next), POPS[module])
-    pushes = _queues((tokens.push_prev, tokens.push_next), PUSHES[module])
+def _tokens(tokens: Tokens, unit: Module) -> str:
+    pops = _queues((tokens.pop_prev, tokens.pop_next), POPS[unit])
+    pushes = _queues((tokens.push_prev, tokens.push_next), PUSHES[unit])
     parts = (("pop", pops), ("push", pushes))
     return "  ".join(f"{verb} {', '.join(queues)}" for verb, queues in parts if queues)
 

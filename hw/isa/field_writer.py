@@ -1,4 +1,4 @@
-"""One field of a word, written: its value checked and put in its place."""
+"""Writes one field of a word: checks its value and shifts it into place."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import NoReturn
 
 from hw.encoding import Field
 from hw.errors import EncodingError
+from hw.topology import TOKEN_FLAGS
 
-__all__ = ["TOKENS", "Writer", "misfit"]
+__all__ = ["Writer", "misfit"]
 
-TOKENS = ("pop_prev", "pop_next", "push_prev", "push_next")
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 """Fields whose attribute has another name."""
-_FLAGS = frozenset({*TOKENS, "reset_reg", "use_imm"})
+_FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm"})
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A field of one kind of word, with what its `Field` says worked out: programs are long."""
+    """A field of one kind of word, with the limits and mask of its `Field` precomputed."""
 
     word: str
     name: str
@@ -32,13 +32,13 @@ class Writer:
 
     @staticmethod
     def of(word: str, field: Field) -> Writer:
-        """Of a field of words called so in messages."""
+        """The writer of `field`; `word` names the kind of word in messages."""
         attribute = _RENAMED.get(field.name, field.name)
         flag, mask = field.name in _FLAGS, (1 << field.width) - 1
         return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
 
     def bits(self, value: object) -> int:
-        """The value in its place of the word; `EncodingError` where it does not fit."""
+        """The word with this field alone set to `value`; `EncodingError` if that does not fit."""
         if self.flag:
             if not isinstance(value, bool):
                 self._refuse(value, "True or False")

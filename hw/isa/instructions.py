@@ -1,8 +1,8 @@
-"""Instructions as values.
+"""Instructions and micro-ops as immutable values.
 
 Attributes carry the names of the encoding's fields (`hw.encoding`), but for `memory`
-(`memory_type`), `op` (`alu_opcode`) and `reset` (`reset_reg`). Everything that the encoding can
-spell is a value here, also what the machine refuses: legality is `hw.isa.validate`'s.
+(`memory_type`), `op` (`alu_opcode`) and `reset` (`reset_reg`). Every instruction that the
+encoding can express is a value here, legal or not; `hw.isa.validate` checks legality.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.encoding import Opcode
+from hw.operations import AluOp
+from hw.routing import executing_unit
+from hw.topology import MemoryId, Module
 
 __all__ = [
     "Alu",
@@ -23,13 +25,14 @@ __all__ = [
     "Store",
     "Tokens",
     "module_of",
+    "opcode_of",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The dependence flags. `prev` and `next` are the neighbours of the instruction's module in
-    the order load, compute, store."""
+    """The dependence flags. `prev` and `next` are the units before and after the instruction's own,
+    in the order load, compute, store."""
 
     pop_prev: bool = False
     pop_next: bool = False
@@ -141,13 +144,23 @@ class MicroOp:
 
 
 def module_of(instruction: Instruction) -> Module:
-    """The module that executes `instruction`."""
+    """The unit that executes `instruction`."""
+    memory = instruction.memory if isinstance(instruction, Load) else None
+    return executing_unit(opcode_of(instruction), memory)
+
+
+def opcode_of(instruction: Instruction) -> Opcode:
+    """The opcode of `instruction`."""
     match instruction:
-        case Load(memory=MemoryId.INP | MemoryId.WGT):
-            return Module.LOAD
+        case Load():
+            return Opcode.LOAD
         case Store():
-            return Module.STORE
-        case Load() | Gemm() | Alu() | Finish():
-            return Module.COMPUTE
+            return Opcode.STORE
+        case Gemm():
+            return Opcode.GEMM
+        case Alu():
+            return Opcode.ALU
+        case Finish():
+            return Opcode.FINISH
         case _:
             assert_never(instruction)

@@ -1,4 +1,4 @@
-"""A program: instructions as the machine reads them."""
+"""Programs: sequences of encoded instructions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Program:
 
     @classmethod
     def from_bytes(cls, config: HardwareConfig, data: bytes | bytearray | memoryview) -> Program:
-        """The program that `data` spells."""
+        """The program that `data` encodes."""
         return cls(config, bytes(data))
 
     @classmethod
@@ -62,8 +62,8 @@ class Program:
 
     @classmethod
     def from_columns(cls, config: HardwareConfig, columns: Columns) -> Program:
-        """Encode the fields of all instructions at once, without making one; `EncodingError` names
-        the instruction that does not fit."""
+        """Encode the fields of all instructions at once; `EncodingError` names the instruction that
+        does not fit."""
         return cls(config, encode_columns(config, columns))
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ class Program:
 
     def __getitem__(self, position: int) -> Instruction:
         """Decode one instruction; `ProgramError` where it cannot be represented."""
-        return Codec(self.config).decode(self.word(position), self._place(position))
+        return Codec(self.config).decode(self.word(position), self._index(position))
 
     def __iter__(self) -> Iterator[Instruction]:
         codec = Codec(self.config)
@@ -81,7 +81,7 @@ class Program:
 
     def word(self, position: int) -> bytes:
         """The 16 bytes of one instruction."""
-        start = INSTRUCTION_BYTES * self._place(position)
+        start = INSTRUCTION_BYTES * self._index(position)
         return self.data[start : start + INSTRUCTION_BYTES]
 
     def columns(self) -> Columns:
@@ -89,10 +89,10 @@ class Program:
         return decode_columns(self.config, self.data)
 
     def modules(self) -> npt.NDArray[np.int8]:
-        """The `Module` that executes each instruction; -1 where the opcode is illegal."""
+        """The unit that executes each instruction; -1 where the opcode is illegal."""
         return route(self.columns())
 
-    def _place(self, position: int) -> int:
+    def _index(self, position: int) -> int:
         length = len(self)
         if not -length <= position < length:
             raise IndexError(f"instruction {position} of a program of {length}")

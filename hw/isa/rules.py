@@ -1,6 +1,6 @@
-"""The instruction set's rules that one instruction breaks by itself, for whole programs at once.
+"""The rules that a single instruction can break, evaluated for whole programs at once.
 
-Each rule is a mask over the program's columns and a sentence for the instruction that broke it.
+Each rule is a mask over the instructions of a program: true for those that break the rule.
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, Opcode
+from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.memories import MemoryId, Module
+from hw.operations import MAX_SHIFT, AluOp
+from hw.topology import MemoryId, Module, flags_without_queue
 
 __all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
 
 Mask = npt.NDArray[np.bool_]
 
-MAX_SHIFT = 31
-"""Shifts reach from left by this much to right by this much."""
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the rules are stated over. Arrays are by position in the program."""
+    """The masks and sizes that rules are stated over, as arrays by position in the program."""
 
     config: HardwareConfig
     columns: Columns
-    modules: npt.NDArray[np.int8]
+    units: npt.NDArray[np.int8]
     load: Mask
     store: Mask
     gemm: Mask
@@ -39,20 +37,20 @@ class Facts:
     moves: Mask
     """LOADs and STOREs that touch data (`x_size` above 0)."""
     reach: Ints
-    """One past the last on-chip element of what moves."""
+    """One past the last on-chip element that a LOAD or STORE covers."""
     depth: Ints
     """Elements of the memory that a LOAD or STORE names; 0 where there is none."""
 
 
 def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
-    """Derive what the rules need."""
+    """The facts of a program."""
     load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
     moves = (load | store) & (columns.x_size > 0)
     depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
     return Facts(
         config=config,
         columns=columns,
-        modules=route(columns),
+        units=route(columns),
         load=load,
         store=store,
         gemm=_is(columns.opcode, Opcode.GEMM),
@@ -71,7 +69,7 @@ def sram_elements(columns: Columns) -> Ints:
 
 
 def broken_rules(facts: Facts) -> dict[Fault, Mask]:
-    """For each rule, the instructions that break it, in order of the faults' numbers."""
+    """By rule, in order of fault numbers, the instructions that break it."""
     return {fault: rule(facts) for fault, rule in sorted(_RULES.items())}
 
 
@@ -133,9 +131,11 @@ def _beyond_memory(facts: Facts) -> Mask:
 
 def _bad_flags(facts: Facts) -> Mask:
     c = facts.columns
-    on_load: Mask = (facts.modules == Module.LOAD) & ~_is(c.pop_prev | c.push_prev, 0)
-    on_store: Mask = (facts.modules == Module.STORE) & ~_is(c.pop_next | c.push_next, 0)
-    return on_load | on_store
+    bad = np.zeros(len(c.opcode), dtype=np.bool_)
+    for unit in Module:
+        for flag in flags_without_queue(unit):
+            bad |= (facts.units == unit) & ~_is(getattr(c, flag), 0)
+    return bad
 
 
 def _no_feature(facts: Facts) -> Mask:
@@ -143,7 +143,7 @@ def _no_feature(facts: Facts) -> Mask:
 
 
 def _beyond_index(facts: Facts) -> Mask:
-    """Loops that leave a memory whatever the micro-ops say: their fields only add to it."""
+    """Loops whose factors alone reach beyond a memory: fields of micro-ops only add to that."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
 

@@ -1,10 +1,10 @@
-"""The dependence tokens of a program, run without time.
+"""Checks the dependence tokens of a program, by executing them without time.
 
-Three modules work through their own instructions in order. An instruction waits in its module's
-queue until every token that it pops is there, then leaves the queue, and gives its own tokens.
-Dispatch deals instructions to the queues in program order; a full queue holds up everything behind.
-More tokens or more room never stop anything, so that every timing ends in the same state, and the
-most tokens a queue can ever hold appear where its consumer moves only when nothing else can.
+Each unit executes its own instructions in order. An instruction waits in its unit's queue until
+every token that it pops is there, then leaves the queue and pushes its own tokens. Dispatch moves
+instructions to the queues in program order; a full queue blocks all instructions behind it. More
+tokens or more free entries never stop an instruction, so that every timing ends in the same state,
+and a token queue is fullest if its consumer moves only when nothing else can.
 """
 
 from __future__ import annotations
@@ -17,28 +17,12 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, route
-from hw.memories import Module, TokenQueue
+from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, Module, TokenQueue
 
-__all__ = ["MAX_TOKENS", "POPS", "PUSHES", "check_tokens"]
-
-MAX_TOKENS = 65535
-"""What a token counter of 16 bits holds."""
-
-POPS: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    Module.LOAD: (None, TokenQueue.COMPUTE_TO_LOAD),
-    Module.COMPUTE: (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE),
-    Module.STORE: (TokenQueue.COMPUTE_TO_STORE, None),
-}
-"""The queues that pop_prev and pop_next refer to."""
-PUSHES: dict[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    Module.LOAD: (None, TokenQueue.LOAD_TO_COMPUTE),
-    Module.COMPUTE: (TokenQueue.COMPUTE_TO_LOAD, TokenQueue.COMPUTE_TO_STORE),
-    Module.STORE: (TokenQueue.STORE_TO_COMPUTE, None),
-}
-"""The queues that push_prev and push_next refer to."""
+__all__ = ["check_tokens"]
 
 _NOWHERE = len(TokenQueue)
-"""A queue that is never empty: what an instruction that pops or pushes less refers to."""
+"""A queue that is never empty, for flags that are not set."""
 
 
 def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_TOKENS) -> None:
@@ -80,38 +64,38 @@ def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_T
 
 @dataclass(frozen=True, slots=True)
 class _Streams:
-    """A program as three lists of instructions, with the queues each of them pops and pushes."""
+    """The instructions of each unit, with the token queues that they pop and push."""
 
-    modules: list[int]
-    """The module of every instruction of the program."""
+    units: list[int]
+    """By instruction, the unit that executes it."""
     places: list[int]
-    """How many instructions of the same module come before it."""
+    """By instruction, how many of the same unit come before it."""
     positions: tuple[list[int], ...]
-    """By module: the instructions' positions in the program."""
+    """By unit: the instructions' positions in the program."""
     queues: tuple[list[tuple[int, int, int, int]], ...]
-    """By module: the two queues that each instruction pops and the two that it pushes."""
+    """By unit: the two queues that each instruction pops and the two that it pushes."""
     pushed: list[int]
-    """By queue: how often the program pushes it."""
+    """By token queue: how many tokens the program pushes."""
 
 
 def _streams(columns: Columns) -> _Streams:
-    modules = route(columns)
-    places = np.zeros(len(modules), dtype=np.int64)
+    units = route(columns)
+    places = np.zeros(len(units), dtype=np.int64)
     positions, queues = [], []
     pushed = np.zeros(len(TokenQueue) + 1, dtype=np.int64)
-    flag_columns = (columns.pop_prev, columns.pop_next, columns.push_prev, columns.push_next)
-    for module in Module:
-        own = np.flatnonzero(modules == module)
+    flag_columns = [getattr(columns, flag) for flag in TOKEN_FLAGS]
+    for unit in Module:
+        own = np.flatnonzero(units == unit)
         places[own] = np.arange(len(own))
         positions.append(own.tolist())
         ends = [
             np.where(flags[own] != 0, _NOWHERE if queue is None else queue, _NOWHERE)
-            for flags, queue in zip(flag_columns, POPS[module] + PUSHES[module], strict=True)
+            for flags, queue in zip(flag_columns, POPS[unit] + PUSHES[unit], strict=True)
         ]
         pushed += _count(ends[2]) + _count(ends[3])
         queues.append(list(zip(*(end.tolist() for end in ends), strict=True)))
     return _Streams(
-        modules.tolist(), places.tolist(), tuple(positions), tuple(queues), pushed.tolist()
+        units.tolist(), places.tolist(), tuple(positions), tuple(queues), pushed.tolist()
     )
 
 
@@ -120,75 +104,75 @@ def _count(queues: Ints) -> Ints:
 
 
 class _Run:
-    """One run: how far each module has come, and the tokens between them."""
+    """An execution: the progress of each unit, and the tokens in each queue."""
 
     def __init__(self, streams: _Streams, depth: int) -> None:
         self.streams = streams
         self.depth = depth
         self.counts = [0] * len(TokenQueue) + [1 << 60]
         self.issued = [0, 0, 0]
-        """By module: instructions that reached its queue."""
+        """By unit: instructions that reached its queue."""
         self.started = [0, 0, 0]
-        """By module: instructions that left its queue."""
+        """By unit: instructions that left its queue."""
         self.dispatched = 0
 
     @property
     def stuck(self) -> bool:
         """Whether instructions remain."""
-        return sum(self.started) < len(self.streams.modules)
+        return sum(self.started) < len(self.streams.units)
 
     def finish(self) -> None:
-        """Run until nothing can move."""
-        while self._dispatch() | any([self._advance(module) for module in Module]):
+        """Run until no instruction can start."""
+        while self._dispatch() | any([self._advance(unit) for unit in Module]):
             pass
 
     def overflow(self, queue: TokenQueue, limit: int) -> int | None:
-        """Run with the consumer of `queue` held back; the position of the instruction that pushes
-        its count past `limit`, if one does."""
-        others = [module for module in Module if module is not queue.consumer]
+        """Run with the consumer of `queue` as late as possible; returns the position of the
+        instruction that pushes more than `limit` tokens, or None."""
+        others = [unit for unit in Module if unit is not queue.consumer]
         while True:
-            while self._dispatch() | any([self._advance(module) for module in others]):
+            while self._dispatch() | any([self._advance(unit) for unit in others]):
                 if self.counts[queue] > limit:
                     return self._pusher(queue, self.counts[queue] - limit)
             if not self._advance(queue.consumer, most=1):
                 return None
 
     def waits(self) -> tuple[ModuleWait, ...]:
-        """What each module waits for."""
-        return tuple(self._wait(module) for module in Module)
+        """What each unit waits for."""
+        return tuple(self._wait(unit) for unit in Module)
 
-    def _wait(self, module: Module) -> ModuleWait:
-        started = self.started[module]
-        if started == self.issued[module]:
-            return ModuleWait(module, None, ())
+    def _wait(self, unit: Module) -> ModuleWait:
+        started = self.started[unit]
+        if started == self.issued[unit]:
+            return ModuleWait(unit, None, ())
         missing = {
             TokenQueue(queue)
-            for queue in self.streams.queues[module][started][:2]
+            for queue in self.streams.queues[unit][started][:2]
             if not self.counts[queue]
         }
-        position = self.streams.positions[module][started]
-        return ModuleWait(module, position, tuple(sorted(missing)))
+        position = self.streams.positions[unit][started]
+        return ModuleWait(unit, position, tuple(sorted(missing)))
 
     def _dispatch(self) -> bool:
-        """Deal out instructions until one meets a full queue; whether any moved."""
-        modules, places = self.streams.modules, self.streams.places
+        """Move instructions to the queues until one is full; returns whether any moved."""
+        units, places = self.streams.units, self.streams.places
         issued, started, depth = self.issued, self.started, self.depth
-        position, end = self.dispatched, len(modules)
+        position, end = self.dispatched, len(units)
         while position < end:
-            module = modules[position]
-            if places[position] - started[module] >= depth:
+            unit = units[position]
+            if places[position] - started[unit] >= depth:
                 break
-            issued[module] += 1
+            issued[unit] += 1
             position += 1
         moved = position > self.dispatched
         self.dispatched = position
         return moved
 
-    def _advance(self, module: Module, most: int | None = None) -> bool:
-        """Execute what `module` can, `most` instructions at most; whether any moved."""
-        counts, queues = self.counts, self.streams.queues[module]
-        first = self.started[module]
-        end = self.issued[module] if most is None else min(self.issued[module], first + most)
+    def _advance(self, unit: Module, most: int | None = None) -> bool:
+        """Execute at most `most` instructions of `unit`; returns whether any moved."""
+        counts, queues = self.counts, self.streams.queues[unit]
+        first = self.started[unit]
+        end = self.issued[unit] if most is None else min(self.issued[unit], first + most)
         at = first
         while at < end:
             pop_a, pop_b, push_a, push_b = queues[at]
@@ -199,11 +183,11 @@ class _Run:
             counts[push_a] += 1
             counts[push_b] += 1
             at += 1
-        self.started[module] = at
+        self.started[unit] = at
         return at > first
 
     def _pusher(self, queue: TokenQueue, excess: int) -> int:
-        """The instruction that pushed the first of the last `excess` tokens of `queue`."""
+        """The position of the instruction that pushed the first of the last `excess` tokens."""
         producer = queue.producer
         at = self.started[producer]
         while excess:

@@ -1,4 +1,4 @@
-"""Is a program legal? Everything about that which can be seen before it runs."""
+"""Checks a program against every rule that can be decided before it runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import check_tokens
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
 
@@ -24,16 +24,16 @@ __all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
 def validate(program: Program) -> None:
     """Refuse an illegal program.
 
-    The fault reported is that of the earliest instruction at fault, and of its faults the one with
-    the least number; rules over the whole program (no FINISH, tokens) come after all instructions.
-    What depends on the contents of memory stays for the run: micro-ops, tensor shifts, the bus.
+    Reports the lowest fault number of the earliest instruction at fault; rules over the whole
+    program (no FINISH, tokens) are checked after all instructions. Faults that depend on the
+    contents of memory (micro-ops, tensor shifts, the bus) are found while the program runs.
 
     Raises
     ------
     ProgramError
         Names the rule (`fault`), the instruction and what is allowed.
     DeadlockError
-        The program can never finish; names what each module waits for.
+        The program can never finish; names what each unit waits for.
     """
     validate_columns(program.config, program.columns())
 
@@ -51,13 +51,13 @@ def _check_instructions(config: HardwareConfig, columns: Columns) -> None:
     firsts = [(int(np.argmax(mask)), fault) for fault, mask in broken.items() if mask.any()]
     if firsts:
         position, fault = min(firsts)
-        message = complain(config, columns, position, fault)
+        message = describe(config, columns, position, fault)
         raise ProgramError(fault, position, message)
 
 
 @dataclass(frozen=True, slots=True)
 class DramRanges:
-    """Where each instruction touches DRAM, in bytes from its memory's base register.
+    """The DRAM bytes that each instruction accesses, from its memory's base register.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class DramRanges:
 
 
 def dram_ranges(program: Program) -> DramRanges:
-    """The hull of the DRAM bytes that each instruction of a legal program reads or writes."""
+    """For each instruction of a legal program, the smallest range of all DRAM bytes it accesses."""
     columns = program.columns()
     sizes = [program.config.element_bytes(memory) for memory in MemoryId]
     element = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]

@@ -1,4 +1,4 @@
-"""How much a program does: a function of its instructions, not of data or time."""
+"""Amounts of work in a program: a function of its instructions, not of data or time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa.columns import Columns
 from hw.isa.program import Program
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Work", "work_of"]
 
@@ -58,7 +58,7 @@ def work_of(program: Program) -> Work:
         gemm_uops=int(uops[gemm & ~reset].sum()),
         reset_uops=int(uops[gemm & reset].sum()),
         alu_uops=int(uops[columns.opcode == Opcode.ALU].sum()),
-        instructions={kind: int(np.count_nonzero(columns.opcode == kind)) for kind in Opcode},
+        instructions={op: int(np.count_nonzero(columns.opcode == op)) for op in Opcode},
     )
 
 

@@ -6,14 +6,15 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.config import ACC_BYTES, HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.load_dma import WritePort
 from hw.rtl.scratchpad import Column
+from hw.topology import LOADED_BY, MemoryId
+from hw.topology import Module as Stage
 
 __all__ = ["COMPUTE_MEMORIES", "Accumulator"]
 
-COMPUTE_MEMORIES = (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
+COMPUTE_MEMORIES = LOADED_BY[Stage.COMPUTE]
 LANE_BITS = 8 * ACC_BYTES
 BYTE = 8
 

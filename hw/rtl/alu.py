@@ -3,14 +3,13 @@
 from amaranth.hdl import Module, Mux, signed
 from amaranth.lib.wiring import In, Out
 
-from hw.encoding import AluOp
+from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 
 __all__ = ["Alu"]
 
 WIDTH = 32
-MAX_SHIFT = 31
-SHIFT_BITS = 5
+SHIFT_BITS = MAX_SHIFT.bit_length()
 
 
 class Alu(Block):
@@ -25,7 +24,7 @@ class Alu(Block):
     result
         What is written back.
     too_far
-        The operation is a shift and b is outside -31..31; the result means nothing.
+        The operation is a shift and b is beyond MAX_SHIFT; the result means nothing.
     """
 
     op: In(3)

@@ -6,10 +6,11 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.lane import WIDTH, Lane, LaneControl, hold_port
-from hw.rtl.mac import VALUE_BITS, tree_levels
+from hw.rtl.mac import VALUE_BITS
+from hw.timing import tree_levels
+from hw.topology import MemoryId
 
 __all__ = ["Array"]
 

@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
+from hw.topology import MemoryId
 
 __all__ = ["BeatCutter"]
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, memory_layout
+from hw.encoding import Opcode, alu_layout, gemm_layout, memory_layout
 from hw.faults import Fault
-from hw.memories import MemoryId
+from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
-from hw.rtl.layouts import INSTRUCTION_BITS, view_of
+from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
+from hw.topology import MemoryId, flags_without_queue
+from hw.topology import Module as Unit
 
 __all__ = ["Check"]
 
 FAULT_BITS = 6
 EXTENT_BITS = 17
 """65535 and two pads of 15."""
-MAX_SHIFT = 31
 
 
 class Check(Block):
@@ -102,8 +106,6 @@ class Check(Block):
         is_loop = (move.opcode == Opcode.GEMM) | is_alu
         unknown_memory = move.memory_type > max(MemoryId)
         pads = word[112:128] != 0
-        loads_array = (move.memory_type == MemoryId.INP) | (move.memory_type == MemoryId.WGT)
-        in_load = is_load & loads_array
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
         too_far = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {
@@ -120,8 +122,14 @@ class Check(Block):
                 | (loops.uop_end > self._config.depth(MemoryId.UOP))
             ),
             Fault.SHIFT: is_alu & shift & too_far,
-            Fault.TOKEN_FLAG: (in_load & (move.pop_prev | move.push_prev))
-            | (is_store & (move.pop_next | move.push_next)),
+            Fault.TOKEN_FLAG: reduce(
+                or_,
+                (
+                    executed_by(unit, move) & reduce(or_, (move[flag] for flag in flags))
+                    for unit in Unit
+                    if (flags := flags_without_queue(unit))
+                ),
+            ),
             Fault.FEATURE: is_alu & (alu.alu_opcode > max(AluOp)),
         }
         # The first rule that is broken, in order of its number.

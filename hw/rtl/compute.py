@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
-from hw.memories import MemoryId
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.array import Array
 from hw.rtl.block import Block
@@ -19,6 +18,7 @@ from hw.rtl.micro_ops import MicroOps
 from hw.rtl.pipeline import Pipeline
 from hw.rtl.ports import ReadPort, TokenPort
 from hw.rtl.scratchpad import Scratchpad
+from hw.topology import MemoryId
 
 __all__ = ["ComputeUnit"]
 

@@ -9,11 +9,9 @@ from hw.faults import Fault
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
 from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION
+from hw.timing import DEADLOCK_CYCLES
 
 __all__ = ["Control"]
-
-PATIENCE = 4
-"""Cycles without any sign of life after which nothing can come any more."""
 
 
 class Control(Block):
@@ -63,7 +61,7 @@ class Control(Block):
         )
 
     def build(self, m: Module) -> None:
-        silence = Signal(range(PATIENCE + 1))
+        silence = Signal(range(DEADLOCK_CYCLES + 1))
         failed = Signal()
 
         def stop(fault: Fault | Signal, index: Signal | int) -> None:
@@ -94,7 +92,7 @@ class Control(Block):
                 with m.Elif(self.complete):
                     m.d.comb += self.done.eq(1)
                     m.next = "IDLE"
-                with m.Elif(silence == PATIENCE):
+                with m.Elif(silence == DEADLOCK_CYCLES):
                     stop(Fault.DEADLOCK, NO_INSTRUCTION)
                 with m.Elif(self.soft_reset):
                     m.next = "DRAIN"

@@ -8,8 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
-from hw.memories import Module as Stage
-from hw.memories import TokenQueue
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeUnit
@@ -20,10 +18,13 @@ from hw.rtl.load import LOAD_MEMORIES, LoadUnit
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
 from hw.rtl.queue import Queue
-from hw.rtl.read_master import CLIENTS, ReadMaster
+from hw.rtl.read_master import ReadMaster
 from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
+from hw.timing import READ_PRIORITY
+from hw.topology import POPS, PUSHES, SIDES, TokenQueue
+from hw.topology import Module as Stage
 
 __all__ = ["Core"]
 
@@ -93,7 +94,7 @@ class Core(Block):
             wiring.connect(m, queue.o, unit.queue)
             wiring.connect(m, unit.status, wiring.flipped(getattr(self, name)))
             m.d.comb += unit.bases.eq(self.bases)
-        for client, port in zip(CLIENTS, (reader.port, compute.port, load.port), strict=True):
+        for client, port in zip(READ_PRIORITY, (reader.port, compute.port, load.port), strict=True):
             wiring.connect(m, port, getattr(reads, client))
         self._bus(m, reads, store)
         overflows, counters = self._tokens(m, load, compute, store)
@@ -138,24 +139,21 @@ class Core(Block):
         self, m: Module, load: LoadUnit, compute: ComputeUnit, store: StoreUnit
     ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
         """Four counters; each overflow comes with the index of the instruction that pushed."""
-        ends = {
-            TokenQueue.LOAD_TO_COMPUTE: (load.next, compute.prev),
-            TokenQueue.COMPUTE_TO_LOAD: (compute.prev, load.next),
-            TokenQueue.COMPUTE_TO_STORE: (compute.next, store.prev),
-            TokenQueue.STORE_TO_COMPUTE: (store.prev, compute.next),
-        }
-        statuses = {Stage.LOAD: load.status, Stage.COMPUTE: compute.status}
-        statuses[Stage.STORE] = store.status
+        units = {Stage.LOAD: load, Stage.COMPUTE: compute, Stage.STORE: store}
         overflows = []
         counters = []
-        for queue, (producer, consumer) in ends.items():
+        for queue in TokenQueue:
+            push_side = SIDES[PUSHES[queue.producer].index(queue)]
+            pop_side = SIDES[POPS[queue.consumer].index(queue)]
+            producer = getattr(units[queue.producer], push_side)
+            consumer = getattr(units[queue.consumer], pop_side)
             m.submodules[f"tokens_{queue.name.lower()}"] = counter = TokenCounter()
             m.d.comb += [
                 counter.push.eq(producer.push),
                 counter.pop.eq(consumer.pop),
                 consumer.available.eq(counter.available),
             ]
-            overflows.append((counter.overflow, statuses[queue.producer].end_index))
+            overflows.append((counter.overflow, units[queue.producer].status.end_index))
             counters.append(counter)
         return overflows, counters
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.memories import Module as Stage
 from hw.registers import State
 from hw.rtl.block import Block
 from hw.rtl.layouts import ModuleStatus
+from hw.topology import Module as Stage
 
 __all__ = ["Counters", "counter_names"]
 

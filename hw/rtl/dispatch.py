@@ -9,10 +9,17 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
 from hw.faults import Fault
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS, Check
-from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, NO_INSTRUCTION, queued_layout, view_of
+from hw.rtl.layouts import (
+    INDEX_BITS,
+    INSTRUCTION_BITS,
+    NO_INSTRUCTION,
+    executed_by,
+    queued_layout,
+    view_of,
+)
+from hw.topology import Module as Unit
 
 __all__ = ["Dispatch"]
 
@@ -119,16 +126,15 @@ class Dispatch(Block):
         go: Signal,
         blocked: Signal,
     ) -> None:
-        """STOREs to store, LOADs of INP and WGT to load, everything else to compute."""
-        to_array = (head.memory_type == MemoryId.INP) | (head.memory_type == MemoryId.WGT)
+        """Offer the instruction to the queue of the unit that executes it."""
         targets = {"load": self.load, "compute": self.compute, "store": self.store}
         chosen = Signal(3)
-        with m.If(head.opcode == Opcode.STORE):
-            m.d.comb += chosen.eq(0b100)
-        with m.Elif((head.opcode == Opcode.LOAD) & to_array):
-            m.d.comb += chosen.eq(0b001)
+        with m.If(executed_by(Unit.STORE, head)):
+            m.d.comb += chosen.eq(1 << Unit.STORE)
+        with m.Elif(executed_by(Unit.LOAD, head)):
+            m.d.comb += chosen.eq(1 << Unit.LOAD)
         with m.Else():
-            m.d.comb += chosen.eq(0b010)
+            m.d.comb += chosen.eq(1 << Unit.COMPUTE)
         refusals = []
         for place, target in enumerate(targets.values()):
             m.d.comb += [

@@ -12,11 +12,9 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, clog2
 from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
+from hw.timing import FETCH_BURST
 
 __all__ = ["InstructionReader"]
-
-READ_AHEAD = 8
-"""Instructions asked for in one burst, if the longest burst holds as many."""
 
 
 class InstructionReader(Block):
@@ -46,7 +44,7 @@ class InstructionReader(Block):
 
     def build(self, m: Module) -> None:
         config = self._config
-        ahead = max(1, READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes)
+        ahead = max(1, FETCH_BURST * INSTRUCTION_BYTES // config.bus_bytes)
         m.submodules.stream = source = ReadStream(
             config,
             depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),

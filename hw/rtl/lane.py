@@ -6,7 +6,8 @@ from amaranth.lib.wiring import Flow, In, Member, Out
 
 from hw.rtl.alu import Alu
 from hw.rtl.block import Block
-from hw.rtl.mac import VALUE_BITS, Mac, tree_levels
+from hw.rtl.mac import VALUE_BITS, Mac
+from hw.timing import tree_levels
 
 __all__ = ["Forward", "Hold", "Lane", "LaneControl", "hold_port"]
 

@@ -1,13 +1,18 @@
 """Packed words of the RTL, derived from the encoding tables."""
 
-from amaranth.hdl import signed, unsigned
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, WordLayout
+from hw.encoding import INSTRUCTION_BYTES, Opcode, WordLayout
 from hw.events import UnitEvent
-from hw.memories import MemoryId
+from hw.routing import executing_unit
+from hw.topology import LOADED_BY, MemoryId
+from hw.topology import Module as Unit
 
 __all__ = [
     "BEATS_BITS",
@@ -18,6 +23,7 @@ __all__ = [
     "ModuleStatus",
     "burst_layout",
     "clog2",
+    "executed_by",
     "queued_layout",
     "row_bits",
     "rows_layout",
@@ -54,6 +60,22 @@ def view_of(layout: WordLayout) -> data.FlexibleLayout:
 def queued_layout() -> data.StructLayout:
     """What waits in an instruction queue: the word and its index in the program."""
     return data.StructLayout({"word": INSTRUCTION_BITS, "index": INDEX_BITS})
+
+
+def executed_by(unit: Unit, head: data.View) -> Value:
+    """Whether an instruction is for load or store; compute executes all others.
+
+    `head` is the word in the layout of LOAD and STORE.
+    """
+    conditions = []
+    for opcode in Opcode:
+        memories = [m for m in LOADED_BY[unit] if executing_unit(opcode, m) is unit]
+        if executing_unit(opcode) is unit:
+            conditions.append(head.opcode == opcode)
+        elif memories:
+            named = reduce(or_, (head.memory_type == memory for memory in memories))
+            conditions.append((head.opcode == opcode) & named)
+    return reduce(or_, conditions)
 
 
 def burst_layout(config: HardwareConfig) -> data.StructLayout:

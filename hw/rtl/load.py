@@ -8,16 +8,17 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.gate import Gate
 from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
+from hw.topology import LOADED_BY
+from hw.topology import Module as Stage
 
 __all__ = ["LOAD_MEMORIES", "LoadUnit"]
 
-LOAD_MEMORIES = (MemoryId.INP, MemoryId.WGT)
+LOAD_MEMORIES = LOADED_BY[Stage.LOAD]
 
 
 class LoadUnit(Block):

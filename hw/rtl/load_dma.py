@@ -8,12 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.memories import MemoryId
 from hw.rtl.beat_cutter import BeatCutter
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, view_of
 from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
+from hw.topology import MemoryId
 
 __all__ = ["LoadDma", "WritePort", "bases_layout"]
 

@@ -7,21 +7,11 @@ from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
+from hw.timing import MAC_RADIX, tree_levels
 
-__all__ = ["MAC_RADIX", "Mac", "tree_levels"]
+__all__ = ["VALUE_BITS", "Mac"]
 
-MAC_RADIX = 4
-"""Terms added in one stage of the tree."""
 VALUE_BITS = 8
-
-
-def tree_levels(block_in: int) -> int:
-    """Stages of the adder tree behind the products."""
-    levels = 0
-    while block_in > 1:
-        block_in = -(-block_in // MAC_RADIX)
-        levels += 1
-    return levels
 
 
 class Mac(Block):

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, alu_layout, gemm_layout
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, view_of
+from hw.topology import MemoryId
 
 __all__ = ["MicroOps", "offsets_layout"]
 

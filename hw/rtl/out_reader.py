@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.memories import MemoryId
 from hw.rtl.beat_cutter import BeatCutter
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
+from hw.topology import MemoryId
 
 __all__ = ["OutReader", "strobed_layout"]
 

@@ -5,20 +5,16 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, Opcode, alu_layout, gemm_layout, uop_layout
-from hw.memories import MemoryId
+from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
+from hw.operations import AluOp
 from hw.rtl.block import Block
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
-from hw.rtl.mac import tree_levels
 from hw.rtl.micro_ops import offsets_layout
+from hw.timing import pipeline_depth, tree_levels
+from hw.topology import MemoryId
 
-__all__ = ["Pipeline", "pipeline_depth"]
-
-
-def pipeline_depth(config: HardwareConfig) -> int:
-    """Cycles from a micro-op's issue to the one in which its result is written."""
-    return 5 + tree_levels(config.block_in)
+__all__ = ["Pipeline"]
 
 
 class Pipeline(Block):
@@ -116,7 +112,8 @@ class Pipeline(Block):
 
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
-        read, gather, execute, write = 2 + levels, 3 + levels, 4 + levels, 5 + levels
+        write = pipeline_depth(self._config)
+        read, gather, execute = write - 3, write - 2, write - 1
         flow = self._flow()
         # flows[n] is the micro-op in stage n; flows[1] still lacks its indices.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]

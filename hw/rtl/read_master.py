@@ -12,11 +12,9 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import burst_layout, clog2
 from hw.rtl.ports import AxiReadMaster, ReadPort
 from hw.rtl.queue import Queue
+from hw.timing import READ_PRIORITY
 
-__all__ = ["CLIENTS", "ReadMaster"]
-
-CLIENTS = ("fetch", "compute", "load")
-"""In order of priority: a starved queue stops everything, a load may come a little later."""
+__all__ = ["INCR", "ReadMaster"]
 
 
 class ReadMaster(Block):
@@ -33,30 +31,30 @@ class ReadMaster(Block):
     idle
         No burst is outstanding.
     fault, fault_client
-        Memory answered a beat of this client (an index into `CLIENTS`) with an error.
+        Memory answered a beat of this client (an index into `READ_PRIORITY`) with an error.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         super().__init__(
             {
-                **{client: In(ReadPort(config)) for client in CLIENTS},
+                **{client: In(ReadPort(config)) for client in READ_PRIORITY},
                 "axi": Out(AxiReadMaster(config)),
                 "halt": In(1),
                 "idle": Out(1),
                 "fault": Out(1),
-                "fault_client": Out(clog2(len(CLIENTS))),
+                "fault_client": Out(clog2(len(READ_PRIORITY))),
             }
         )
 
     def build(self, m: Module) -> None:
         config = self._config
         axi = self.axi
-        clients = [getattr(self, name) for name in CLIENTS]
+        clients = [getattr(self, name) for name in READ_PRIORITY]
         # Answers come in the order of the addresses (one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until they are taken.
         depth = 1 << clog2(config.reads_in_flight)
-        m.submodules.turns = turns = Queue(range(len(CLIENTS)), depth)
+        m.submodules.turns = turns = Queue(range(len(READ_PRIORITY)), depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
         space = Signal()
         m.d.comb += [

@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.memories import MemoryId
 from hw.rtl.block import Block
 from hw.rtl.bursts import BurstGenerator
 from hw.rtl.gate import Gate
@@ -17,6 +16,7 @@ from hw.rtl.load_dma import bases_layout
 from hw.rtl.out_reader import OutReader
 from hw.rtl.ports import AxiWriteMaster, TokenPort
 from hw.rtl.write_master import WriteMaster
+from hw.topology import MemoryId
 
 __all__ = ["StoreUnit"]
 

@@ -4,10 +4,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
+from hw.topology import TOKEN_BITS
 
 __all__ = ["TokenCounter"]
-
-TOKEN_BITS = 16
 
 
 class TokenCounter(Block):

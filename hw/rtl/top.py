@@ -8,8 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import Feature, HardwareConfig
 from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
-from hw.memories import MemoryId
-from hw.memories import Module as Unit
 from hw.registers import MAGIC, VERSION
 from hw.rtl.block import Block, ResetBy
 from hw.rtl.control import Control
@@ -18,6 +16,8 @@ from hw.rtl.counters import Counters, counter_names
 from hw.rtl.layouts import NO_INSTRUCTION
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
+from hw.topology import MemoryId
+from hw.topology import Module as Unit
 
 __all__ = ["Accelerator"]
 

@@ -1,1 +1,1 @@
-"""What a configuration costs on an FPGA: synthesis by Yosys, and the count of what it used."""
+"""FPGA resources of a configuration: synthesis by Yosys, and a count of the cells used."""

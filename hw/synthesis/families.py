@@ -1,7 +1,7 @@
-"""FPGA families: how Yosys synthesises for one, and what each of its cells takes.
+"""FPGA families: Yosys's command for each, and the resources that each cell uses.
 
-A LUT that serves as memory or as a shift register is a LUT; how many of these there are is counted
-besides. What is part of a slice in any case (carry chains, wide multiplexers) takes nothing.
+A LUT that serves as memory or as a shift register counts as a LUT, and as `lutram` too. Parts of
+every slice (carry chains, wide multiplexers) count as nothing.
 
 Sources: UG474, UG574 (distributed RAM and shift registers), UG473, UG573 (block RAM), Lattice
 TN1264 (three slices of two LUTs for a 16x4 RAM) and FPGA-DS-02012 (a slice in ripple mode).
@@ -18,7 +18,7 @@ __all__ = ["CELLS", "MEMORY_CELLS", "Cost", "Family"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one cell takes; the units are those of `hw.synthesis.resources.Resources`."""
+    """Resources of one cell, in the units of `hw.synthesis.resources.Resources`."""
 
     lut: int = 0
     lutram: int = 0
@@ -88,7 +88,7 @@ _NOTHING = Cost()
 _LUT = Cost(lut=1)
 _FF = Cost(ff=1)
 _DSP = Cost(dsp=1)
-# A mark that flattening leaves where a module was.
+# Flattening leaves one in place of each module.
 _ANY = {"$scopeinfo": _NOTHING}
 _AMD = {
     **_ANY,
@@ -112,4 +112,4 @@ CELLS: Mapping[Family, Mapping[str, Cost]] = {
         "MULT18X18D": _DSP,
     },
 }
-"""Every cell that Yosys may leave. What is not here has no known cost, and is refused."""
+"""The cells of each family's netlists; the count refuses others, whose cost is unknown."""

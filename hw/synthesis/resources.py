@@ -1,4 +1,4 @@
-"""What a design takes of an FPGA, counted from the cells that synthesis left."""
+"""Counts the FPGA resources of a design from the cells of its netlist."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hw.errors import SynthesisError
-from hw.memories import MemoryId
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import CELLS, Cost, Family
+from hw.topology import MemoryId
 
 __all__ = ["MemoryUse", "Resources", "count"]
 
@@ -20,12 +20,12 @@ _NUMBERS = re.compile(r"(\.\d+)+$")
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """What one on-chip memory became, every copy of it included.
+    """How one on-chip memory, with all its copies, was implemented.
 
     Attributes
     ----------
     memory
-        None for what no instruction names: queues and buffers.
+        None for queues and buffers, which no instruction names.
     block_ram, lut_ram, registers
         How many of its arrays in the Verilog became each of these.
     bram
@@ -40,21 +40,21 @@ class MemoryUse:
 
     @property
     def name(self) -> str:
-        """How it is called in reports."""
+        """The memory's name in reports."""
         return "queues" if self.memory is None else self.memory.name
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a design takes of an FPGA of this family.
+    """The resources of a design on an FPGA of this family.
 
     Attributes
     ----------
     lut
-        Look-up tables, however many inputs they use, and those that serve as memory too. No two
-        are joined, although two small ones may share a place: place and route needs fewer.
+        Look-up tables, with those that serve as memory. Place and route needs fewer, since it
+        packs two small tables into one.
     lutram
-        Those of them that serve as memory or as shift register.
+        Look-up tables that serve as memory or as shift register.
     ff
         Flip-flops, without the registers inside DSP blocks and block RAM.
     dsp
@@ -102,17 +102,18 @@ def count(
     Parameters
     ----------
     statistics
-        What Yosys's `stat -json` says of it.
+        The output of Yosys's `stat -json`.
     arrays
-        Paths of the memory arrays, as they were before they became cells.
+        Paths of the memory arrays, before they were mapped to cells.
     blocks
-        By type of cell, the paths of the cells that they became: an array's path, then numbers.
+        By type of cell, the paths of the cells that arrays were mapped to: the array's path, then
+        numbers.
 
     Raises
     ------
     SynthesisError
-        The statistics are none, or those of a hierarchy; or there is a cell whose cost or whose
-        place is not known.
+        The statistics cannot be read or are those of a hierarchy, or a cell's cost or array is
+        unknown.
     """
     cells = _cells(statistics)
     known = CELLS[family]
@@ -129,7 +130,7 @@ def count(
 
 
 def _cells(statistics: Mapping[str, Any]) -> dict[str, int]:
-    """How many there are of each type."""
+    """The number of cells of each type."""
     try:
         design = statistics["design"]
         submodules = int(design["num_submodules"])

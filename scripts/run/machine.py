@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from compiler.build.network import Prepared
 from hw.config import HardwareConfig
+from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Tensor, is_artifact, read_artifact
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor, Progress, Run
@@ -20,7 +21,6 @@ from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
 from scripts.sources import Accelerator, ModelOptions, Source, open_source, targets
 from sim.engines import make_engine
-from sim.timing import MemoryModel
 
 __all__ = ["Machine", "Network", "Opened", "Report", "open_model"]
 

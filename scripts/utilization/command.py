@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import LayerError
 from scripts.options import (
@@ -29,7 +30,6 @@ from scripts.utilization.plot import Plot
 from scripts.utilization.rows import total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
-from sim.timing import parse_memory
 
 __all__ = ["command"]
 

@@ -1,4 +1,4 @@
-"""The engine itself: checks before a run, slices of compiled code, errors and records after."""
+"""The functional engine: preliminary checks, slices of compiled code, errors and results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, Module, Program, TokenQueue, work_of
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from hw.topology import MAX_TOKENS
 from sim.admission import admit
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.events import events_of
 from sim.functional.plan import Plan, make_plan
 from sim.functional.schedule import DONE, RUNNING, make_run_slice
 from sim.functional.state import (
-    CULPRIT,
+    FAULTY,
     ISSUED,
     MICRO_OPS,
     STARTED,
@@ -33,25 +35,24 @@ from sim.semantics.dram import Dram, make_dram
 from sim.semantics.fields import Row
 from sim.semantics.report import instruction_error
 from sim.slices import next_slice
-from sim.timing import MemoryModel
 
 __all__ = ["FunctionalEngine"]
 
 SLICE_SECONDS = 0.05
-"""How long compiled code should run before Python looks up: for Ctrl-C and progress."""
+"""Target duration of a slice of compiled code; between slices Python handles Ctrl-C."""
 FIRST_SLICE_MACS = 1 << 25
 """Multiply-accumulates of the first slice: some milliseconds, on any machine well under a second.
 The slices after it adapt."""
 NO_LIMIT = 1 << 62
 
-_MET_BY_INSTRUCTION = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
+_RUN_TIME_FAULTS = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
 
 
 class FunctionalEngine:
-    """A compiled interpreter. See `sim.engine.Engine`; it has no time and no bus.
+    """A compiled interpreter without time and without a bus; see `sim.engine.Engine`.
 
-    `memory_model` is kept for the interface and changes nothing. After a fault, or when a run is
-    cut short, on-chip memories and DRAM hold what had been done by then.
+    `memory_model` is kept for the interface and has no effect. After a fault, or when a run is
+    aborted, on-chip memories and DRAM hold the effects up to then.
     """
 
     has_time = False
@@ -68,12 +69,12 @@ class FunctionalEngine:
         return "functional"
 
     def close(self) -> None:
-        """Nothing to switch off."""
+        """Nothing to release."""
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
-        for option, asked in (("waveform", how.waveform), ("stalls", how.stalls)):
-            if asked is not None:
+        for option, value in (("waveform", how.waveform), ("stalls", how.stalls)):
+            if value is not None:
                 raise EngineError(f"the functional engine has no {option}: it has no bus signals")
         admit(self.config, program, memory, how)
         _check_fetch(program, how)
@@ -114,10 +115,10 @@ class FunctionalEngine:
             budget = next_slice(budget, perf_counter() - before, SLICE_SECONDS)
 
     def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
-        culprit = int(run.state[CULPRIT])
+        position = int(run.state[FAULTY])
         match fault:
             case Fault.DEADLOCK:
-                return DeadlockError(tuple(_wait(run, module) for module in Module))
+                return DeadlockError(tuple(_wait(run, unit) for unit in Module))
             case Fault.NO_FINISH:
                 return ProgramError(fault, None, "it has no FINISH, which must end it")
             case Fault.TOKENS_LEFT:
@@ -128,27 +129,29 @@ class FunctionalEngine:
                 )
                 return ProgramError(fault, None, f"tokens are left at the end: {left}")
             case Fault.TOKEN_OVERFLOW:
-                return ProgramError(fault, culprit, "it pushes token number 65536 into a queue")
-        # SHIFT is a static rule for an immediate and met by a running instruction otherwise.
-        if fault in _MET_BY_INSTRUCTION and not run.plan.faults[culprit]:
+                return ProgramError(
+                    fault, position, f"it pushes token number {MAX_TOKENS + 1} into a queue"
+                )
+        # SHIFT is a static rule for an immediate, and found at run time otherwise.
+        if fault in _RUN_TIME_FAULTS and not run.plan.faults[position]:
             size = len(run.dram.bytes)
-            return instruction_error(self.config, columns, culprit, fault, run.detail, size)
-        return ProgramError(fault, culprit, complain(self.config, columns, culprit, fault))
+            return instruction_error(self.config, columns, position, fault, run.detail, size)
+        return ProgramError(fault, position, describe(self.config, columns, position, fault))
 
 
 class _Run:
-    """Everything about one run but the on-chip memories."""
+    """The state of one run, without the on-chip memories."""
 
     def __init__(self, plan: Plan, dram: Dram) -> None:
         self.plan = plan
         self.dram = dram
         self.state: State = make_state()
-        self.log: Row = np.zeros(len(plan.modules), dtype=np.int64)
+        self.log: Row = np.zeros(len(plan.units), dtype=np.int64)
         self.detail: Detail = make_detail()
 
 
 def _check_fetch(program: Program, how: Launch) -> None:
-    """Refuse a program that memory does not give out. It is found before anything runs."""
+    """Refuse a program in a part of memory that answers with an error."""
     end = how.address + len(program.data)
     for first, last in how.bus_errors:
         if max(first, how.address) < min(last, end):
@@ -160,15 +163,15 @@ def _check_fetch(program: Program, how: Launch) -> None:
             )
 
 
-def _wait(run: _Run, module: Module) -> ModuleWait:
-    """What `module` waits for when nothing can start."""
-    started = int(run.state[STARTED + module])
-    if started == run.state[ISSUED + module]:
-        return ModuleWait(module, None, ())
-    instruction = int(run.plan.stream[run.plan.first[module] + started])
+def _wait(run: _Run, unit: Module) -> ModuleWait:
+    """What `unit` waits for when no instruction can start."""
+    started = int(run.state[STARTED + unit])
+    if started == run.state[ISSUED + unit]:
+        return ModuleWait(unit, None, ())
+    instruction = int(run.plan.stream[run.plan.first[unit] + started])
     missing = {
         TokenQueue(queue)
         for queue in run.plan.queues[instruction, :2].tolist()
         if not run.state[TOKENS + queue]
     }
-    return ModuleWait(module, instruction, tuple(sorted(missing)))
+    return ModuleWait(unit, instruction, tuple(sorted(missing)))

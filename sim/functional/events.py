@@ -1,4 +1,4 @@
-"""Event records of a run without time."""
+"""Event records of a run of the functional engine."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 
 
 def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
-    """What happened to the instructions of `log`, one after the other."""
+    """The events of the instructions in `log`, in their order."""
     events: list[Event] = []
     for instruction in log.tolist():
-        module = Module(plan.modules[instruction])
+        unit = Module(plan.units[instruction])
         tokens = [
-            Event(None, module, instruction, kind, TokenQueue(queue))
+            Event(None, unit, instruction, kind, TokenQueue(queue))
             for kind, queue in zip(_KINDS, plan.queues[instruction].tolist(), strict=True)
             if queue != NOWHERE
         ]
         events += [event for event in tokens if event.kind is EventKind.POP]
-        events.append(Event(None, module, instruction, EventKind.START))
-        events.append(Event(None, module, instruction, EventKind.END))
+        events.append(Event(None, unit, instruction, EventKind.START))
+        events.append(Event(None, unit, instruction, EventKind.END))
         events += [event for event in tokens if event.kind is EventKind.PUSH]
     return tuple(events)

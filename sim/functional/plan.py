@@ -1,4 +1,4 @@
-"""A program prepared for compiled code: tables, one row an instruction."""
+"""A program prepared for compiled code, as tables with a row for each instruction."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from hw.faults import Fault
 from hw.isa import Columns, Module, TokenQueue
 from hw.isa.columns import route
 from hw.isa.rules import broken_rules, facts_of
-from hw.isa.tokens import POPS, PUSHES
+from hw.topology import POPS, PUSHES, TOKEN_FLAGS
 from sim.semantics.fields import Table, make_table
 
 __all__ = ["NOWHERE", "Plan", "make_plan"]
 
 NOWHERE = len(TokenQueue)
-"""A queue that always has a token and room: for what an instruction does not pop or push."""
+"""A token queue that is never empty or full, for flags that are not set."""
 
 Ints = npt.NDArray[np.int64]
 
 
 class Plan(NamedTuple):
-    """What does not change while a program runs."""
+    """The tables of a program, which do not change while it runs."""
 
     table: Table
-    modules: Ints
-    """The module of each instruction; -1 for an illegal opcode."""
+    units: Ints
+    """The unit of each instruction; -1 for an illegal opcode."""
     faults: Ints
-    """The static rule that each instruction breaks, or 0: it is refused in front of its queue."""
+    """The static rule that each instruction breaks, or 0; dispatch refuses such instructions."""
     queues: Ints
     """For each instruction the two token queues that it pops and the two that it pushes."""
     stream: Ints
     """The instructions of load, then those of compute, then those of store."""
     first: Ints
-    """Where each module's instructions begin in `stream`."""
+    """Where each unit's instructions begin in `stream`."""
     queue_depth: int
 
 
 def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
-    """Prepare a program, legal or not."""
-    modules = route(columns).astype(np.int64)
-    counts = [int(np.count_nonzero(modules == module)) for module in Module]
+    """The plan of a program, legal or not."""
+    units = route(columns).astype(np.int64)
+    counts = [int(np.count_nonzero(units == unit)) for unit in Module]
     return Plan(
         table=make_table(columns),
-        modules=modules,
+        units=units,
         faults=_static_faults(config, columns),
-        queues=_queues(columns, modules),
-        stream=np.concatenate([np.flatnonzero(modules == module) for module in Module]),
+        queues=_queues(columns, units),
+        stream=np.concatenate([np.flatnonzero(units == unit) for unit in Module]),
         first=np.cumsum([0, *counts[:-1]], dtype=np.int64),
         queue_depth=config.instruction_queue,
     )
@@ -58,17 +58,17 @@ def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
 def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
     faults = np.zeros(len(columns.opcode), dtype=np.int64)
     for fault, broken in broken_rules(facts_of(config, columns)).items():
-        # An index beyond a memory is told when it is met, with the micro-op that met it.
+        # The run reports an index beyond a memory with the micro-op that has it.
         if fault is not Fault.SRAM_INDEX:
             faults[broken & (faults == 0)] = fault
     return faults
 
 
-def _queues(columns: Columns, modules: Ints) -> Ints:
-    flags = (columns.pop_prev, columns.pop_next, columns.push_prev, columns.push_next)
-    queues = np.full((len(modules), len(flags)), NOWHERE, dtype=np.int64)
-    for module in Module:
-        for column, queue in enumerate(POPS[module] + PUSHES[module]):
+def _queues(columns: Columns, units: Ints) -> Ints:
+    flags = [getattr(columns, flag) for flag in TOKEN_FLAGS]
+    queues = np.full((len(units), len(flags)), NOWHERE, dtype=np.int64)
+    for unit in Module:
+        for column, queue in enumerate(POPS[unit] + PUSHES[unit]):
             if queue is not None:
-                queues[(modules == module) & (flags[column] != 0), column] = queue
+                queues[(units == unit) & (flags[column] != 0), column] = queue
     return queues

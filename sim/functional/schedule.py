@@ -1,8 +1,8 @@
-"""The order of things, compiled: dispatch, three queues in order, tokens between them.
+"""Compiled scheduling: dispatch, three in-order instruction queues, tokens between units.
 
-Of the instructions that could start, the earliest in the program does, and runs to its end before
-another starts. So a program that holds its order by tokens gets the one result it can have, and
-one that does not gets the result of running it in program order as far as its tokens let it.
+Of the instructions that can start, the earliest in the program starts, and ends before another
+starts. So a program without races gives its only possible result, and a program with races that of
+program order, as far as its tokens allow that order.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from functools import cache
 
 from hw.encoding import Opcode
 from hw.faults import Fault
-from hw.isa.tokens import MAX_TOKENS
 from hw.jit import cached, compiled, fingerprint, inlined
-from hw.memories import Module, TokenQueue
+from hw.topology import MAX_TOKENS, Module, TokenQueue
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
     ACTIVE,
-    CULPRIT,
     DISPATCHED,
     EXECUTED,
+    FAULTY,
+    FINGERPRINT,
     FINISHED,
     ISSUED,
     MICRO_OPS,
     POSITION,
-    STAMP,
     STARTED,
     TOKENS,
     State,
@@ -45,13 +44,13 @@ __all__ = ["DONE", "RUNNING", "RunSlice", "make_run_slice"]
 RUNNING = 0
 """The budget is spent; call again."""
 DONE = -1
-"""The program has finished as it should."""
+"""The program has finished without a fault."""
 
 LOAD = int(Opcode.LOAD)
 STORE = int(Opcode.STORE)
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)
-MODULES = len(Module)
+UNITS = len(Module)
 QUEUES = len(TokenQueue)
 NO_FINISH = int(Fault.NO_FINISH)
 TOKENS_LEFT = int(Fault.TOKENS_LEFT)
@@ -65,9 +64,9 @@ RunSlice = Callable[[Plan, Chip, Dram, State, Table, Detail, int, int], int]
 def make_run_slice() -> RunSlice:
     """The compiled entry, the same for every engine and configuration.
 
-    Machine code on disk is used where it came from this very source.
+    Machine code is read from the disk if it was compiled from the same source.
     """
-    stamp = fingerprint("sim.semantics", "sim.functional")
+    source = fingerprint("hw", "sim.semantics", "sim.functional")
 
     @cached
     def run_slice(
@@ -80,26 +79,26 @@ def make_run_slice() -> RunSlice:
         budget: int,
         limit: int,
     ) -> int:
-        """Run on for about `budget` micro-ops (a moved element counts as one, too).
+        """Continue for about `budget` micro-ops (a moved element counts as one).
 
-        It ends at once when more than `limit` micro-ops of the whole run are done. `log` gets the
-        instructions in the order in which they start. Returns RUNNING, DONE or a fault's code.
+        Returns early after more than `limit` micro-ops of the whole run. Appends instructions to
+        `log` as they start. Returns RUNNING, DONE or a fault's code.
         """
-        state[STAMP] = stamp
+        state[FINGERPRINT] = source
         while budget > 0 and state[MICRO_OPS] <= limit:
             if state[ACTIVE] < 0 and not _start_next(plan, state, log):
-                return _ending(plan, state)
+                return _final_status(plan, state)
             row = plan.table[state[ACTIVE]]
             if row[OPCODE] == GEMM or row[OPCODE] == ALU:
                 most = min(budget, limit + 1 - state[MICRO_OPS])
                 fault, cost = _compute(chip, row, state, detail, most)
             else:
-                fault, cost = _other(chip, dram, row, state, detail)
+                fault, cost = _transfer(chip, dram, row, state, detail)
             budget -= cost
             if fault == NONE and state[POSITION] == 0:
                 fault = _complete(plan, state)
             if fault != NONE:
-                state[CULPRIT] = state[ACTIVE]
+                state[FAULTY] = state[ACTIVE]
                 return fault
         return RUNNING
 
@@ -108,12 +107,12 @@ def make_run_slice() -> RunSlice:
 
 @compiled
 def _start_next(plan: Plan, state: State, log: Row) -> bool:
-    """Start the earliest instruction that can; whether there is one."""
+    """Start the earliest instruction that can start; returns whether there is one."""
     _dispatch(plan, state)
     chosen = -1
-    for module in range(MODULES):
-        if state[STARTED + module] < state[ISSUED + module]:
-            candidate = plan.stream[plan.first[module] + state[STARTED + module]]
+    for unit in range(UNITS):
+        if state[STARTED + unit] < state[ISSUED + unit]:
+            candidate = plan.stream[plan.first[unit] + state[STARTED + unit]]
             prev, following = plan.queues[candidate, 0], plan.queues[candidate, 1]
             ready = state[TOKENS + prev] > 0 and state[TOKENS + following] > 0
             if ready and (chosen < 0 or candidate < chosen):
@@ -123,7 +122,7 @@ def _start_next(plan: Plan, state: State, log: Row) -> bool:
     state[TOKENS + plan.queues[chosen, 0]] -= 1
     state[TOKENS + plan.queues[chosen, 1]] -= 1
     state[TOKENS + NOWHERE] = 1
-    state[STARTED + plan.modules[chosen]] += 1
+    state[STARTED + plan.units[chosen]] += 1
     state[ACTIVE] = chosen
     state[POSITION] = 0
     log[state[EXECUTED]] = chosen
@@ -133,21 +132,21 @@ def _start_next(plan: Plan, state: State, log: Row) -> bool:
 
 @inlined
 def _dispatch(plan: Plan, state: State) -> None:
-    """Deal instructions to the queues until one meets a full queue, or is refused."""
-    while state[DISPATCHED] < len(plan.modules):
+    """Move instructions to the queues until a queue is full or an instruction is refused."""
+    while state[DISPATCHED] < len(plan.units):
         instruction = state[DISPATCHED]
-        module = plan.modules[instruction]
+        unit = plan.units[instruction]
         if plan.faults[instruction] != NONE:
             break
-        if state[ISSUED + module] - state[STARTED + module] >= plan.queue_depth:
+        if state[ISSUED + unit] - state[STARTED + unit] >= plan.queue_depth:
             break
-        state[ISSUED + module] += 1
+        state[ISSUED + unit] += 1
         state[DISPATCHED] += 1
 
 
 @compiled
 def _compute(chip: Chip, row: Row, state: State, detail: Detail, most: int) -> tuple[int, int]:
-    """At most `most` micro-ops of a GEMM or ALU: the fault's code and how many there were."""
+    """Execute at most `most` micro-ops of a GEMM or ALU; returns a fault's code and the count."""
     total = micro_ops(row)
     start = state[POSITION]
     stop = min(total, start + most)
@@ -161,8 +160,8 @@ def _compute(chip: Chip, row: Row, state: State, detail: Detail, most: int) -> t
 
 
 @compiled
-def _other(chip: Chip, dram: Dram, row: Row, state: State, detail: Detail) -> tuple[int, int]:
-    """LOAD, STORE or FINISH: the fault's code and the cost."""
+def _transfer(chip: Chip, dram: Dram, row: Row, state: State, detail: Detail) -> tuple[int, int]:
+    """Execute a LOAD, STORE or FINISH; returns a fault's code and the cost in micro-ops."""
     fault = NONE
     if row[OPCODE] == LOAD:
         fault = load(chip, dram, row, detail)
@@ -175,7 +174,7 @@ def _other(chip: Chip, dram: Dram, row: Row, state: State, detail: Detail) -> tu
 
 @inlined
 def _complete(plan: Plan, state: State) -> int:
-    """Give the tokens of the instruction that is done."""
+    """Push the tokens of the instruction that has ended."""
     instruction = state[ACTIVE]
     for column in range(2, 4):
         queue = plan.queues[instruction, column]
@@ -188,14 +187,14 @@ def _complete(plan: Plan, state: State) -> int:
 
 
 @compiled
-def _ending(plan: Plan, state: State) -> int:
-    """What it means that no instruction can start."""
-    if state[DISPATCHED] < len(plan.modules):
+def _final_status(plan: Plan, state: State) -> int:
+    """The status of a run in which no instruction can start: DONE or a fault's code."""
+    if state[DISPATCHED] < len(plan.units):
         refused = plan.faults[state[DISPATCHED]]
         if refused != NONE:
-            state[CULPRIT] = state[DISPATCHED]
+            state[FAULTY] = state[DISPATCHED]
             return int(refused)
-    if state[EXECUTED] < len(plan.modules):
+    if state[EXECUTED] < len(plan.units):
         return DEADLOCK
     if not state[FINISHED]:
         return NO_FINISH

@@ -1,4 +1,4 @@
-"""Where a run stands: everything that compiled code changes besides memory."""
+"""The state of a run that compiled code changes, besides the memories."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ __all__ = ["State", "make_state"]
 State = npt.NDArray[np.int64]
 """Indexed by the constants below."""
 
-STAMP = 0
+FINGERPRINT = 0
 """The fingerprint of the source that the code was compiled from."""
 DISPATCHED = 1
 """Instructions that reached a queue."""
 ISSUED = 2
-"""By module: instructions that reached its queue."""
+"""By unit: instructions that reached its queue."""
 STARTED = ISSUED + len(Module)
-"""By module: instructions that left its queue."""
+"""By unit: instructions that left its queue."""
 TOKENS = STARTED + len(Module)
 """By token queue: tokens in it."""
 ACTIVE = TOKENS + len(TokenQueue) + 1
-"""The instruction that is half done, or -1."""
+"""The instruction under way, or -1."""
 POSITION = ACTIVE + 1
-"""How many of its micro-ops are done."""
+"""Micro-ops of the instruction under way that are done."""
 MICRO_OPS = POSITION + 1
 """Micro-ops done in the whole run."""
 FINISHED = MICRO_OPS + 1
 """Whether FINISH has been executed."""
 EXECUTED = FINISHED + 1
 """Instructions that were started: entries in the log."""
-CULPRIT = EXECUTED + 1
-"""The instruction that met a fault."""
-_LENGTH = CULPRIT + 1
+FAULTY = EXECUTED + 1
+"""The instruction at fault."""
+_LENGTH = FAULTY + 1
 
 
 def make_state() -> State:

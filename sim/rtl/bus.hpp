@@ -1,6 +1,6 @@
 // Memory behind the AXI4 master: data, the model of time, random stalls, and the rules of the bus.
 //
-// The model is the one that sim/timing.py states. In each cycle `drive` gives the inputs of the
+// The model is the one that hw/memory_model.py states. In each cycle `drive` gives the inputs of the
 // design from what was before, and `sample` takes the handshakes of that cycle. `Ports` is the class
 // that Verilator generates; its members carry the names of the ports.
 #pragma once

@@ -1,9 +1,9 @@
 """The memory behind the AXI4 master, cycle by cycle, in Python: the counterpart of `bus.hpp`.
 
 In each cycle `drive` gives the design's inputs from what was before, and `sample` takes the
-handshakes of that cycle; time is that of `sim.timing.MemoryModel`. There are two implementations
-on purpose: the C++ one for speed, this one for Amaranth's simulator, which needs no compiler. They
-share the constants and the wording of rules (`sim.rtl.constants`), and
+handshakes of that cycle; time is that of `hw.memory_model.MemoryModel`. There are two
+implementations on purpose: the C++ one for speed, this one for Amaranth's simulator, which needs no
+compiler. They share the constants and the wording of rules (`sim.rtl.constants`), and
 `tests/sim/rtl/test_bus.py` compares them in every cycle.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from hw.axi import INCR, Response
 from hw.config import PAGE_BYTES
+from hw.memory_model import MemoryModel
 from sim.engine import Bytes
 from sim.rtl.constants import (
     MIX_MULTIPLIERS,
@@ -24,7 +25,6 @@ from sim.rtl.constants import (
     Channel,
     Rule,
 )
-from sim.timing import MemoryModel
 
 __all__ = ["Memory", "Pins", "ReadBus", "Stalling", "WriteBus"]
 

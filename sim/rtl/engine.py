@@ -6,15 +6,15 @@ from pathlib import Path
 
 from hw.config import HardwareConfig
 from hw.isa import Program
+from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.rtl.verilog import VerilogDesign
-from sim.engine import DEFAULT_MEMORY, Bytes, Launch
+from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.build import Waves, build
 from sim.rtl.design import verilog_of
 from sim.rtl.launch import Driver
 from sim.rtl.library import CompiledBench
-from sim.timing import MemoryModel
 
 __all__ = ["RtlEngine"]
 

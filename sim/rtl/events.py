@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
 from hw.isa import Module, Program, TokenQueue
+from hw.topology import POPS, PUSHES
 from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.bench import EventLog
 
-__all__ = ["decode_events", "queues_of"]
+__all__ = ["decode_events"]
 
 _FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DEAL}
 _EDGES = {
@@ -36,7 +37,7 @@ def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
     rows = list(_fetch_rows(program, log))
     for module in Module:
         instructions = np.flatnonzero(program.modules() == module)
-        queues = queues_of(module)
+        queues = POPS[module] + PUSHES[module]
         bits = log[:, 1] >> np.uint64(unit_bit(module)) & np.uint64((1 << len(UnitEvent)) - 1)
         for edge in _EDGES:
             happened = _happened(bits, edge, module.name.lower(), len(instructions))
@@ -88,11 +89,3 @@ def _rows(
         if flags >> token & 1 and queue is not None:
             rows.append((cycle, module, instruction, 4 * edge + side, token_kind, queue))
     return rows
-
-
-def queues_of(module: Module) -> tuple[TokenQueue | None, ...]:
-    """The queues behind `module`'s pop_prev, pop_next, push_prev and push_next."""
-    ends = {(queue.producer.value, queue.consumer.value): queue for queue in TokenQueue}
-    before, after = module - 1, module + 1
-    pairs = ((before, module), (after, module), (module, before), (module, after))
-    return tuple(ends.get((int(producer), int(consumer))) for producer, consumer in pairs)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hw.memory_model import MemoryModel
 from sim.errors import BuildError, EngineError
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
 from sim.rtl.constants import Outcome
-from sim.timing import MemoryModel
 
 __all__ = ["CompiledBench"]
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from hw.errors import DeadlockError, ModuleWait, ProgramError
 from hw.faults import Fault
 from hw.isa import MemoryId, Module, Opcode, Program
-from hw.isa.complaints import complain
+from hw.isa.diagnostics import describe
+from hw.operations import MAX_SHIFT
+from hw.topology import MAX_TOKENS, POPS
 from sim.errors import BusError, EngineError
-from sim.rtl.events import queues_of
 
 __all__ = ["failure"]
 
@@ -43,7 +44,7 @@ def _wait(module: Module, read: Read) -> ModuleWait:
     waits = read(f"{name}_waits")
     if not waits & _ACTIVE:
         return ModuleWait(module, None, ())
-    pops = queues_of(module)[:2]
+    pops = POPS[module]
     missing = [queue for bit, queue in enumerate(pops) if queue is not None and waits >> bit & 1]
     return ModuleWait(module, read(f"{name}_instruction"), tuple(sorted(missing)))
 
@@ -72,7 +73,7 @@ def _complaint(program: Program, culprit: int | None, fault: Fault) -> str:
         case Fault.TOKENS_LEFT:
             return "tokens are left at the end"
         case Fault.TOKEN_OVERFLOW:
-            return "it pushes token number 65536 into a queue"
+            return f"it pushes token number {MAX_TOKENS + 1} into a queue"
     if culprit is None:
         return "the machine stopped"
     columns = program.columns()
@@ -83,5 +84,5 @@ def _complaint(program: Program, culprit: int | None, fault: Fault) -> str:
         case Fault.SRAM_INDEX:
             return f"{kind} reaches beyond a memory with one of its micro-ops"
         case Fault.SHIFT if not columns.use_imm[culprit]:
-            return f"{kind} by an ACC element's value: it must lie in -31..31"
-    return complain(program.config, columns, culprit, fault)
+            return f"{kind} by an ACC element's value: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}"
+    return describe(program.config, columns, culprit, fault)

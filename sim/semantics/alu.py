@@ -2,77 +2,90 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable, Sequence
 
-from hw.encoding import AluOp
 from hw.jit import compiled, inlined
+from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, Row
-from sim.semantics.loops import room, sweeping
+from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
 __all__ = ["alu"]
 
-MIN = int(AluOp.MIN)
-MAX = int(AluOp.MAX)
-ADD = int(AluOp.ADD)
 SHR = int(AluOp.SHR)
-MAX_SHIFT = 31
 
-Lanes = npt.NDArray[np.int32]
+Lane = Callable[[int, int], int]
+"""An operation on the values of one lane."""
+
+
+def _lane(op: AluOp) -> Lane:
+    """Compile the meaning of `op`, wrapped to 32 bits."""
+    meaning = inlined(op.meaning)
+
+    @inlined
+    def lane(a: int, b: int) -> int:
+        return (int(meaning(a, b)) + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
+
+    return lane
+
 
 # One loop over lanes for each operation, so that LLVM makes vectors of it.
 
 
-@inlined
-def _immediate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    lanes = chip.batch * chip.row_out
-    to = view(chip.acc, dst * lanes, lanes)
-    operation, b = row[ALU_OPCODE], row[IMM]
-    if operation == MIN:
+def _immediate(lane: Lane) -> Body:
+    """Compile a micro-op with an immediate operand."""
+
+    @inlined
+    def immediate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+        lanes = chip.batch * chip.row_out
+        to = view(chip.acc, dst * lanes, lanes)
+        b = row[IMM]
         for k in range(len(to)):
-            to[k] = min(int(to[k]), b)
-    elif operation == MAX:
-        for k in range(len(to)):
-            to[k] = max(int(to[k]), b)
-    elif operation == ADD:
-        for k in range(len(to)):
-            to[k] = _wrapped(int(to[k]) + b)
-    elif operation == SHR:
-        for k in range(len(to)):
-            to[k] = _shifted(int(to[k]), b)
-    else:
-        for k in range(len(to)):
-            to[k] = _wrapped(int(to[k]) * b)
-    return NONE
+            to[k] = lane(int(to[k]), b)
+        return NONE
+
+    return immediate
 
 
-@inlined
-def _tensor(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    lanes = chip.batch * chip.row_out
-    to = view(chip.acc, dst * lanes, lanes)
-    b = view(chip.acc, src * lanes, lanes)
-    operation = row[ALU_OPCODE]
-    if operation == MIN:
+def _tensor(lane: Lane) -> Body:
+    """Compile a micro-op with an operand from ACC."""
+
+    @inlined
+    def tensor(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+        lanes = chip.batch * chip.row_out
+        to = view(chip.acc, dst * lanes, lanes)
+        b = view(chip.acc, src * lanes, lanes)
         for k in range(len(to)):
-            to[k] = min(int(to[k]), int(b[k]))
-    elif operation == MAX:
-        for k in range(len(to)):
-            to[k] = max(int(to[k]), int(b[k]))
-    elif operation == ADD:
-        for k in range(len(to)):
-            to[k] = _wrapped(int(to[k]) + int(b[k]))
-    else:
-        for k in range(len(to)):
-            to[k] = _wrapped(int(to[k]) * int(b[k]))
-    return NONE
+            to[k] = lane(int(to[k]), int(b[k]))
+        return NONE
+
+    return tensor
+
+
+def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
+    """Compile a branch over `ops` to the body that `make` returns for each of them."""
+    first = make(_lane(ops[0]))
+    if len(ops) == 1:
+        return first
+    number, others = int(ops[0]), _by_opcode(make, ops[1:])
+
+    @inlined
+    def chosen(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+        if row[ALU_OPCODE] == number:
+            return first(chip, row, dst, src, wgt, detail)
+        return others(chip, row, dst, src, wgt, detail)
+
+    return chosen
+
+
+_SHIFTED = _lane(AluOp.SHR)
 
 
 @inlined
 def _tensor_shift(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    """SHR by an accumulator, refused where an amount would shift everything out."""
+    """SHR by an accumulator, refused with an amount beyond MAX_SHIFT."""
     fault = NONE
     for b in range(chip.batch):
         amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
@@ -90,34 +103,22 @@ def _tensor_shift(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: De
             amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
             to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
             for k in range(len(to)):
-                to[k] = _shifted(int(to[k]), int(amounts[k]))
+                to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
     return fault
 
 
-@inlined
-def _wrapped(value: int) -> int:
-    """`value` mod 2^32, as a signed number."""
-    return (value + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
-
-
-@inlined
-def _shifted(a: int, b: int) -> int:
-    """`a` shifted right arithmetically by b, or left by -b."""
-    return _wrapped(a >> max(b, 0) << max(-b, 0))
-
-
-_SWEEP_IMMEDIATE = sweeping(_immediate)
-_SWEEP_TENSOR = sweeping(_tensor)
-_SWEEP_TENSOR_SHIFT = sweeping(_tensor_shift)
+_SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, tuple(AluOp)))
+_SWEEP_TENSOR = with_loops(_by_opcode(_tensor, [op for op in AluOp if op is not AluOp.SHR]))
+_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
 
 
 @compiled
 def alu(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
-    """Do micro-ops [start, stop) of an ALU instruction that breaks no static rule.
+    """Execute micro-ops [start, stop) of an ALU instruction that breaks no static rule.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = room(chip, row, detail)
+    limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     if row[USE_IMM]:
         fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)

@@ -1,4 +1,4 @@
-"""The on-chip memories, laid out for the host's vector units.
+"""The on-chip memories, in a layout for the host's vector units.
 
 Every memory is a flat array. Compared with its DRAM form, an element is
 
@@ -8,8 +8,8 @@ Every memory is a flat array. Compared with its DRAM form, an element is
 * ACC: `batch` rows of `row_out` int32: the outputs, rounded up to 16;
 * UOP: one 32-bit word, as in DRAM.
 
-The rounding makes one kernel serve every block size. What fills it in INP and WGT is always zero;
-in ACC it is never looked at. OUT has no array: it is the low 8 bits of ACC.
+Because of the rounding one kernel serves every block size. The padding of INP and WGT is always
+zero; that of ACC is never read. OUT has no array: it is the low 8 bits of ACC.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.encoding import uop_layout
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["LANES", "PAIR", "Chip", "make_chip"]
 
 LANES = 16
-"""Outputs that the kernel makes at once: 512 bits of int32."""
+"""Outputs that the kernel computes at once: 512 bits of int32."""
 PAIR = 2
-"""Inputs that it multiplies and adds in one step."""
+"""Inputs that the kernel multiplies and adds in one step."""
 
 _ALIGNMENT = 64
-"""Bytes of a cache line: no vector of 16 accumulators lies across two."""
+"""Bytes of a cache line, so that no vector of 16 accumulators straddles two."""
 
 
 class Chip(NamedTuple):
-    """The memories and their measures. A named tuple, because Numba takes those apart for free."""
+    """The memories and their sizes. A named tuple, because Numba unpacks those for free."""
 
     uop: npt.NDArray[np.uint32]
     wgt: npt.NDArray[np.int8]

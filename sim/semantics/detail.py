@@ -1,4 +1,4 @@
-"""What compiled code says about a fault: its code is returned, the rest is left in an array."""
+"""Details of a fault, which compiled code leaves in an array beside the returned code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Detail", "make_detail"]
 Detail = npt.NDArray[np.int64]
 """Indexed by the constants below."""
 
-# Plain integers, because compiled code takes no enumerations.
+# Plain integers, because Numba has no IntEnum constants.
 NONE = int(Fault.NONE)
 SHIFT = int(Fault.SHIFT)
 SRAM_INDEX = int(Fault.SRAM_INDEX)
@@ -20,7 +20,7 @@ BUS_READ = int(Fault.BUS_READ)
 BUS_WRITE = int(Fault.BUS_WRITE)
 
 POSITION = 0
-"""SRAM_INDEX, SHIFT: how many micro-ops the instruction had done."""
+"""SRAM_INDEX, SHIFT: micro-ops that the instruction had completed."""
 MEMORY = 1
 """SRAM_INDEX: the memory."""
 INDEX = 2
@@ -34,5 +34,5 @@ END_BYTE = 5
 
 
 def make_detail() -> Detail:
-    """Room for one fault."""
+    """An array for the details of one fault."""
     return np.zeros(6, dtype=np.int64)

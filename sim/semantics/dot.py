@@ -1,7 +1,7 @@
-"""The inner product at the heart of a GEMM: once as it is meant, once for vector units.
+"""The inner product of a GEMM: in plain Python, and as LLVM vectors for compiled code.
 
-Compiled code uses LLVM vectors of no particular processor, in the form that LLVM knows as a
-multiply-add of pairs of int16: `vpdpwssd` or `vpmaddwd` on x86, whatever there is elsewhere.
+The vectors are of no particular processor, in the form that LLVM recognises as a multiply-add of
+pairs of int16: `vpdpwssd` or `vpmaddwd` on x86, the equivalent elsewhere.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def dot(
 def _compiled_dot(
     acc: Any, a: Any, inp: Any, s: Any, wgt: Any, w: Any, pairs: Any
 ) -> Callable[..., None]:
-    # Numba wants the two signatures spelt alike, annotations included.
+    # Numba requires equal signatures, annotations included.
     def vector(acc: Any, a: Any, inp: Any, s: Any, wgt: Any, w: Any, pairs: Any) -> None:
         _vector_dot(acc, a, inp, s, wgt, w, pairs)
 
@@ -92,7 +92,7 @@ def _multiply_add(builder: Any, inp: Any, wgt: Any, pair: Any) -> Any:
     inputs = builder.bitcast(inputs, ir.VectorType(_INT16, _PRODUCTS))
     weights = _load(builder, wgt, pair, ir.VectorType(_INT8, _PRODUCTS), _PRODUCTS, 1)
     wide = ir.VectorType(_INT32, _PRODUCTS)
-    # Widened to int16 first: with that, LLVM sees factors that its multiply-add takes.
+    # Widened to int16 first, so that LLVM recognises the operands of its multiply-add.
     weights = builder.sext(weights, ir.VectorType(_INT16, _PRODUCTS))
     products = builder.mul(builder.sext(inputs, wide), builder.sext(weights, wide))
     evens, odds = (

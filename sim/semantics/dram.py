@@ -1,4 +1,4 @@
-"""Main memory as instructions reach it, and where it answers with an error."""
+"""Main memory with its base registers, and the ranges that answer with an error."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hw.jit import compiled, inlined
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, Row
 
-__all__ = ["Dram", "make_dram", "row_address", "rows_answer"]
+__all__ = ["Dram", "make_dram", "row_address", "rows_accessible"]
 
 _FAR = 1 << 60
-"""A base register of this or more lies beyond every memory; sums with it stay within int64."""
+"""Base registers are clipped to this address beyond every memory, so that sums fit int64."""
 
 
 class Dram(NamedTuple):
-    """Physical memory, twice: index == address in both."""
+    """Physical memory, as unsigned and as signed bytes: index == address in both."""
 
     bytes: npt.NDArray[np.uint8]
     signed: npt.NDArray[np.int8]
@@ -34,7 +34,7 @@ def make_dram(
     bases: Sequence[int],
     refused: Sequence[tuple[int, int]],
 ) -> Dram:
-    """`memory` itself, not a copy."""
+    """Main memory on the array `memory` itself, not on a copy."""
     return Dram(
         bytes=memory,
         signed=memory.view(np.int8),
@@ -53,8 +53,8 @@ def row_address(dram: Dram, row: Row, size: int, y: int) -> int:
 
 
 @compiled
-def rows_answer(dram: Dram, row: Row, size: int, detail: Detail) -> bool:
-    """Whether memory has every byte of a LOAD or STORE; if not, `detail` tells the first row."""
+def rows_accessible(dram: Dram, row: Row, size: int, detail: Detail) -> bool:
+    """Whether every byte of a LOAD or STORE is accessible; else `detail` has the first bad row."""
     length = row[X_SIZE] * size
     first = row_address(dram, row, size, 0)
     end = row_address(dram, row, size, row[Y_SIZE] - 1) + length

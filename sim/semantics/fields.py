@@ -1,4 +1,4 @@
-"""Instructions as compiled code sees them: a row of int64 each, the fields at fixed places."""
+"""Instructions for compiled code: a row of int64 each, with the fields at fixed positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Row", "Table", "make_table"]
 Row = npt.NDArray[np.int64]
 """One instruction: indexed by the constants below."""
 Table = npt.NDArray[np.int64]
-"""A program: a `Row` an instruction."""
+"""A program: a `Row` for each instruction."""
 
 _NAMES = tuple(field.name for field in fields(Columns))
 
@@ -52,5 +52,5 @@ IMM = _NAMES.index("imm")
 
 
 def make_table(columns: Columns) -> Table:
-    """The program's rows."""
+    """The table of a program."""
     return np.stack([getattr(columns, name) for name in _NAMES], axis=1)

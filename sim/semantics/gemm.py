@@ -7,7 +7,7 @@ from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
 from sim.semantics.fields import RESET_REG, Row
-from sim.semantics.loops import room, sweeping
+from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
 __all__ = ["gemm"]
@@ -29,7 +29,7 @@ def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Deta
 
 @inlined
 def _accumulate_vector(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    """The same where an accumulator is one vector: loops around it would cost more than it does."""
+    """`_accumulate` for accumulators of one vector, without the loops, which would cost more."""
     weights = wgt * LANES * chip.row_in
     dot(chip.acc, dst * LANES, chip.inp, src * chip.row_in, chip.wgt, weights, chip.pairs)
     return NONE
@@ -44,18 +44,18 @@ def _reset(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -
     return NONE
 
 
-_SWEEP_BLOCK = sweeping(_accumulate)
-_SWEEP_VECTOR = sweeping(_accumulate_vector)
-_SWEEP_RESET = sweeping(_reset)
+_SWEEP_BLOCK = with_loops(_accumulate)
+_SWEEP_VECTOR = with_loops(_accumulate_vector)
+_SWEEP_RESET = with_loops(_reset)
 
 
 @compiled
 def gemm(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
-    """Do micro-ops [start, stop) of a GEMM that breaks no static rule.
+    """Execute micro-ops [start, stop) of a GEMM that breaks no static rule.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = room(chip, row, detail)
+    limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     if row[RESET_REG]:
         _SWEEP_RESET(chip, row, start, end, detail)

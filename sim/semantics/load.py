@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hw.jit import compiled, inlined
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
-from sim.semantics.dram import Dram, row_address, rows_answer
+from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.fields import (
     MEMORY_TYPE,
     SRAM_BASE,
@@ -30,9 +30,9 @@ INP = int(MemoryId.INP)
 ACC = int(MemoryId.ACC)
 
 Put = Callable[[Chip, int, Dram, int], None]
-"""Fill one element of a memory from an address."""
+"""A function that writes one element of a memory from an address."""
 Clear = Callable[[Chip, int, int], None]
-"""Zero a number of elements from one on."""
+"""A function that clears a number of elements from one on."""
 
 
 @inlined
@@ -116,11 +116,11 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
     chip.acc[at * size : (at + count) * size] = 0
 
 
-def _placing(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
-    """Compile the layout of padding and rows, for the memory that `put` and `clear` know."""
+def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
+    """Compile the loops over rows and padding, for the memory of `put` and `clear`."""
 
     @compiled
-    def place(chip: Chip, dram: Dram, row: Row, size: int) -> None:
+    def fill(chip: Chip, dram: Dram, row: Row, size: int) -> None:
         width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
         at = row[SRAM_BASE]
         clear(chip, at, row[Y_PAD_0] * width)
@@ -136,33 +136,33 @@ def _placing(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
             at += row[X_PAD_1]
         clear(chip, at, row[Y_PAD_1] * width)
 
-    return place
+    return fill
 
 
-_PLACE_UOP = _placing(_put_uop, _clear_uop)
-_PLACE_WGT = _placing(_put_wgt, _clear_wgt)
-_PLACE_INP = _placing(_put_inp, _clear_inp)
-_PLACE_ACC = _placing(_put_acc, _clear_acc)
-_PLACE_ACC_8BIT = _placing(_put_acc_8bit, _clear_acc)
+_FILL_UOP = _filling(_put_uop, _clear_uop)
+_FILL_WGT = _filling(_put_wgt, _clear_wgt)
+_FILL_INP = _filling(_put_inp, _clear_inp)
+_FILL_ACC = _filling(_put_acc, _clear_acc)
+_FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
 
 
 @compiled
 def load(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:
-    """Do a LOAD that breaks no static rule. Returns a fault's code, or 0."""
+    """Execute a LOAD that breaks no static rule. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
     memory = row[MEMORY_TYPE]
     size = chip.element_bytes[memory]
-    if not rows_answer(dram, row, size, detail):
+    if not rows_accessible(dram, row, size, detail):
         return BUS_READ
     if memory == UOP:
-        _PLACE_UOP(chip, dram, row, size)
+        _FILL_UOP(chip, dram, row, size)
     elif memory == WGT:
-        _PLACE_WGT(chip, dram, row, size)
+        _FILL_WGT(chip, dram, row, size)
     elif memory == INP:
-        _PLACE_INP(chip, dram, row, size)
+        _FILL_INP(chip, dram, row, size)
     elif memory == ACC:
-        _PLACE_ACC(chip, dram, row, size)
+        _FILL_ACC(chip, dram, row, size)
     else:
-        _PLACE_ACC_8BIT(chip, dram, row, size)
+        _FILL_ACC_8BIT(chip, dram, row, size)
     return NONE

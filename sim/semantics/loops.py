@@ -1,8 +1,9 @@
-"""The loops that GEMM and ALU share: o < iter_out, i < iter_in, u in [uop_bgn, uop_end).
+"""The loops of GEMM and ALU: o < iter_out, i < iter_in, u in [uop_bgn, uop_end).
 
-Micro-ops of one instruction are numbered in their order, so that a long instruction can be done
-in slices [start, stop). Every index is a micro-op's field plus o and i times factors that are not
-negative, so its greatest value is at the loops' ends and bounds are checked before they start.
+The micro-ops of an instruction, over all loops, are numbered in their order, so that a long
+instruction can be executed in slices [start, stop). Every index is a micro-op's field plus o and i
+times factors that are not negative: it is greatest in the last iteration, and bounds are checked
+before the loops start.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 
 from hw.encoding import Opcode
 from hw.jit import compiled
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 from sim.semantics.fields import (
@@ -31,13 +32,14 @@ from sim.semantics.fields import (
     Row,
 )
 
-__all__ = ["Body", "Sweep", "micro_ops", "room", "sweeping"]
+__all__ = ["Body", "Sweep", "micro_ops", "micro_ops_in_bounds", "with_loops"]
 
 Body = Callable[[Chip, Row, int, int, int, Detail], int]
-"""One micro-op, given the indices dst, src and wgt. Returns a fault's code, or 0."""
+"""A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,
+or 0."""
 
 Sweep = Callable[[Chip, Row, int, int, Detail], int]
-"""Micro-ops [start, stop) of an instruction. Returns a fault's code, or 0."""
+"""A function that executes micro-ops [start, stop); returns a fault's code, or 0."""
 
 GEMM = int(Opcode.GEMM)
 ACC = int(MemoryId.ACC)
@@ -47,16 +49,16 @@ WGT = int(MemoryId.WGT)
 
 @compiled
 def micro_ops(row: Row) -> int:
-    """How many micro-ops a GEMM or ALU has, loops included."""
+    """The number of micro-ops of a GEMM or ALU, loops included."""
     return int((row[UOP_END] - row[UOP_BGN]) * row[ITER_OUT] * row[ITER_IN])
 
 
-def sweeping(body: Body) -> Sweep:
+def with_loops(body: Body) -> Sweep:
     """Compile the loops around `body`, whose indices must be in bounds."""
 
     @compiled
     def sweep(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
-        # Fields go into variables, or compiled code would read them again after each write to ACC.
+        # Copied to variables, else compiled code would reread them after each write to ACC.
         bgn, count, iter_in = row[UOP_BGN], row[UOP_END] - row[UOP_BGN], row[ITER_IN]
         dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
         src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
@@ -95,11 +97,11 @@ def sweeping(body: Body) -> Sweep:
 
 
 @compiled
-def room(chip: Chip, row: Row, detail: Detail) -> int:
-    """How many micro-ops come before the first with an index beyond its memory, or all.
+def micro_ops_in_bounds(chip: Chip, row: Row, detail: Detail) -> int:
+    """The number of micro-ops before the first with an index beyond its memory, or of all.
 
-    Only operands in use count: not INP and WGT under reset, nor src under an immediate. `detail`
-    tells the index.
+    Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
+    `detail` has the index.
     """
     gemm = row[OPCODE] == GEMM
     multiplies = gemm and not row[RESET_REG]
@@ -140,7 +142,10 @@ def _nearer(
     depth: int,
     detail: Detail,
 ) -> int:
-    """`nearest`, or the earlier micro-op in which `field`, of the k-th, first reaches `depth`."""
+    """The lesser of `nearest` and the first micro-op whose index from `field` reaches `depth`.
+
+    `field` is that of the k-th entry of the kernel.
+    """
     outer = row[factor_out]
     inner = row[factor_in]
     most_i = row[ITER_IN] - 1

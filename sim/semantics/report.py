@@ -1,4 +1,4 @@
-"""Faults that compiled code found, as the exceptions that every engine raises."""
+"""Makes exceptions of the faults that compiled code returns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, MemoryId
+from hw.operations import MAX_SHIFT
 from sim.errors import BusError
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
 
@@ -21,9 +22,9 @@ def instruction_error(
     detail: Detail,
     memory_bytes: int,
 ) -> ProgramError | BusError:
-    """The error for a `fault` that instruction `position` met while it ran.
+    """The error for a `fault` of instruction `position` at run time.
 
-    `memory_bytes` is how much physical memory there was.
+    `memory_bytes` is the size of physical memory.
     """
     kind = Opcode(int(columns.opcode[position])).name
     done = int(detail[POSITION])
@@ -41,7 +42,7 @@ def instruction_error(
                 fault,
                 position,
                 f"SHR by {int(detail[VALUE])}, out of ACC element {int(detail[INDEX])}, in its "
-                f"micro-op number {done}: it must lie in -31..31",
+                f"micro-op number {done}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}",
             )
         case Fault.BUS_READ | Fault.BUS_WRITE:
             memory = MemoryId(int(columns.memory_type[position]))
@@ -58,4 +59,4 @@ def instruction_error(
                 f"{first:#x}..{end:#x} (end excluded): {why} [{fault.name}]",
             )
         case _:
-            raise ValueError(f"{fault.name} is not met by a running instruction")
+            raise ValueError(f"{fault.name} is no fault of a running instruction")

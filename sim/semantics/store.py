@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.jit import compiled, inlined
 from sim.semantics.chip import Chip
 from sim.semantics.detail import BUS_WRITE, NONE, Detail
-from sim.semantics.dram import Dram, row_address, rows_answer
+from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.fields import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, Row
 from sim.semantics.view import view
 
@@ -14,23 +14,23 @@ __all__ = ["store"]
 
 @compiled
 def store(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:
-    """Do a STORE that breaks no static rule. Returns a fault's code, or 0."""
+    """Execute a STORE that breaks no static rule. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
     size = chip.element_bytes[row[MEMORY_TYPE]]
-    if not rows_answer(dram, row, size, detail):
+    if not rows_accessible(dram, row, size, detail):
         return BUS_WRITE
     at = row[SRAM_BASE]
     for y in range(row[Y_SIZE]):
         address = row_address(dram, row, size, y)
         for x in range(row[X_SIZE]):
-            _take(chip, at + x, dram, address + x * size)
+            _copy_element(chip, at + x, dram, address + x * size)
         at += row[X_SIZE]
     return NONE
 
 
 @inlined
-def _take(chip: Chip, at: int, dram: Dram, address: int) -> None:
+def _copy_element(chip: Chip, at: int, dram: Dram, address: int) -> None:
     for b in range(chip.batch):
         start = (at * chip.batch + b) * chip.row_out
         source = view(chip.acc, start, chip.block_out)

@@ -1,4 +1,4 @@
-"""A stretch of an array, as cheap in compiled code as a pointer."""
+"""Parts of arrays that cost compiled code no more than a pointer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def view(array: npt.NDArray[Scalar], start: int, count: int) -> npt.NDArray[Scalar]:
     """`array[start : start + count]`, which must lie inside; nothing is checked.
 
-    A slice in compiled code counts references, which costs several micro-ops; this one does not
-    count and so must not outlive `array`. A loop over it, to its length, becomes vectors, which
-    one over `array[start + k]` does not, because Numba has to think of negative indices there.
+    A slice in compiled code counts references, which costs as much as several micro-ops; a view
+    does not, and must not outlive `array`. LLVM vectorises a loop over the length of a view, but
+    not one over `array[start + k]`, because Numba handles negative indices there.
     """
     return array[start : start + count]
 
 
 @overload(view)
 def _compiled_view(array: Any, start: Any, count: Any) -> Callable[..., Any]:
-    # Numba wants the two signatures spelt alike, annotations included.
+    # Numba requires equal signatures, annotations included.
     def pointer(array: Any, start: Any, count: Any) -> Any:
         return _view(array, start, count)
 

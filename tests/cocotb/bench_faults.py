@@ -7,9 +7,9 @@ from cocotb.handle import HierarchyObject
 
 from hw.faults import Fault
 from hw.isa import Assembler
-from hw.memories import MemoryId, Module
 from hw.registers import Status
 from hw.rtl.layouts import NO_INSTRUCTION
+from hw.topology import MemoryId, Module
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.faulty import Case, cases, image

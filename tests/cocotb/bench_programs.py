@@ -8,8 +8,8 @@ from cocotb.handle import HierarchyObject
 
 from hw.config import HardwareConfig
 from hw.isa import AluOp, Assembler, Loop, MicroOp, Program, pack_uops
-from hw.memories import MemoryId, Module
 from hw.registers import Status
+from hw.topology import MemoryId, Module
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.reference import Image, ReferenceMachine

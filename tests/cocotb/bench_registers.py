@@ -9,9 +9,9 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import RisingEdge
 
 from hw.events import RUNNING_BIT
-from hw.memories import Module
 from hw.registers import ADDRESS_BITS, MAGIC, VERSION, Control, State, Status
 from hw.rtl.layouts import NO_INSTRUCTION
+from hw.topology import Module
 from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, REGISTERS, Machine
 from tests.cocotb.programs import busy_program

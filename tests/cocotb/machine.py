@@ -16,8 +16,8 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiResp, AxiSlaveRe
 from hw.config import HardwareConfig
 from hw.faults import Fault
 from hw.isa import Program
-from hw.memories import MemoryId
 from hw.registers import Control, Register, Status, register_map
+from hw.topology import MemoryId
 from sim.memory import place
 from tests.cocotb.axi_rules import AxiRules, pin, wire
 from tests.cocotb.machines import machine_under_test

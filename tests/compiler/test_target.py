@@ -20,8 +20,8 @@ from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.target import AcceleratorTarget
 from hw.config import Feature
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 
 TINY = machine("tiny")

@@ -14,11 +14,11 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.memory_model import MEMORY_PRESETS
 from hw.rtl.verilog import VerilogDesign, generate
 from sim.engine import Launch, Stalls
 from sim.memory import place
 from sim.rtl.engine import RtlEngine
-from sim.timing import MEMORY_PRESETS
 from tests.support.programs import random_program
 
 SEEDS = range(5000, 5024)

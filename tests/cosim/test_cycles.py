@@ -12,10 +12,10 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Module
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.result import Result
 from sim.rtl.engine import RtlEngine
-from sim.timing import MEMORY_PRESETS, MemoryModel
 from tests.support.launching import launch
 from tests.support.programs import random_program
 from tests.support.vectors import load_vector, vector_names

@@ -14,11 +14,11 @@ from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import validate
+from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError
 from sim.memory import place
-from sim.timing import MEMORY_PRESETS
 from tests.support.faulty import Case, cases, image
 
 TINY = load_config("tiny")

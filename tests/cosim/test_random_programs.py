@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
+from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Launch, Stalls
 from sim.engines import make_engine
 from sim.memory import place
-from sim.timing import MEMORY_PRESETS
 from tests.support.configs import UNCOMMON, presets
 from tests.support.programs import random_program
 

@@ -11,7 +11,7 @@ import pytest
 
 from compiler.errors import ScheduleError
 from compiler.intrinsics.accelerator import immediate
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 TEXT = (Path(__file__).parents[2] / "docs" / "accelerator.md").read_text()
 BLOCKS = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)

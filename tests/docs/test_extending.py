@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,22 +17,30 @@ import pytest
 
 from compiler.build import build
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.artifact import Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
-from sim.timing import parse_memory
 
-TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text()
-BLOCKS = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "extending.md").read_text()
+SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
+OPERATOR, ALU, TARGET = SECTIONS
+"""The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
+
+
+def blocks(section: str, kind: str) -> list[str]:
+    """The code blocks of a kind in a section."""
+    found = re.findall(r"```(\w*)\n(.*?)```", SECTIONS[section], re.DOTALL)
+    return [block for named, block in found if named == kind]
 
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for kind, block in BLOCKS:
-        if kind:
-            exec(compile(block, "docs/extending.md", "exec"), found)
+    for block in (*blocks(OPERATOR, "python"), *blocks(TARGET, "python")):
+        exec(compile(block, "docs/extending.md", "exec"), found)
     return found
 
 
@@ -56,8 +69,59 @@ def test_on_the_rtl(names: dict[str, Any]) -> None:
 
 
 def test_the_target_takes_what_fits_and_says_why_not(names: dict[str, Any]) -> None:
-    (shown,) = [block.strip() for kind, block in BLOCKS if not kind]
-    assert names["reasons"] == {"y": "", "u": shown}
+    (shown,) = blocks(TARGET, "")
+    assert names["reasons"] == {"y": "", "u": shown.strip()}
     steps = {step.name: step for step in names["shared"].manifest.steps}
     assert steps["y"].function == "dsp_dense"
     assert steps["y"].macs == 3 * 100 * 70
+
+
+def patch(diff: str, root: Path) -> str:
+    """Apply a diff of the guide to a file under `root`; returns the file's path."""
+    header, *hunks = re.split(r"^@@\n", diff, flags=re.MULTILINE)
+    name = header.removeprefix("--- ").strip()
+    text = (root / name).read_text()
+    for hunk in hunks:
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] != "+")
+        after = "".join(line[1:] for line in lines if line[0] != "-")
+        assert text.count(before) == 1, f"{name} has no such place, or several: {before}"
+        text = text.replace(before, after)
+    (root / name).write_text(text)
+    return name
+
+
+RUN = """
+import hw.operations, json, pathlib, sys
+names = {}
+for block in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+    exec(compile(block, "docs/extending.md", "exec"), names)
+print(json.dumps({
+    "source": hw.operations.__file__,
+    "text": names["text"],
+    "images": [memory.tobytes().hex() for memory in names["images"].values()],
+    "layers": [layer.operators for layer in names["stream"].layers],
+}))
+"""
+
+
+def test_an_alu_operation_takes_three_files(tmp_path: Path) -> None:
+    for package in ("hw", "sim", "runtime", "compiler"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    patched = [patch(diff, tmp_path) for diff in blocks(ALU, "diff")]
+    assert len(patched) == 3
+    code = tmp_path / "blocks.json"
+    code.write_text(json.dumps([*blocks(OPERATOR, "python"), *blocks(ALU, "python")]))
+
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", RUN, str(code)]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    assert not run.returncode, run.stderr
+    found = json.loads(run.stdout)
+    assert found["source"] == str(tmp_path / "hw" / "operations.py")
+    assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 ", found["text"])
+    functional, rtl = found["images"]
+    assert functional == rtl
+    assert found["layers"] == [["exclusive_or"]]

@@ -10,12 +10,12 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
+from hw.memory_model import parse_memory
 from runtime.artifact import read_artifact
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
-from sim.timing import parse_memory
 from tests.support.digest_cases import LIGHT_MODELS
 from tests.support.onnx_models import light_model
 

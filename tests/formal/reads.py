@@ -10,12 +10,12 @@ from amaranth.lib import data
 from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2
-from hw.rtl.read_master import CLIENTS
+from hw.timing import READ_PRIORITY
 from tests.formal.harness import Follower, Harness, implies
 
 __all__ = ["read_harness"]
 
-CLIENT_BITS = clog2(len(CLIENTS))
+CLIENT_BITS = clog2(len(READ_PRIORITY))
 MOST_BEATS = 256
 
 
@@ -44,7 +44,7 @@ class Reads:
         self.dut = dut = master(config)
         harness.module.submodules.dut = dut
         axi = dut.axi
-        self.clients = [getattr(dut, name) for name in CLIENTS]
+        self.clients = [getattr(dut, name) for name in READ_PRIORITY]
         harness.free(dut.halt, axi.arready, axi.rvalid, axi.rdata, axi.rresp, axi.rlast)
         for client in self.clients:
             beats = client.request.payload.beats
@@ -144,7 +144,7 @@ def claim_answers(reads: Reads) -> None:
     harness.must("each_beat_goes_to_one", gets.any() == axi.rvalid)
     harness.must("and_to_one_only", (gets & (gets - 1)) == 0)
     for index, client in enumerate(reads.clients):
-        name = CLIENTS[index]
+        name = READ_PRIORITY[index]
         mine = reads.what.client == index
         harness.must(f"{name}_gets_its_own", implies(reads.arrives, client.beat.valid == mine))
         harness.must(f"{name}_gets_it_whole", client.beat.payload == axi.rdata)
@@ -167,7 +167,7 @@ def look_inside(reads: Reads) -> None:
     harness.invariant("is_among_the_open", implies(read.active, read.ahead < reads.open))
     harness.invariant("keeps_the_client", implies(read.active, client == reads.what.client))
     for place in range(depth):
-        exists = turns(Const(place)) < len(CLIENTS)
+        exists = turns(Const(place)) < len(READ_PRIORITY)
         harness.invariant(f"client_{place}_exists", implies(place < level, exists))
     harness.invariant("counts_beats", implies(read.is_next, reads.got < reads.what.burst.beats))
     harness.invariant("from_the_first", implies(~read.is_next, reads.got == 0))

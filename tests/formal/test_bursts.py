@@ -10,8 +10,8 @@ import pytest
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.rtl.bursts import BurstGenerator
-from hw.rtl.instruction_reader import READ_AHEAD
 from hw.rtl.layouts import INDEX_BITS, clog2, row_bits
+from hw.timing import FETCH_BURST
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
@@ -21,7 +21,7 @@ DEFAULT = HardwareConfig()
 SMALLEST = HardwareConfig(address_bits=16, longest_burst=1)
 WIDE = HardwareConfig(bus_bits=512, longest_burst=256)
 # One row of instructions, perhaps longer than the address space: the generator must not mind.
-FETCH_BEATS = READ_AHEAD * INSTRUCTION_BYTES // DEFAULT.bus_bytes
+FETCH_BEATS = FETCH_BURST * INSTRUCTION_BYTES // DEFAULT.bus_bytes
 FETCH_BITS = INDEX_BITS + clog2(INSTRUCTION_BYTES)
 
 

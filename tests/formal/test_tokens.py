@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from amaranth.hdl import Mux, Signal
 
-from hw.rtl.tokens import TOKEN_BITS, TokenCounter
+from hw.rtl.tokens import TokenCounter
+from hw.topology import TOKEN_BITS
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
 
 # Full is 65535 cycles from reset, too far to run to: a copy with few bits is full soon.
 FEW_BITS = 3
-NARROW = (f"TOKEN_BITS = {TOKEN_BITS}", f"TOKEN_BITS = {FEW_BITS}")
+NARROW = ("Signal(TOKEN_BITS)", f"Signal({FEW_BITS})")
 
 
 def token_harness(counter: Any, bits: int) -> Harness:

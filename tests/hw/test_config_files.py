@@ -14,7 +14,7 @@ from hypothesis import given
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config, parse_config, preset_names
 from hw.errors import ConfigError
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.strategies import configs
 from tests.support.vectors import load_vector, vector_names
 

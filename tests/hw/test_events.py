@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, UnitEvent, fetch_bit, unit_bit
-from hw.memories import Module
+from hw.topology import Module
 
 
 def test_every_bit_has_one_meaning() -> None:

@@ -16,7 +16,7 @@ from hw.isa import Finish, Program
 from hw.jit import cached, compiled, fingerprint, inlined
 from sim.functional.plan import make_plan
 from sim.functional.schedule import DONE, make_run_slice
-from sim.functional.state import STAMP, make_state
+from sim.functional.state import FINGERPRINT, make_state
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.dram import make_dram
@@ -142,4 +142,4 @@ def test_the_code_that_runs_was_compiled_from_this_source() -> None:
     )
 
     assert status == DONE
-    assert state[STAMP] == fingerprint("sim.semantics", "sim.functional")
+    assert state[FINGERPRINT] == fingerprint("hw", "sim.semantics", "sim.functional")

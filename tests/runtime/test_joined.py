@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hw.memory_model import parse_memory
 from runtime.artifact import Input, Tensor
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from runtime.inputs.batches import batches_of
 from runtime.joined import join_runs
 from sim.engines import make_engine
-from sim.timing import parse_memory
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image
 from tests.support.quantised_graphs import residual_net

@@ -7,7 +7,7 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Assembler, MemoryId
-from hw.memories import Module
+from hw.topology import Module
 from runtime.launch import run_program
 from sim.errors import EngineError, MemoryImageError
 

@@ -7,7 +7,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.isa import Assembler, Program
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from scripts.image_bounds import check_image_bounds
 from sim.errors import MemoryImageError
 from tests.support.vectors import load_vector, vector_names

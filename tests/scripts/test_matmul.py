@@ -11,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import AssemblyError
 from hw.isa import validate, work_of
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from scripts.matmul import matmul_program
 from scripts.matmul_layout import Int8, Tiles, choose_tiles
 from tests.support.reference import run_shuffled

@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from hw.config_files import load_config
 from hw.isa import Program
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from scripts.matmul_demo import command, run_product
 from sim.engine import Bytes, Engine, Launch
 from sim.engines import make_engine
 from sim.result import Result
-from sim.timing import MEMORY_PRESETS, MemoryModel
 
 TINY = load_config("tiny")
 FAST = MEMORY_PRESETS["fast"]

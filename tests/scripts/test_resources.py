@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hw.cache import default_cache
-from hw.memories import MemoryId
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, Resources
+from hw.topology import MemoryId
 from scripts.resources import find_resources, print_resources, resources_json
 from tests.support.terminal import interrupted
 from tests.support.traffic import traffic_design

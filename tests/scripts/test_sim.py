@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from hw.config_files import load_config
 from hw.isa import Assembler
-from hw.memories import Module
+from hw.topology import Module
 from scripts.cli import app
 from scripts.matmul import matmul_program
 

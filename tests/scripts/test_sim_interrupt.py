@@ -9,7 +9,7 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Assembler, Loop, MicroOp, pack_uops
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.terminal import interrupted
 
 TINY = load_config("tiny")

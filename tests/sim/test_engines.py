@@ -10,10 +10,10 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.isa import Assembler
+from hw.memory_model import MEMORY_PRESETS
 from sim.engines import ENGINES, make_engine, run
 from sim.errors import CycleLimitError, EngineError
 from sim.functional import FunctionalEngine
-from sim.timing import MEMORY_PRESETS
 from tests.support.vectors import load_vector
 
 

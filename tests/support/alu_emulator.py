@@ -1,7 +1,4 @@
-"""The operations of the base instruction set's ALU on accumulators, by NumPy.
-
-MIN and MAX signed, ADD and MUL mod 2^32, SHR arithmetic.
-"""
+"""The operations of the base instruction set's ALU on accumulators, by NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import numpy.typing as npt
 
 from compiler.requantisation.channels import along_axis, checked_int32
 from compiler.templates.accelerator.alu_lowering import AluOperation, AluRequantisation
-from hw.encoding import AluOp
 
 __all__ = ["emulate", "emulate_requantisation"]
 
@@ -43,28 +39,11 @@ def emulate(
     for operation in operations:
         match operation.operand:
             case (value,) | int(value):
-                operand = np.array(value, np.int64)
+                operand = np.array(value)
             case values:
                 operand = along_axis("emulate", values, acc.shape, axis)
-        lanes = _applied(operation.op, lanes.astype(np.int64), operand).astype(np.int32)
+        lanes = operation.op.apply(lanes, operand.astype(np.int32))
     return lanes
-
-
-def _applied(
-    op: AluOp, lanes: npt.NDArray[np.int64], operand: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """The operation on int32 values, which 64 bits hold without loss."""
-    match op:
-        case AluOp.MIN:
-            return np.minimum(lanes, operand)
-        case AluOp.MAX:
-            return np.maximum(lanes, operand)
-        case AluOp.ADD:
-            return lanes + operand
-        case AluOp.SHR:
-            return (lanes >> np.maximum(operand, 0)) << np.maximum(-operand, 0)
-        case AluOp.MUL:
-            return lanes * operand
 
 
 def emulate_requantisation(

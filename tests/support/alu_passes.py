@@ -11,7 +11,7 @@ import numpy.typing as npt
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.templates.accelerator.epilogue import AluPass, Kind
 from compiler.templates.template import Arguments
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.streams import Array
 
 __all__ = ["Passes", "Wide", "draw_passes", "draw_values", "low_bytes"]
@@ -47,7 +47,7 @@ class Passes:
 
     def _applied(self, values: Wide, passes: Sequence[AluPass]) -> Wide:
         for step in passes:
-            values = _wrapped(_result(step.op, values, self._operand(values, step)))
+            values = _result(step.op, values, self._operand(values, step))
         return values
 
     def _operand(self, values: Wide, step: AluPass) -> Wide:
@@ -105,18 +105,4 @@ def low_bytes(values: Wide) -> npt.NDArray[np.int8]:
 
 
 def _result(op: AluOp, values: Wide, operand: Wide) -> Wide:
-    match op:
-        case AluOp.MIN:
-            return np.minimum(values, operand)
-        case AluOp.MAX:
-            return np.maximum(values, operand)
-        case AluOp.ADD:
-            return values + operand
-        case AluOp.MUL:
-            return values * operand
-        case AluOp.SHR:
-            return values >> operand
-
-
-def _wrapped(values: Wide) -> Wide:
-    return values.astype(np.int32).astype(np.int64)
+    return op.apply(values.astype(np.int32), operand.astype(np.int32)).astype(np.int64)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hw.memory_model import MemoryModel
 from sim.engine import Bytes, Stalls
 from sim.rtl.bench import Bench, Setup
-from sim.timing import MemoryModel
 from tests.support.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
 
 __all__ = ["TIMEOUT_CYCLES", "Seen", "expected_times", "random_memory", "run_traffic"]

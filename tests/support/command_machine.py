@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["CommandMachine", "Location", "accessed", "micro_ops"]
 
@@ -131,26 +130,9 @@ class CommandMachine:
             else:
                 self.acc[dst] = _wrapped(self.acc[dst] + self.inp[src] @ self.wgt[wgt].T)
             return
-        a = self.acc[dst]
-        b = self.acc[src] if command.imm is None else np.full_like(a, command.imm)
-        self.acc[dst] = _wrapped(_alu(command.op, a, b))
-
-
-def _alu(op: AluOp, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    match op:
-        case AluOp.MIN:
-            return np.minimum(a, b)
-        case AluOp.MAX:
-            return np.maximum(a, b)
-        case AluOp.ADD:
-            return a + b
-        case AluOp.MUL:
-            # Products of 32 bits wrap at 64, which leaves the low 32.
-            return a * b
-        case AluOp.SHR:
-            right: npt.NDArray[np.int64] = np.right_shift(a, np.clip(b, 0, 31))
-            left: npt.NDArray[np.int64] = np.left_shift(a, np.clip(-b, 0, 31))
-            return np.where(b >= 0, right, left)
+        a = self.acc[dst].astype(np.int32)
+        b = self.acc[src].astype(np.int32) if command.imm is None else np.full_like(a, command.imm)
+        self.acc[dst] = command.op.apply(a, b)
 
 
 def _wrapped(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from compiler.errors import CompilerError
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall
 from runtime.inputs import Pixels, random_inputs
 from runtime.inputs.network import inputs_of
@@ -30,7 +31,6 @@ from scripts.utilization.layers import FIRST, RESNET18, Layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place
-from sim.timing import parse_memory
 from tests.support.offloaded import both
 from tests.support.onnx_models import light_model
 from tests.support.random_offloads import Offloading

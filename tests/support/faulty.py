@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, Opcode, WordLayout, alu_layout, gemm_layout, memory_layout
+from hw.encoding import Opcode, WordLayout, alu_layout, gemm_layout, memory_layout
 from hw.faults import Fault
 from hw.isa import Program
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 __all__ = ["Case", "cases", "image"]
 

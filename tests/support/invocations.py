@@ -11,7 +11,7 @@ from compiler.lower.accelerator.commands import Compute
 from compiler.lower.accelerator.instruction_nests import Nest
 from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.target import AcceleratorTarget
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 
 __all__ = ["BASES", "INTRINSICS", "TARGET", "TINY", "TRIPLE", "commands", "program"]

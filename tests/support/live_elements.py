@@ -8,7 +8,7 @@ from compiler.ir.stmt import Alloc, Stmt
 from compiler.ir.visit import children
 from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["live_elements"]
 

@@ -14,11 +14,11 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
+from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor, Run
 from sim.engines import make_engine
-from sim.timing import parse_memory
 
 __all__ = ["HOST", "both", "image", "run_on", "targets"]
 

@@ -27,6 +27,7 @@ from hw.isa import (
     Store,
     pack_uops,
 )
+from hw.operations import MAX_SHIFT
 from tests.support.dependences import touches
 from tests.support.recorder import Recorder
 from tests.support.reference import Image
@@ -35,7 +36,7 @@ __all__ = ["RandomProgram", "random_program"]
 
 PAGE = 4096
 MAX_PAD = 15
-MAX_SHIFT = 31
+
 LONGEST_LOAD = 160
 """Elements that a LOAD fills at most, padding included."""
 MOST_BYTES = 8192

@@ -6,8 +6,8 @@ import random
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 __all__ = ["random_commands", "random_copy"]
 

@@ -22,12 +22,12 @@ from compiler.quantise.rules import DATA_MOVEMENT
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
+from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from sim.engines import make_engine
 from sim.fill import fill_on_chip
-from sim.timing import MemoryModel
 from tests.support.accelerated_networks import accelerated_network
 from tests.support.accelerator_operators import drawn_machine, machine
 from tests.support.offloaded import targets

@@ -30,6 +30,7 @@ from hw.isa import (
     Store,
     module_of,
 )
+from hw.operations import MAX_SHIFT
 
 __all__ = ["Image", "ReferenceMachine", "run_in_order", "run_shuffled"]
 
@@ -116,16 +117,16 @@ class ReferenceMachine:
         for uop, o, i in self._micro_ops(alu):
             dst = uop.dst + o * alu.dst_factor_out + i * alu.dst_factor_in
             self._check(position, "ACC", dst, len(self.acc))
-            a = self.acc[dst].astype(np.int64)
+            a = self.acc[dst]
             if alu.use_imm:
-                b = np.full(a.shape, alu.imm, np.int64)
+                b = np.full_like(a, alu.imm)
             else:
                 src = uop.src + o * alu.src_factor_out + i * alu.src_factor_in
                 self._check(position, "ACC", src, len(self.acc))
-                b = self.acc[src].astype(np.int64)
-            if alu.op is AluOp.SHR and np.any(np.abs(b) > 31):
+                b = self.acc[src]
+            if alu.op is AluOp.SHR and np.any((b < -MAX_SHIFT) | (b > MAX_SHIFT)):
                 raise ProgramError(Fault.SHIFT, position, f"a shift by one of {b.tolist()}")
-            self.acc[dst] = _wrap(_operate(alu.op, a, b))
+            self.acc[dst] = alu.op.apply(a, b)
 
     def _micro_ops(self, loops: Gemm | Alu) -> Iterator[tuple[MicroOp, int, int]]:
         for o in range(loops.iter_out):
@@ -159,22 +160,6 @@ class ReferenceMachine:
     def _check(position: int, memory: str, index: int, depth: int) -> None:
         if index >= depth:
             raise ProgramError(Fault.SRAM_INDEX, position, f"{memory}[{index}] of {depth}")
-
-
-def _operate(
-    op: AluOp, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    match op:
-        case AluOp.MIN:
-            return np.minimum(a, b)
-        case AluOp.MAX:
-            return np.maximum(a, b)
-        case AluOp.ADD:
-            return a + b
-        case AluOp.MUL:
-            return a * b
-        case AluOp.SHR:
-            return np.where(b >= 0, a >> np.maximum(b, 0), a << np.maximum(-b, 0))
 
 
 def _wrap(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout, memory_layout, uop_layout
+from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout, uop_layout
 from hw.errors import ConfigError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store, Tokens
+from hw.operations import AluOp
 
 __all__ = ["configs", "instructions", "micro_ops"]
 

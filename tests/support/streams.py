@@ -14,12 +14,12 @@ from compiler.te import Schedule
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.hazards import check_hazards
+from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.fill import fill_on_chip
 from sim.memory import place
 from sim.result import Result
-from sim.timing import parse_memory
 
 __all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
 

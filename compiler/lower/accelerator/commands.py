@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.encoding import Opcode
+from hw.operations import AluOp
+from hw.routing import executing_unit
+from hw.topology import MemoryId, Module
 
 __all__ = [
     "EMPTY",
@@ -201,16 +203,9 @@ class Commands:
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
-_MOVERS: Mapping[MemoryId, Module] = {
-    MemoryId.INP: Module.LOAD,
-    MemoryId.WGT: Module.LOAD,
-    MemoryId.OUT: Module.STORE,
-}
-"""The modules beside compute that copy from or to a memory."""
-
-
 def module_of(command: Command) -> Module:
     """The module that executes it."""
     if isinstance(command, Compute):
         return Module.COMPUTE
-    return _MOVERS.get(command.memory, Module.COMPUTE)
+    opcode = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD
+    return executing_unit(opcode, command.memory)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Ints
 from hw.jit import cached, compiled
-from hw.memories import Module
+from hw.topology import Module
 
 __all__ = ["late_order", "place", "used_loads"]
 

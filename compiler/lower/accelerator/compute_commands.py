@@ -9,8 +9,9 @@ from math import prod
 
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
-from hw.encoding import AluOp, WordLayout, alu_layout, gemm_layout
-from hw.memories import MemoryId
+from hw.encoding import WordLayout, alu_layout, gemm_layout
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 __all__ = ["InstructionLimits", "Operation", "commands_of"]
 

@@ -17,7 +17,7 @@ from compiler.lower.accelerator.onchip import lanes_of
 from compiler.lower.accelerator.rectangles import Axis, Rectangle, Zeros, may_overlap, rectangles
 from compiler.lower.conditions import conjuncts
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["CopyPlan"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from compiler.lower.accelerator.commands import Commands, Compute, Copy
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["drop_unused_loads", "late_resets"]
 

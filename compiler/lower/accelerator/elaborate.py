@@ -21,7 +21,7 @@ from compiler.lower.accelerator.invocations import InvocationPlan
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.rectangles import Rectangle
 from compiler.target import AcceleratorTarget
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["elaborate"]
 

@@ -14,7 +14,7 @@ from compiler.lower.accelerator.tokens import TokenedCommands
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa import Columns, Program, pack_uop_columns
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["encode_kernels", "encode_stream"]
 

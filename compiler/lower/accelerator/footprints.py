@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Footprints", "chip_elements", "first_element"]
 

@@ -19,7 +19,7 @@ from compiler.lower.accelerator.index_sums import Env, IndexSum
 from compiler.lower.accelerator.instruction_nests import Box, Nest
 from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["InvocationPlan"]
 

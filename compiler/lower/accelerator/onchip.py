@@ -10,7 +10,7 @@ from compiler.ir.stmt import Alloc, Function, Stmt
 from compiler.ir.visit import children
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["ChipMemory", "footprint", "lanes_of"]
 

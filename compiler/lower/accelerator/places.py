@@ -11,7 +11,7 @@ from compiler.ir.stmt import Function
 from compiler.ir.visit import buffers_in
 from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["DramTensor", "Operator", "addresses_of", "grain", "layout_of", "rounded_up"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import Copy, Ints, Kernel
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["KernelStore", "Residency", "load_kernels"]
 

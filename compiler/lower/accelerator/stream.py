@@ -30,7 +30,7 @@ from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Program
 from hw.isa.disasm import disassemble
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["DramTensor", "Operator", "ProgramCache", "Stream", "compile_stream"]
 

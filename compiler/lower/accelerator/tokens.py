@@ -20,7 +20,7 @@ import numpy as np
 from compiler.lower.accelerator.commands import Commands, Copy, Ints, module_of
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
 

@@ -22,7 +22,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTimin
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 
 __all__ = ["TEMPLATES", "accelerator"]
 

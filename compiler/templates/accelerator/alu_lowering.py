@@ -43,11 +43,11 @@ from compiler.ir.dtypes import INT32
 from compiler.requantisation import RequantSpec
 from compiler.requantisation.channels import INT16, broadcast, check_range
 from compiler.requantisation.spec import Channel
-from hw.encoding import AluOp
+from hw.operations import MAX_SHIFT, AluOp
 
 __all__ = ["AluOperation", "AluRequantisation", "is_exact", "lower_requantisation"]
 
-_SHIFTS = (-31, 31)
+_SHIFTS = (-MAX_SHIFT, MAX_SHIFT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from compiler.templates.accelerator.tiling import (
     unusual_residency,
 )
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["ImageWorkload", "TiledOnAlu"]
 

@@ -44,7 +44,7 @@ from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
 from compiler.templates.template import Arguments, KernelMatch
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["Conv2dOnArray", "Conv2dWorkload"]
 

@@ -17,7 +17,7 @@ from compiler.templates.accelerator.epilogue import AluPass, Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["ORDERS", "Conv2dCycles", "Conv2dWorkload"]
 

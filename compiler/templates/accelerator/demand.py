@@ -17,7 +17,7 @@ import numpy as np
 from compiler.ir.dtypes import INT8
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = [
     "Boxes",

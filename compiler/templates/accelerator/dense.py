@@ -25,7 +25,7 @@ from compiler.templates.accelerator.tiling import (
 )
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["DenseOnArray", "DenseWorkload"]
 

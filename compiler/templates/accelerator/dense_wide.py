@@ -21,8 +21,8 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import sharing_rank
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 __all__ = ["WideDenseOnArray"]
 

@@ -29,7 +29,7 @@ from compiler.templates.accelerator.packing import pack_channels
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.template import Arguments, KernelMatch
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __named_passes__ = [
     "AluPass",

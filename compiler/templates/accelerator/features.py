@@ -19,7 +19,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import resident_operands
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["FEATURES", "features"]
 

@@ -49,8 +49,8 @@ from compiler.templates.accelerator.tiling import (
 from compiler.templates.pattern import Apply
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from compiler.templates.template import Arguments, KernelMatch
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 __all__ = ["GlobalPoolOnAlu", "GlobalPoolWorkload"]
 

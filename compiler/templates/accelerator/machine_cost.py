@@ -9,13 +9,15 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.timing import TRANSFER_OVERHEAD, issue_cycles
+from hw.topology import MemoryId
 
 __all__ = ["MachineCost", "MemoryTiming"]
 
-_HANDSHAKES = 8
-"""Cycles that a LOAD or STORE takes beside the memory's latency and its data: its start, the way
-of an address to the bus, the way of data to the memory on chip (ARCHITECTURE.md, rules 1 to 5)."""
+_HANDSHAKES = 2 * TRANSFER_OVERHEAD
+"""Cycles that the estimate adds to a LOAD or STORE beside the memory's latency and its data. Twice
+what one takes that has the bus for itself, since estimates count neither the arbitration between
+units nor the tokens that they wait for."""
 
 Count = TypeVar("Count", int, Ints, Floats)
 """A number, or one for each of many choices."""
@@ -66,5 +68,4 @@ class MachineCost:
 
     def alu(self, elements: Count, tensor_operand: bool) -> Count:
         """Cycles of an ALU instruction over so many accumulators."""
-        slow = tensor_operand and self.config.acc_read_ports == 1
-        return elements * (2 if slow else 1)
+        return elements * issue_cycles(self.config, two_reads=tensor_operand)

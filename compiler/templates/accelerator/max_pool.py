@@ -28,7 +28,7 @@ from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Ints
 from compiler.templates.template import Arguments, KernelMatch
-from hw.encoding import AluOp
+from hw.operations import AluOp
 
 __all__ = ["MaxPoolOnAlu", "MaxPoolWorkload"]
 

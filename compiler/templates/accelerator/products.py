@@ -36,7 +36,7 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Choices, Floats, Ints, Space
 from compiler.templates.template import KernelMatch
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["PRODUCT", "Products", "largest_sum"]
 

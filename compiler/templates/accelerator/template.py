@@ -21,7 +21,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from compiler.templates.template import KernelMatch, ScheduleTemplate
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]
 

@@ -12,7 +12,7 @@ from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Ints, Space, factors
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 __all__ = [
     "operand_accumulators",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hw.config import HardwareConfig
+from hw.memory_model import MemoryModel, parse_memory
 from runtime.layers import LayerProfile
 from scripts.errors import CommandError
-from sim.timing import MemoryModel, parse_memory
 
 __all__ = ["Area", "AreaKind", "CpuStep", "Page"]
 
@@ -88,7 +88,7 @@ class Page:
     ------
     CommandError
         If there is nothing to show, or the parts do not fit each other.
-    sim.errors.EngineError
+    hw.errors.MemoryModelError
         If `memory` is no memory model.
     """
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -18,15 +19,18 @@ from compiler.intrinsics.accelerator import (
     fill,
     gemm,
     immediate,
+    immediate_argument,
     immediate_called,
+    two_operands,
 )
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
 from compiler.ir.verify import verify
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
+from tests.support.alu_cases import CASES, Case, fits_immediate
 from tests.support.command_machine import CommandMachine
 from tests.support.streams import Array
 
@@ -59,7 +63,7 @@ def command(step: Step, at: dict[str, int], immediates: dict[str, int]) -> Compu
     )
 
 
-def check(instruction: TensorInstruction, config: HardwareConfig, arrays: list[Array]) -> None:
+def check(instruction: TensorInstruction, config: HardwareConfig, arrays: Sequence[Array]) -> None:
     """The steps leave in the output what the behaviour says, and nothing elsewhere."""
     function = instruction.function
     verify(function)
@@ -111,6 +115,20 @@ def test_immediates_do_what_the_behaviour_says(op: AluOp) -> None:
         check(fill(TINY, value), TINY, [])
         for at in range(0, len(EDGES) - 3, 2):
             check(immediate(TINY, op, value), TINY, [np.array([EDGES[at : at + 4]], np.int32)])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_behaviours_give_the_results_of_the_table(case: Case) -> None:
+    shape = (TINY.batch, TINY.block_out)
+    a, b = (np.full(shape, value, np.int32) for value in (case.a, case.b))
+    runs: list[tuple[TensorInstruction, list[Array]]] = [(two_operands(TINY, case.op), [a, b])]
+    if fits_immediate(case.b) and (case.op is not AluOp.SHR or case.b >= 0):
+        runs.append((immediate(TINY, case.op, case.b), [a]))
+        runs.append((immediate_argument(TINY, case.op), [a, np.array(case.b, np.int32)]))
+    for instruction, arrays in runs:
+        (found,) = interpreter.run(instruction.function, arrays)
+        np.testing.assert_array_equal(found, np.full(shape, case.result), instruction.name)
+        check(instruction, TINY, arrays)
 
 
 def test_the_base_set_is_the_instruction_sets() -> None:

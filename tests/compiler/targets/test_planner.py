@@ -18,7 +18,7 @@ from compiler.targets.target import CostModel, Target
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Choices, Floats
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 from tests.support.graphs import graph
 from tests.support.quantised_graphs import Net

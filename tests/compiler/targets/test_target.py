@@ -12,7 +12,7 @@ from compiler.targets.accelerator.target import TEMPLATES, accelerator
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Layouts, Memory
 from compiler.templates.pattern import Match
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 
 

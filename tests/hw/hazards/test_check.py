@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.errors import HazardError
 from hw.hazards import check_hazards
+from hw.hazards.report import HazardError
 from hw.isa import Assembler, Loop, MemoryId, Module, Program, TokenQueue
 from tests.support.hazard_steps import (
     PLACE,

@@ -9,10 +9,11 @@ import numpy.typing as npt
 import pytest
 
 import hw.hazards
-from hw.errors import DeadlockError, EncodingError, HazardError, ProgramError
+from hw.errors import DeadlockError, EncodingError, ProgramError
 from hw.faults import Fault
 from hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazards
 from hw.hazards.check import RACES_KEPT
+from hw.hazards.report import HazardError
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
 from tests.support.hazard_steps import (
     TINY,

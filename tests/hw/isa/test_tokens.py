@@ -23,7 +23,8 @@ from hw.isa import (
     module_of,
     validate,
 )
-from hw.isa.tokens import MAX_TOKENS, check_tokens
+from hw.isa.tokens import check_tokens
+from hw.topology import MAX_TOKENS
 
 TINY = load_config("tiny")
 LOAD, COMPUTE, STORE = Module
@@ -43,7 +44,7 @@ def test_deadlock_names_every_module() -> None:
         ModuleWait(STORE, None, ()),
     )
     assert str(caught.value) == (
-        "program: no module can ever proceed: load waits at instruction 1 for a token "
+        "program: no unit can ever proceed: load waits at instruction 1 for a token "
         "compute->load; compute waits at instruction 0 for a token load->compute and "
         "store->compute; store is idle [DEADLOCK]"
     )
@@ -61,10 +62,10 @@ def test_deadlock_by_a_full_queue() -> None:
         asm.finish()
         return asm.build()
 
-    room = TINY.instruction_queue
-    validate(program(room))
+    entries = TINY.instruction_queue
+    validate(program(entries))
     with pytest.raises(DeadlockError) as caught:
-        validate(program(room + 1))
+        validate(program(entries + 1))
     assert caught.value.waits[COMPUTE] == ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE,))
     assert caught.value.waits[LOAD] == ModuleWait(LOAD, None, ())
 

@@ -163,7 +163,7 @@ ILLEGAL: list[tuple[Instruction | bytes, Fault, str]] = [
     (
         replace(LOAD, tokens=Tokens(pop_prev=True)),
         Fault.TOKEN_FLAG,
-        "LOAD with pop_prev: no module comes before load",
+        "LOAD with pop_prev: no unit comes before load",
     ),
     (
         replace(LOAD, x_size=0, tokens=Tokens(pop_prev=True, push_prev=True)),
@@ -173,7 +173,7 @@ ILLEGAL: list[tuple[Instruction | bytes, Fault, str]] = [
     (
         replace(STORE, tokens=Tokens(push_next=True)),
         Fault.TOKEN_FLAG,
-        "STORE with push_next: no module comes after store",
+        "STORE with push_next: no unit comes after store",
     ),
     (
         replace(STORE, x_size=0, tokens=Tokens(pop_next=True)),

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
+from hw.topology import MemoryId
 from tests.support.rtl import Context, seeds, simulate
 
 Element = npt.NDArray[np.int32]

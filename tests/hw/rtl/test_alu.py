@@ -6,28 +6,12 @@ import random
 
 import pytest
 
-from hw.encoding import AluOp
-from hw.rtl.alu import MAX_SHIFT, Alu
+from hw.operations import MAX_SHIFT, AluOp
+from hw.rtl.alu import Alu
+from tests.support.alu_cases import CASES, HIGH, LOW, alu_result, wrapped
 from tests.support.rtl import Context, seeds, simulate
 
-LOW, HIGH = -(1 << 31), (1 << 31) - 1
 CORNERS = (LOW, LOW + 1, -(1 << 16), -32768, -129, -2, -1, 0, 1, 2, 127, 32767, 1 << 16, HIGH)
-
-
-def expected(op: AluOp, a: int, b: int) -> int:
-    """The result as 32 bits without a sign."""
-    match op:
-        case AluOp.MIN:
-            result = min(a, b)
-        case AluOp.MAX:
-            result = max(a, b)
-        case AluOp.ADD:
-            result = a + b
-        case AluOp.MUL:
-            result = a * b
-        case AluOp.SHR:
-            result = a >> b if b >= 0 else a << -b
-    return result % (1 << 32)
 
 
 def compare(cases: list[tuple[AluOp, int, int]]) -> None:
@@ -41,7 +25,21 @@ def compare(cases: list[tuple[AluOp, int, int]]) -> None:
             too_far = op is AluOp.SHR and abs(b) > MAX_SHIFT
             assert ctx.get(alu.too_far) == too_far, f"{op.name} {a}, {b}"
             if not too_far:
-                assert ctx.get(alu.result) == expected(op, a, b), f"{op.name} {a}, {b}"
+                assert wrapped(ctx.get(alu.result)) == alu_result(op, a, b), f"{op.name} {a}, {b}"
+
+    simulate(alu, bench)
+
+
+def test_cases() -> None:
+    alu = Alu()
+
+    async def bench(ctx: Context) -> None:
+        for case in CASES:
+            ctx.set(alu.op, case.op)
+            ctx.set(alu.a, case.a)
+            ctx.set(alu.b, case.b)
+            assert wrapped(ctx.get(alu.result)) == case.result, str(case)
+            assert not ctx.get(alu.too_far), str(case)
 
     simulate(alu, bench)
 

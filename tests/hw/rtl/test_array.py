@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from hw.rtl.array import Array
-from hw.rtl.mac import tree_levels
+from hw.timing import tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from hw.config import HardwareConfig
-from hw.memories import MemoryId
 from hw.rtl.beat_cutter import BeatCutter
+from hw.topology import MemoryId
 from tests.support.rtl import Context, only_built, random_bytes, seeds, simulate
 
 BUSES = (64, 128, 256, 512)

@@ -29,7 +29,7 @@ from hw.isa import (
 )
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.layouts import queued_layout
-from hw.rtl.pipeline import pipeline_depth
+from hw.timing import pipeline_depth
 from tests.support.reference import Image, ReferenceMachine
 from tests.support.rtl import (
     Agent,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hw.faults import Fault
-from hw.rtl.control import PATIENCE, Control
+from hw.rtl.control import Control
 from hw.rtl.layouts import NO_INSTRUCTION
+from hw.timing import DEADLOCK_CYCLES
 from tests.support.rtl import Context, simulate
 
 OUTPUTS = ("core_reset", "core_start", "core_halt", "running", "draining", "done", "error")
@@ -126,13 +127,13 @@ def test_a_deadlock_needs_patience_without_a_pause() -> None:
         for _ in range(2):
             # Any sign of life starts the count again.
             ctx.set(control.stuck, 1)
-            for _ in range(PATIENCE - 1):
+            for _ in range(DEADLOCK_CYCLES - 1):
                 await ctx.tick()
             ctx.set(control.stuck, 0)
             assert ctx.get(control.running)
             await ctx.tick()
         ctx.set(control.stuck, 1)
-        for _ in range(PATIENCE):
+        for _ in range(DEADLOCK_CYCLES):
             assert on(ctx, control) == {"running"}
             await ctx.tick()
         assert on(ctx, control) == {"running"}

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from hw.memories import Module
 from hw.registers import State, register_map
 from hw.rtl.counters import Counters, counter_names
+from hw.topology import Module
 from tests.support.rtl import Context, seeds, simulate
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
-from hw.rtl.instruction_reader import READ_AHEAD, InstructionReader
+from hw.rtl.instruction_reader import InstructionReader
+from hw.timing import FETCH_BURST
 from tests.support.rtl import Context, Sink, cycle, cycles, has, random_bytes, simulate
 from tests.support.rtl_bus import PortMemory
 
@@ -84,7 +85,7 @@ def test_all_lengths(bus_bits: int, slot: int) -> None:
 def test_a_burst_asks_for_eight_instructions_at_most(bus_bits: int) -> None:
     config = HardwareConfig(bus_bits=bus_bits)
     memory, _ = read_program(config, 4096, 40, 0, 1.0)
-    longest = min(READ_AHEAD * INSTRUCTION_BYTES // config.bus_bytes, config.longest_burst)
+    longest = min(FETCH_BURST * INSTRUCTION_BYTES // config.bus_bytes, config.longest_burst)
     assert [beats for _, beats in memory.bursts] == [longest] * 5
     short = config.replace(longest_burst=1)
     memory, _ = read_program(short, 4096, 8, 0, 1.0)

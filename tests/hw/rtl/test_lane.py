@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from hw.encoding import AluOp
-from hw.rtl.alu import MAX_SHIFT
+from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
-from hw.rtl.mac import tree_levels
+from hw.timing import tree_levels
+from tests.support.alu_cases import alu_result, wrapped
 from tests.support.rtl import Context, seeds, simulate
 
 ELEMENTS = 3
@@ -79,18 +79,7 @@ def executed(micro_op: MicroOp, memory: list[int]) -> int:
     b = micro_op.imm if micro_op.src is None else memory[micro_op.src]
     if micro_op.gemm:
         b = sum(x * y for x, y in zip(micro_op.inp, micro_op.wgt, strict=True))
-    match micro_op.op:
-        case AluOp.MIN:
-            value = min(a, b)
-        case AluOp.MAX:
-            value = max(a, b)
-        case AluOp.ADD:
-            value = a + b
-        case AluOp.MUL:
-            value = a * b
-        case AluOp.SHR:
-            value = a >> b if b >= 0 else a << -b
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+    return alu_result(micro_op.op, a, wrapped(b))
 
 
 class Surroundings:

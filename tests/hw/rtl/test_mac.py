@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from hw.rtl.mac import MAC_RADIX, Mac, tree_levels
+from hw.rtl.mac import Mac
+from hw.timing import MAC_RADIX, tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 BLOCKS = tuple(1 << log for log in range(8))

@@ -12,8 +12,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import uop_layout
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens, encode, encode_uop
-from hw.rtl.mac import tree_levels
-from hw.rtl.pipeline import Pipeline, pipeline_depth
+from hw.rtl.pipeline import Pipeline
+from hw.timing import pipeline_depth, tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")

@@ -12,7 +12,8 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.rtl.layouts import burst_layout
-from hw.rtl.read_master import CLIENTS, ReadMaster
+from hw.rtl.read_master import ReadMaster
+from hw.timing import READ_PRIORITY
 from tests.support.rtl import (
     Context,
     Source,
@@ -97,7 +98,7 @@ def test_each_client_gets_its_beats_in_order(bus_bits: int, chance: float, seed:
         )
         clients = [
             Client(config, getattr(master, name), random_wishes(rng, config, 12), rng, chance / 2)
-            for name in CLIENTS
+            for name in READ_PRIORITY
         ]
 
         def all_there() -> bool:
@@ -128,7 +129,7 @@ def test_priority_is_fixed_and_an_address_goes_out_each_cycle() -> None:
                 rng,
                 1,
             )
-            for place, name in enumerate(CLIENTS)
+            for place, name in enumerate(READ_PRIORITY)
         ]
         await cycles(ctx, memory, *clients, until=has(memory.bursts, 15))
         assert [client.source.times for client in clients] == [
@@ -168,7 +169,7 @@ def test_halt_takes_no_burst_and_answers_those_taken(seed: int) -> None:
         )
         clients = [
             Client(TINY, getattr(master, name), random_wishes(rng, TINY, 20), rng, 0.5)
-            for name in CLIENTS
+            for name in READ_PRIORITY
         ]
         await cycle(ctx, memory, *clients, count=rng.randint(5, 60))
         ctx.set(master.halt, 1)
@@ -198,7 +199,7 @@ def test_a_refused_beat_is_told_with_its_client(seed: int) -> None:
     bus = TINY.bus_bytes
 
     async def bench(ctx: Context) -> None:
-        wishes = [random_wishes(rng, TINY, 8) for _ in CLIENTS]
+        wishes = [random_wishes(rng, TINY, 8) for _ in READ_PRIORITY]
         beats = sorted(
             {
                 at
@@ -213,7 +214,7 @@ def test_a_refused_beat_is_told_with_its_client(seed: int) -> None:
         )
         clients = [
             Client(TINY, getattr(master, name), all_of, rng, 0.5)
-            for name, all_of in zip(CLIENTS, wishes, strict=True)
+            for name, all_of in zip(READ_PRIORITY, wishes, strict=True)
         ]
         found: list[int] = []
 

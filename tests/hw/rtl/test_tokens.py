@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from hw.rtl.tokens import TOKEN_BITS, TokenCounter
+from hw.rtl.tokens import TokenCounter
+from hw.topology import TOKEN_BITS
 from tests.support.rtl import Context, pass_cycles, seeds, simulate
 
 MOST = (1 << TOKEN_BITS) - 1

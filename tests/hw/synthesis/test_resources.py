@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hw.errors import SynthesisError
-from hw.memories import MemoryId
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, count
+from hw.topology import MemoryId
 
 CORE = "accelerator.core"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from hw.config_files import load_config
-from hw.errors import SynthesisError
-from hw.memories import MemoryId
 from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis import synthesize as module
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources
 from hw.synthesis.synthesize import synthesize
 from hw.synthesis.yosys import Report
+from hw.topology import MemoryId
 
 BOTH = (Family.XC7, Family.ECP5)
 BLOCK_BITS = 16 * 1024

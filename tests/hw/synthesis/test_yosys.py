@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hw.cache import default_cache
-from hw.errors import SynthesisError
 from hw.synthesis import yosys
+from hw.synthesis.errors import SynthesisError
 from hw.synthesis.yosys import run, yosys_version
 
 ROOT = Path(__file__).parents[3]

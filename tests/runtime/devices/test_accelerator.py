@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hw.memory_model import parse_memory
 from runtime.artifact import Artifact
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.errors import RunError
 from runtime.executor import Executor
 from runtime.layers import Cause
 from sim.engines import make_engine
-from sim.timing import parse_memory
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
 from tests.support.quantised_graphs import residual_net

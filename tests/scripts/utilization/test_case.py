@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from scripts.utilization.case import Case, expected, make_case
 from scripts.utilization.layers import RESNET18, Layer
 

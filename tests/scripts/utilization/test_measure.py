@@ -6,6 +6,7 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Program
+from hw.memory_model import MEMORY_PRESETS
 from scripts.errors import LayerError, WrongResultError
 from scripts.utilization import Layer, Times, measure, parse_layer, total
 from scripts.utilization import case as cases
@@ -13,7 +14,6 @@ from scripts.utilization.case import Case, Int8
 from sim.engine import Bytes, Engine, Launch
 from sim.engines import make_engine
 from sim.result import Result
-from sim.timing import MEMORY_PRESETS
 
 SMALL = [
     Layer("point", 8, 8, 8, 8, 1, 1, 0, count=2),

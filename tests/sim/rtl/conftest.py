@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hw.memory_model import MemoryModel
 from sim.pysim import SimulatorBench
 from sim.rtl.bench import Bench
 from sim.rtl.build import build
 from sim.rtl.library import CompiledBench
-from sim.timing import MemoryModel
 from tests.support.traffic import CONFIG, TrafficGenerator, traffic_design
 
 MakeBench = Callable[[MemoryModel], Bench]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hw.memory_model import MEMORY_PRESETS
 from hw.rtl.verilog import VerilogDesign
 from sim.errors import BuildError
 from sim.rtl import build as building
@@ -14,7 +15,6 @@ from sim.rtl import toolchain
 from sim.rtl.build import Waves, build
 from sim.rtl.library import CompiledBench
 from sim.rtl.toolchain import cpu_identity, find_toolchain
-from sim.timing import MEMORY_PRESETS
 from tests.support.traffic import traffic_design
 
 BROKEN = VerilogDesign("tandem", {"tandem.v": "module tandem(input a; endmodule\n"}, ("tandem",))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.errors import EngineError
 from sim.rtl.bench import Bench
-from sim.timing import MEMORY_PRESETS, MemoryModel
 from tests.support.benches import expected_times, random_memory, run_traffic
 from tests.support.traffic import Misdeed, Traffic, pattern
 

@@ -28,12 +28,12 @@ from hw.isa import (
     pack_uops,
     work_of,
 )
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Engine, Launch, Stalls
 from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
 from sim.pysim import PysimEngine
 from sim.result import EventKind
 from sim.rtl.engine import RtlEngine
-from sim.timing import MEMORY_PRESETS, MemoryModel
 from tests.support.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpack_lz4
 from tests.support.launching import launch
 from tests.support.programs import random_program

@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Module, TokenQueue
 from sim.errors import EngineError
 from sim.result import Event, EventKind
-from sim.rtl.events import decode_events, queues_of
+from sim.rtl.events import decode_events
 
 # Stated here once more, so that a change of the layout shows.
 UNIT_BITS = 6
@@ -81,24 +81,3 @@ def test_more_fetched_than_the_program_has() -> None:
     rows = np.array([(cycle, DISPATCH) for cycle in range(4)], np.uint64)
     with pytest.raises(EngineError, match="fetch showed 4 instructions: the program has 3"):
         decode_events(two_computes_and_a_store().build(), rows)
-
-
-def test_queues_behind_the_flags() -> None:
-    assert queues_of(Module.LOAD) == (
-        None,
-        TokenQueue.COMPUTE_TO_LOAD,
-        None,
-        TokenQueue.LOAD_TO_COMPUTE,
-    )
-    assert queues_of(Module.COMPUTE) == (
-        TokenQueue.LOAD_TO_COMPUTE,
-        TokenQueue.STORE_TO_COMPUTE,
-        TokenQueue.COMPUTE_TO_LOAD,
-        TokenQueue.COMPUTE_TO_STORE,
-    )
-    assert queues_of(Module.STORE) == (
-        TokenQueue.COMPUTE_TO_STORE,
-        None,
-        TokenQueue.STORE_TO_COMPUTE,
-        None,
-    )

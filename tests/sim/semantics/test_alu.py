@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +12,7 @@ from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import NONE, make_detail
 from sim.semantics.fields import make_table
+from tests.support.alu_cases import CASES, Case, alu_result, fits_immediate
 
 INT32 = st.one_of(
     st.integers(-(1 << 31), (1 << 31) - 1),
@@ -23,13 +21,6 @@ INT32 = st.one_of(
 INT16 = st.one_of(st.integers(-(1 << 15), (1 << 15) - 1), st.sampled_from([-(1 << 15), -1, 0]))
 SHIFT = st.integers(-31, 31)
 
-MEANING: dict[AluOp, Callable[[int, int], int]] = {
-    AluOp.MIN: min,
-    AluOp.MAX: max,
-    AluOp.ADD: lambda a, b: a + b,
-    AluOp.SHR: lambda a, b: a >> b if b >= 0 else a << -b,
-    AluOp.MUL: lambda a, b: a * b,
-}
 CONFIG = load_config("batch2")
 LANES = CONFIG.acc_lanes
 
@@ -61,8 +52,12 @@ def execute(op: AluOp, a: list[int], b: list[int] | int) -> list[int]:
     return [int(value) for value in chip.acc[LANES : 2 * LANES]]
 
 
-def wrapped(value: int) -> int:
-    return int(np.int64(value & 0xFFFFFFFF).astype(np.int32))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_cases(case: Case) -> None:
+    op, a, b, result = case
+    assert execute(op, [a] * LANES, [b] * LANES) == [result] * LANES
+    if fits_immediate(b):
+        assert execute(op, [a] * LANES, b) == [result] * LANES
 
 
 @pytest.mark.parametrize("op", list(AluOp))
@@ -71,7 +66,7 @@ def test_immediate(op: AluOp, data: st.DataObject) -> None:
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
     b = data.draw(SHIFT if op is AluOp.SHR else INT16)
 
-    assert execute(op, a, b) == [wrapped(MEANING[op](x, b)) for x in a]
+    assert execute(op, a, b) == [alu_result(op, x, b) for x in a]
 
 
 @pytest.mark.parametrize("op", list(AluOp))
@@ -81,4 +76,4 @@ def test_tensor(op: AluOp, data: st.DataObject) -> None:
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
     b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
 
-    assert execute(op, a, b) == [wrapped(MEANING[op](x, y)) for x, y in zip(a, b, strict=True)]
+    assert execute(op, a, b) == [alu_result(op, x, y) for x, y in zip(a, b, strict=True)]

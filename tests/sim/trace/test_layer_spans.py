@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from hw.config_files import load_config
+from hw.memory_model import parse_memory
 from runtime.artifact.stream import Layer, StreamCode
 from runtime.layers import profile_layers
 from sim.engines import make_engine
-from sim.timing import parse_memory
 from sim.trace import Labels
 from sim.trace.layer_spans import Span, layer_records, layer_spans
 from tests.support.launching import launch

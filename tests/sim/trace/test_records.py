@@ -12,10 +12,10 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import disassemble
+from hw.memory_model import parse_memory
 from sim.engines import make_engine
 from sim.errors import EngineError
 from sim.result import Event, EventKind, Result
-from sim.timing import parse_memory
 from sim.trace import Labels, timeline, write_timeline
 from tests.support.launching import launch
 from tests.support.programs import RandomProgram, random_program

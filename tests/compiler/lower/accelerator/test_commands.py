@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
-from hw.encoding import AluOp
-from hw.memories import MemoryId, Module
+from hw.operations import AluOp
+from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import micro_ops
 

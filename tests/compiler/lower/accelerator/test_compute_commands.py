@@ -11,8 +11,8 @@ from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 from tests.support.command_machine import micro_ops
 
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))

@@ -13,7 +13,7 @@ from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy
 from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.footprints import Footprints
 from hw.config_files import load_config
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import CommandMachine
 from tests.support.random_commands import random_commands

@@ -11,11 +11,12 @@ from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import NO_COMMAND, TokenedCommands
 from hw.config_files import load_config
-from hw.encoding import UOP_BYTES, AluOp
+from hw.encoding import UOP_BYTES
 from hw.errors import EncodingError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.isa.codec import decode_uop
-from hw.memories import MemoryId, Module
+from hw.operations import AluOp
+from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 
 TINY = load_config("tiny")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.footprints import Footprints, chip_elements, first_element
 from hw.config_files import load_config
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands
 

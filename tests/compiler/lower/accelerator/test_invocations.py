@@ -8,7 +8,7 @@ from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from compiler.target import AcceleratorTarget
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.invocations import INTRINSICS, TARGET, TINY, TRIPLE, commands, program
 

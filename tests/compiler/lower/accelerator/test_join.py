@@ -24,7 +24,7 @@ from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.stream import Operator, compile_stream
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.streams import run_stream

@@ -15,7 +15,7 @@ from compiler.ir.stmt import Function
 from compiler.lower.accelerator.onchip import ChipMemory, footprint
 from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 SMALL8 = load_config("small8")
 SCOPES = {MemoryId.INP: OnChip.INP, MemoryId.WGT: OnChip.WGT, MemoryId.ACC: OnChip.ACC}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from compiler.lower.accelerator.commands import Kernel
 from compiler.lower.accelerator.residency import KernelStore, Residency, load_kernels
 from hw.config_files import load_config
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 
 TINY = load_config("tiny")
 DEPTH = 64

@@ -14,7 +14,7 @@ from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from hw.isa import Finish, Load, module_of
 from hw.isa.disasm import disassemble
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY

@@ -14,7 +14,7 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, 
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
 from hw.config_files import load_config
-from hw.memories import MemoryId, Module
+from hw.topology import MemoryId, Module
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands

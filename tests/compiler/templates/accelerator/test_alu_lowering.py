@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compiler.errors import Unsupported
 from compiler.requantisation import RequantSpec, Residual, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.alu_emulator import emulate_requantisation
 
 BOUNDS = st.one_of(st.none(), st.integers(0, 31).map(lambda bits: 1 << bits), st.integers(0, 300))

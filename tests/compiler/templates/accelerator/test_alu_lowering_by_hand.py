@@ -13,7 +13,7 @@ from compiler.templates.accelerator.alu_lowering import (
     is_exact,
     lower_requantisation,
 )
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.alu_emulator import emulate_requantisation
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL

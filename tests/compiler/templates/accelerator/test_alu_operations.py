@@ -12,8 +12,8 @@ from compiler.errors import QuantisationError
 from compiler.requantisation import RequantSpec
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
 from hw.isa import Assembler, Loop, MemoryId, MicroOp, Module, pack_uops
+from hw.operations import AluOp
 from sim.functional import FunctionalEngine
 from tests.support.alu_emulator import emulate
 from tests.support.launching import IMAGE_BYTES, launch

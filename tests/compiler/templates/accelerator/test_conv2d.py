@@ -16,7 +16,7 @@ from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import check_of, draw_conv2d

@@ -21,8 +21,8 @@ from compiler.templates.accelerator.epilogue import AluPass, Kind
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 
 TEMPLATE = Conv2dOnArray()

@@ -12,14 +12,14 @@ from compiler.templates.accelerator.epilogue import AluPass
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.memory_model import parse_memory
+from hw.operations import AluOp
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.layers import parse_layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place
-from sim.timing import parse_memory
 
 PYNQ = HardwareConfig()
 LAYERS = ("C10", "C4", "odd=9,11,40,50,3,1,1")

@@ -26,7 +26,7 @@ from compiler.templates.space import Ints
 from hw.encoding import Opcode
 from hw.isa import Program
 from hw.isa.work import work_of
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import CONFIGS, machine
 from tests.support.random_choices import Drawn, drawn
 

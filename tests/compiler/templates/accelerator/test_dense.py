@@ -15,7 +15,7 @@ from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.templates.accelerator.products import Products
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import check_of, draw_dense

@@ -14,7 +14,7 @@ from compiler.te import Schedule
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.epilogue import AluPass, Kind
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.alu_passes import Passes, draw_values, low_bytes
 from tests.support.random_operators import random_tests

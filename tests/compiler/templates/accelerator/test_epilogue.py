@@ -30,7 +30,7 @@ from compiler.templates.accelerator.epilogue import (
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.templates.pattern import Match
 from hw.config import HardwareConfig
-from hw.encoding import AluOp
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.alu_passes import Passes, draw_passes, draw_values, low_bytes
 from tests.support.random_operators import random_tests

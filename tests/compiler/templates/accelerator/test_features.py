@@ -17,7 +17,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTimin
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.encoding import Opcode
 from hw.isa.work import work_of
-from hw.memories import MemoryId
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import CONFIGS, machine
 from tests.support.random_choices import Drawn, drawn
 

@@ -13,8 +13,8 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
-from hw.encoding import AluOp
 from hw.isa import Alu
+from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.alu_passes import draw_values
 from tests.support.random_operators import random_tests

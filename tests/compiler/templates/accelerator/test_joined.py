@@ -22,10 +22,10 @@ from compiler.templates.accelerator.packing import (
 )
 from hw.config import HardwareConfig
 from hw.isa import Finish, Program
+from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place
-from sim.timing import parse_memory
 from tests.support.accelerator_operators import machine
 from tests.support.random_workloads import convolve
 from tests.support.streams import Array, run_stream

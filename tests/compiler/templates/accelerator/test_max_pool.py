@@ -10,9 +10,9 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from hw.encoding import AluOp
 from hw.isa import Alu, Load
-from hw.memories import MemoryId
+from hw.operations import AluOp
+from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import check_of, draw_max_pool

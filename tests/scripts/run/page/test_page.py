@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hw.errors import MemoryModelError
 from scripts.errors import CommandError
 from scripts.run.page import Area, AreaKind, CpuStep
-from sim.errors import EngineError
 from tests.support.profiles import CONFIG, page, profile
 
 ONE = (profile("one", 100, macs=5),)
@@ -54,7 +54,7 @@ def test_clocks_that_cannot_be(clock: float) -> None:
 
 
 def test_a_memory_of_no_name() -> None:
-    with pytest.raises(EngineError, match="memory 'slow'"):
+    with pytest.raises(MemoryModelError, match="memory 'slow'"):
         page(memory="slow")
 
 

@@ -1,4 +1,4 @@
-"""The sentence for an instruction that breaks a rule of `hw.isa.rules`."""
+"""Error messages for instructions that break a rule of `hw.isa.rules`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns
-from hw.isa.rules import MAX_SHIFT, sram_elements
-from hw.memories import MemoryId
+from hw.isa.rules import sram_elements
+from hw.operations import MAX_SHIFT
+from hw.topology import MemoryId, Module, flags_without_queue
 
-__all__ = ["complain"]
+__all__ = ["describe"]
 
 
-def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
-    """Say what instruction `position` asks for and what is allowed."""
+def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
+    """The message for the rule `fault` that instruction `position` breaks."""
 
     def value(name: str) -> int:
         return int(getattr(columns, name)[position])
@@ -22,9 +23,9 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
     kind = opcode.name if opcode is not None else "?"
     match fault:
         case Fault.OPCODE:
-            return f"opcode {value('opcode')} is none of 0..4"
+            return f"opcode {value('opcode')} is none of 0..{max(Opcode)}"
         case Fault.MEMORY_ID:
-            return f"{kind} of memory id {value('memory_type')}: it is none of 0..5"
+            return f"{kind} of memory id {value('memory_type')}: it is none of 0..{max(MemoryId)}"
         case Fault.LOAD_OUT:
             return "LOAD of OUT: that memory can only be stored"
         case Fault.STORE_MEMORY:
@@ -45,9 +46,9 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.SHIFT:
             return f"SHR by {value('imm')}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}"
         case Fault.SRAM_RANGE:
-            return _range_complaint(config, columns, position, kind)
+            return _range_message(config, columns, position, kind)
         case Fault.TOKEN_FLAG:
-            return _flag_complaint(columns, position, kind)
+            return _flag_message(columns, position, kind)
         case Fault.FEATURE:
             return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
         case Fault.SRAM_INDEX:
@@ -61,7 +62,7 @@ def complain(config: HardwareConfig, columns: Columns, position: int, fault: Fau
 _PADS = ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
 
 
-def _range_complaint(config: HardwareConfig, columns: Columns, position: int, kind: str) -> str:
+def _range_message(config: HardwareConfig, columns: Columns, position: int, kind: str) -> str:
     memory = MemoryId(int(columns.memory_type[position]))
     first = int(columns.sram_base[position])
     end = first + int(sram_elements(columns)[position])
@@ -71,12 +72,9 @@ def _range_complaint(config: HardwareConfig, columns: Columns, position: int, ki
     )
 
 
-def _flag_complaint(columns: Columns, position: int, kind: str) -> str:
-    store = columns.opcode[position] == Opcode.STORE
-    module, suspects = ("store", ("pop_next", "push_next")) if store else ("load", _LOAD_SUSPECTS)
-    flags = " and ".join(name for name in suspects if getattr(columns, name)[position])
-    neighbour = "after" if store else "before"
-    return f"{kind} with {flags}: no module comes {neighbour} {module}"
-
-
-_LOAD_SUSPECTS = ("pop_prev", "push_prev")
+def _flag_message(columns: Columns, position: int, kind: str) -> str:
+    unit = Module.STORE if columns.opcode[position] == Opcode.STORE else Module.LOAD
+    refused = flags_without_queue(unit)
+    flags = " and ".join(name for name in refused if getattr(columns, name)[position])
+    neighbour = "after" if unit is Module.STORE else "before"
+    return f"{kind} with {flags}: no unit comes {neighbour} {unit.name.lower()}"

@@ -1,0 +1,76 @@
+"""The memory behind the bus: when it answers reads and acknowledges writes.
+
+One model serves every simulator and the compiler's estimates. A read burst accepted in cycle `a`
+gives its first beat in cycle `max(a + latency, last + interval)`, where `last` is the cycle of the
+last beat of the burst before it, and then one beat every `interval` cycles, in order. A write burst
+takes one beat every `interval` cycles and is acknowledged `latency` cycles after its last beat. At
+most `in_flight` bursts of each direction are accepted and unanswered; a burst leaves that count in
+the cycle after its last beat (or its acknowledgement). Reads and writes are independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from hw.errors import MemoryModelError
+
+__all__ = ["DEFAULT_MEMORY", "MEMORY_PRESETS", "MemoryModel", "parse_memory"]
+
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryModel:
+    """Parameters of the model.
+
+    Attributes
+    ----------
+    latency
+        Cycles from an accepted read to its first beat, and from a last beat of write data to its
+        acknowledgement.
+    interval
+        Cycles a beat.
+    in_flight
+        Bursts of each direction that may be unanswered at a time.
+
+    Raises
+    ------
+    MemoryModelError
+        A parameter outside 1..1000000.
+    """
+
+    latency: int
+    interval: int = 1
+    in_flight: int = 16
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not 1 <= value <= _MOST:
+                raise MemoryModelError(f"memory {name} is {value}: it must lie in 1..{_MOST}")
+
+
+MEMORY_PRESETS = {
+    "fast": MemoryModel(latency=16, interval=1, in_flight=16),
+    "ddr": MemoryModel(latency=64, interval=1, in_flight=32),
+    "edge": MemoryModel(latency=64, interval=4, in_flight=32),
+}
+DEFAULT_MEMORY = MEMORY_PRESETS["fast"]
+
+
+def parse_memory(text: str) -> MemoryModel:
+    """The model that `text` describes: a preset's name, or `latency=N,interval=N,in_flight=N`.
+
+    Parameters that are left out are those of `DEFAULT_MEMORY`. `MemoryModelError` for other texts.
+    """
+    if text in MEMORY_PRESETS:
+        return MEMORY_PRESETS[text]
+    values = asdict(DEFAULT_MEMORY)
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name.strip() not in values or not value.strip().isdecimal():
+            known = ", ".join(MEMORY_PRESETS)
+            raise MemoryModelError(
+                f"memory {text!r}: expected one of {known}, or latency=N,interval=N,in_flight=N"
+            )
+        values[name.strip()] = int(value)
+    return MemoryModel(**values)

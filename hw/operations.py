@@ -1,0 +1,67 @@
+"""The ALU's operations: the number, the name and the meaning of each, stated once.
+
+Encoding, assembler text, the validator's range and the functional engine derive from `AluOp`. The
+gates are in `hw.rtl.alu`, the compiler's expression in `compiler.intrinsics.accelerator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MAX_SHIFT", "AluOp", "Meaning"]
+
+Int32s = npt.NDArray[np.int32]
+Meaning = Callable[[Any, Any], Any]
+"""A function of two int64 numbers, or of two arrays of int64, that Numba can compile."""
+
+MAX_SHIFT = 31
+"""Amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; the machine refuses others with `Fault.SHIFT`."""
+
+
+class AluOp(IntEnum):
+    """The `alu_opcode` field: an operation on two signed numbers of 32 bits."""
+
+    MIN = 0
+    MAX = 1
+    ADD = 2
+    SHR = 3
+    MUL = 4
+
+    @property
+    def meaning(self) -> Meaning:
+        """The operation on wide numbers; the low 32 bits of what it returns are the result."""
+        return _MEANINGS[self]
+
+    @overload
+    def apply(self, a: int, b: int) -> int: ...
+
+    @overload
+    def apply(self, a: Int32s, b: Int32s | int) -> Int32s: ...
+
+    def apply(self, a: int | Int32s, b: int | Int32s) -> int | Int32s:
+        """The result for two 32-bit numbers, or for arrays element by element.
+
+        An amount of SHR must lie in -MAX_SHIFT..MAX_SHIFT.
+        """
+        wide = self.meaning(np.asarray(a, np.int64), np.asarray(b, np.int64))
+        result: Int32s = np.asarray(wide).astype(np.int32)
+        return result if isinstance(a, np.ndarray) else int(result)
+
+
+def _shift_right(a: Any, b: Any) -> Any:
+    """`a` shifted right arithmetically by `b`, or left by `-b`."""
+    return a >> np.maximum(b, 0) << np.maximum(-b, 0)
+
+
+_MEANINGS: Mapping[AluOp, Meaning] = {
+    AluOp.MIN: lambda a, b: np.minimum(a, b),
+    AluOp.MAX: lambda a, b: np.maximum(a, b),
+    AluOp.ADD: lambda a, b: a + b,
+    AluOp.SHR: _shift_right,
+    AluOp.MUL: lambda a, b: a * b,
+}

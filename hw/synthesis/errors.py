@@ -1,0 +1,11 @@
+"""The error of synthesis."""
+
+from __future__ import annotations
+
+from hw.errors import HardwareError
+
+__all__ = ["SynthesisError"]
+
+
+class SynthesisError(HardwareError):
+    """A design that Yosys could not synthesise, or a result of Yosys that cannot be interpreted."""

@@ -1,0 +1,125 @@
+"""The parts of the machine that instructions name, and how they are connected.
+
+On-chip memories, the three units that execute instructions, and the token queues between the units.
+Dispatch, the validator, the simulators and the compiler derive from here which unit executes an
+instruction, which memory a LOAD writes, and which queue a dependence flag refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+__all__ = [
+    "LOADED_BY",
+    "MAX_TOKENS",
+    "POPS",
+    "PUSHES",
+    "SIDES",
+    "TOKEN_BITS",
+    "TOKEN_FLAGS",
+    "MemoryId",
+    "Module",
+    "TokenQueue",
+    "flags_without_queue",
+]
+
+
+class MemoryId(IntEnum):
+    """The `memory_type` field of LOAD and STORE."""
+
+    UOP = 0
+    WGT = 1
+    INP = 2
+    ACC = 3
+    OUT = 4
+    ACC_8BIT = 5
+
+    @property
+    def written(self) -> MemoryId:
+        """The memory that a LOAD of this id writes: ACC_8BIT is a format of ACC's data in DRAM."""
+        return MemoryId.ACC if self is MemoryId.ACC_8BIT else self
+
+    @property
+    def read(self) -> MemoryId:
+        """The memory whose contents a STORE of this id reads: OUT holds the low 8 bits of ACC."""
+        return MemoryId.ACC if self is MemoryId.OUT else self
+
+
+class Module(IntEnum):
+    """The three units that run decoupled, in the order in which data passes through them."""
+
+    LOAD = 0
+    COMPUTE = 1
+    STORE = 2
+
+
+LOADED_BY: Mapping[Module, tuple[MemoryId, ...]] = {
+    Module.LOAD: (MemoryId.INP, MemoryId.WGT),
+    Module.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
+    Module.STORE: (),
+}
+"""The memories whose LOADs each unit executes. OUT has none: only a STORE names OUT."""
+
+
+class TokenQueue(IntEnum):
+    """The four dependence queues, named by the units that push and pop their tokens."""
+
+    LOAD_TO_COMPUTE = 0
+    COMPUTE_TO_LOAD = 1
+    COMPUTE_TO_STORE = 2
+    STORE_TO_COMPUTE = 3
+
+    @property
+    def producer(self) -> Module:
+        """The unit that pushes tokens into this queue."""
+        return _ENDS[self][0]
+
+    @property
+    def consumer(self) -> Module:
+        """The unit that pops tokens from this queue."""
+        return _ENDS[self][1]
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_to_", "->")
+
+
+_ENDS = {
+    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
+    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
+    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
+    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
+}
+"""By queue, the unit that pushes its tokens and the unit that pops them."""
+
+
+def _queue(producer: int, consumer: int) -> TokenQueue | None:
+    """The queue between two units; None where there is none."""
+    return next((queue for queue, ends in _ENDS.items() if ends == (producer, consumer)), None)
+
+
+SIDES = ("prev", "next")
+"""The units before and after the instruction's own, in the order of `Module`."""
+TOKEN_FLAGS = tuple(f"{verb}_{side}" for verb in ("pop", "push") for side in SIDES)
+"""The dependence flags of an instruction: names of its first fields after the opcode."""
+
+POPS: Mapping[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
+    unit: (_queue(unit - 1, unit), _queue(unit + 1, unit)) for unit in Module
+}
+"""By unit, the queues that the flags pop_prev and pop_next refer to."""
+PUSHES: Mapping[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
+    unit: (_queue(unit, unit - 1), _queue(unit, unit + 1)) for unit in Module
+}
+"""By unit, the queues that the flags push_prev and push_next refer to."""
+
+
+def flags_without_queue(unit: Module) -> tuple[str, ...]:
+    """The dependence flags that an instruction of `unit` must not set."""
+    queues = zip(TOKEN_FLAGS, POPS[unit] + PUSHES[unit], strict=True)
+    return tuple(flag for flag, queue in queues if queue is None)
+
+
+TOKEN_BITS = 16
+"""Width of the counter of a token queue."""
+MAX_TOKENS = (1 << TOKEN_BITS) - 1
+"""The most tokens that a queue holds."""

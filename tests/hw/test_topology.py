@@ -1,0 +1,82 @@
+"""The machine's parts and connections, spelt out once more by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.encoding import Opcode
+from hw.routing import executing_unit
+from hw.topology import (
+    LOADED_BY,
+    MAX_TOKENS,
+    POPS,
+    PUSHES,
+    TOKEN_FLAGS,
+    MemoryId,
+    Module,
+    TokenQueue,
+    flags_without_queue,
+)
+
+
+def test_queues_behind_the_flags() -> None:
+    assert TOKEN_FLAGS == ("pop_prev", "pop_next", "push_prev", "push_next")
+    assert POPS[Module.LOAD] + PUSHES[Module.LOAD] == (
+        None,
+        TokenQueue.COMPUTE_TO_LOAD,
+        None,
+        TokenQueue.LOAD_TO_COMPUTE,
+    )
+    assert POPS[Module.COMPUTE] + PUSHES[Module.COMPUTE] == (
+        TokenQueue.LOAD_TO_COMPUTE,
+        TokenQueue.STORE_TO_COMPUTE,
+        TokenQueue.COMPUTE_TO_LOAD,
+        TokenQueue.COMPUTE_TO_STORE,
+    )
+    assert POPS[Module.STORE] + PUSHES[Module.STORE] == (
+        TokenQueue.COMPUTE_TO_STORE,
+        None,
+        TokenQueue.STORE_TO_COMPUTE,
+        None,
+    )
+
+
+def test_flags_without_a_queue() -> None:
+    assert flags_without_queue(Module.LOAD) == ("pop_prev", "push_prev")
+    assert flags_without_queue(Module.COMPUTE) == ()
+    assert flags_without_queue(Module.STORE) == ("pop_next", "push_next")
+
+
+@pytest.mark.parametrize("queue", TokenQueue)
+def test_queues_are_named_by_their_ends(queue: TokenQueue) -> None:
+    assert queue.name == f"{queue.producer.name}_TO_{queue.consumer.name}"
+    assert str(queue) == f"{queue.producer.name.lower()}->{queue.consumer.name.lower()}"
+
+
+def test_a_counter_has_16_bits() -> None:
+    assert MAX_TOKENS == 65535
+
+
+LOADS = {
+    MemoryId.UOP: (Module.COMPUTE, MemoryId.UOP),
+    MemoryId.WGT: (Module.LOAD, MemoryId.WGT),
+    MemoryId.INP: (Module.LOAD, MemoryId.INP),
+    MemoryId.ACC: (Module.COMPUTE, MemoryId.ACC),
+    MemoryId.ACC_8BIT: (Module.COMPUTE, MemoryId.ACC),
+}
+
+
+@pytest.mark.parametrize("memory", LOADS)
+def test_loads(memory: MemoryId) -> None:
+    unit, written = LOADS[memory]
+    assert executing_unit(Opcode.LOAD, memory) is unit
+    assert [other for other in Module if memory in LOADED_BY[other]] == [unit]
+    assert memory.written is written
+
+
+def test_other_instructions() -> None:
+    assert executing_unit(Opcode.STORE, MemoryId.OUT) is Module.STORE
+    assert MemoryId.OUT.read is MemoryId.ACC
+    assert not any(MemoryId.OUT in loaded for loaded in LOADED_BY.values())
+    for opcode in (Opcode.GEMM, Opcode.ALU, Opcode.FINISH):
+        assert executing_unit(opcode) is Module.COMPUTE
