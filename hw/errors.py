@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hw.faults import Fault
-from hw.topology import Module, TokenQueue
+from hw.topology import TokenQueue, Unit
 
 __all__ = [
     "AssemblyError",
@@ -18,8 +18,8 @@ __all__ = [
     "EncodingError",
     "HardwareError",
     "MemoryModelError",
-    "ModuleWait",
     "ProgramError",
+    "UnitWait",
 ]
 
 
@@ -66,14 +66,14 @@ class ProgramError(HardwareError):
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleWait:
+class UnitWait:
     """What one unit was waiting for when the program stopped.
 
     `instruction` is None for a unit with nothing to do. `queues` are the empty token queues that
     its instruction pops; there are none if the instruction waits for something else.
     """
 
-    module: Module
+    module: Unit
     instruction: int | None
     queues: tuple[TokenQueue, ...]
 
@@ -90,7 +90,7 @@ class ModuleWait:
 class DeadlockError(ProgramError):
     """A program that can never finish; `waits` says what each unit waits for."""
 
-    def __init__(self, waits: tuple[ModuleWait, ...]) -> None:
+    def __init__(self, waits: tuple[UnitWait, ...]) -> None:
         stuck = "; ".join(str(wait) for wait in waits)
         super().__init__(Fault.DEADLOCK, None, f"no unit can ever proceed: {stuck}")
         self.waits = waits

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hw.topology import Module
+from hw.topology import Unit
 
 __all__ = ["EVENT_BITS", "RUNNING_BIT", "FetchEvent", "UnitEvent", "fetch_bit", "unit_bit"]
 
@@ -34,17 +34,17 @@ class FetchEvent(IntEnum):
     """An instruction went to its unit's queue."""
 
 
-RUNNING_BIT = len(UnitEvent) * len(Module) + len(FetchEvent)
+RUNNING_BIT = len(UnitEvent) * len(Unit) + len(FetchEvent)
 """The bit that is set while a program runs."""
 EVENT_BITS = RUNNING_BIT + 1
 """Width of the port."""
 
 
-def unit_bit(unit: Module, event: UnitEvent = UnitEvent.START) -> int:
+def unit_bit(unit: Unit, event: UnitEvent = UnitEvent.START) -> int:
     """The bit of one event of `unit`; the unit's lowest bit by default."""
     return len(UnitEvent) * unit + event
 
 
 def fetch_bit(event: FetchEvent) -> int:
     """The bit of one event of fetch."""
-    return len(UnitEvent) * len(Module) + event
+    return len(UnitEvent) * len(Unit) + event

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = ["CONTROL", "Access", "Control", "Register", "State", "Status", "register_map"]
 
@@ -117,13 +117,13 @@ def register_map() -> tuple[Register, ...]:
         offset = 0x040 + 8 * memory
         registers.append(Register(name, offset, 64, rw, f"DRAM address of {memory.name} element 0"))
     registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
-    for unit in Module:
+    for unit in Unit:
         name = unit.name.lower()
         for column, state in enumerate(State):
             offset = 0x108 + 8 * (3 * unit + column)
             meaning = f"cycles in which {name} {_STATE_TEXTS[state]} (snapshot)"
             registers.append(Register(f"{name}_{state.value}", offset, 64, ro, meaning))
-    for unit in Module:
+    for unit in Unit:
         name = unit.name.lower()
         base = 0x180 + 8 * unit
         registers += [

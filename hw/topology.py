@@ -19,8 +19,8 @@ __all__ = [
     "TOKEN_BITS",
     "TOKEN_FLAGS",
     "MemoryId",
-    "Module",
     "TokenQueue",
+    "Unit",
     "flags_without_queue",
 ]
 
@@ -46,7 +46,7 @@ class MemoryId(IntEnum):
         return MemoryId.ACC if self is MemoryId.OUT else self
 
 
-class Module(IntEnum):
+class Unit(IntEnum):
     """The three units that run decoupled, in the order in which data passes through them."""
 
     LOAD = 0
@@ -54,10 +54,10 @@ class Module(IntEnum):
     STORE = 2
 
 
-LOADED_BY: Mapping[Module, tuple[MemoryId, ...]] = {
-    Module.LOAD: (MemoryId.INP, MemoryId.WGT),
-    Module.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
-    Module.STORE: (),
+LOADED_BY: Mapping[Unit, tuple[MemoryId, ...]] = {
+    Unit.LOAD: (MemoryId.INP, MemoryId.WGT),
+    Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
+    Unit.STORE: (),
 }
 """The memories whose LOADs each unit executes. OUT has none: only a STORE names OUT."""
 
@@ -71,12 +71,12 @@ class TokenQueue(IntEnum):
     STORE_TO_COMPUTE = 3
 
     @property
-    def producer(self) -> Module:
+    def producer(self) -> Unit:
         """The unit that pushes tokens into this queue."""
         return _ENDS[self][0]
 
     @property
-    def consumer(self) -> Module:
+    def consumer(self) -> Unit:
         """The unit that pops tokens from this queue."""
         return _ENDS[self][1]
 
@@ -85,10 +85,10 @@ class TokenQueue(IntEnum):
 
 
 _ENDS = {
-    TokenQueue.LOAD_TO_COMPUTE: (Module.LOAD, Module.COMPUTE),
-    TokenQueue.COMPUTE_TO_LOAD: (Module.COMPUTE, Module.LOAD),
-    TokenQueue.COMPUTE_TO_STORE: (Module.COMPUTE, Module.STORE),
-    TokenQueue.STORE_TO_COMPUTE: (Module.STORE, Module.COMPUTE),
+    TokenQueue.LOAD_TO_COMPUTE: (Unit.LOAD, Unit.COMPUTE),
+    TokenQueue.COMPUTE_TO_LOAD: (Unit.COMPUTE, Unit.LOAD),
+    TokenQueue.COMPUTE_TO_STORE: (Unit.COMPUTE, Unit.STORE),
+    TokenQueue.STORE_TO_COMPUTE: (Unit.STORE, Unit.COMPUTE),
 }
 """By queue, the unit that pushes its tokens and the unit that pops them."""
 
@@ -99,21 +99,21 @@ def _queue(producer: int, consumer: int) -> TokenQueue | None:
 
 
 SIDES = ("prev", "next")
-"""The units before and after the instruction's own, in the order of `Module`."""
+"""The units before and after the instruction's own, in the order of `Unit`."""
 TOKEN_FLAGS = tuple(f"{verb}_{side}" for verb in ("pop", "push") for side in SIDES)
 """The dependence flags of an instruction: names of its first fields after the opcode."""
 
-POPS: Mapping[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    unit: (_queue(unit - 1, unit), _queue(unit + 1, unit)) for unit in Module
+POPS: Mapping[Unit, tuple[TokenQueue | None, TokenQueue | None]] = {
+    unit: (_queue(unit - 1, unit), _queue(unit + 1, unit)) for unit in Unit
 }
 """By unit, the queues that the flags pop_prev and pop_next refer to."""
-PUSHES: Mapping[Module, tuple[TokenQueue | None, TokenQueue | None]] = {
-    unit: (_queue(unit, unit - 1), _queue(unit, unit + 1)) for unit in Module
+PUSHES: Mapping[Unit, tuple[TokenQueue | None, TokenQueue | None]] = {
+    unit: (_queue(unit, unit - 1), _queue(unit, unit + 1)) for unit in Unit
 }
 """By unit, the queues that the flags push_prev and push_next refer to."""
 
 
-def flags_without_queue(unit: Module) -> tuple[str, ...]:
+def flags_without_queue(unit: Unit) -> tuple[str, ...]:
     """The dependence flags that an instruction of `unit` must not set."""
     queues = zip(TOKEN_FLAGS, POPS[unit] + PUSHES[unit], strict=True)
     return tuple(flag for flag, queue in queues if queue is None)

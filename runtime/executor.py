@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.aligned_arrays import aligned_empty
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -25,7 +26,6 @@ from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
-from runtime.memory import aligned_empty
 from runtime.profile import Profile, StepProfile
 
 __all__ = ["Executor", "Progress", "Run"]

@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_fields
 from numpy.typing import NDArray
 
 from runtime.executor import Run
-from runtime.layers import LayerProfile, StreamRun
+from runtime.layer_profiles import LayerProfile, StreamRun
 from runtime.profile import Profile, StepProfile
 
 __all__ = ["join_runs"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.layers import StreamRun
+from runtime.layer_profiles import StreamRun
 
 __all__ = ["Profile", "StepProfile"]
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.encoding import UOP_BYTES
 from hw.isa import Assembler, Loop, MicroOp, Program
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
 
 __all__ = ["matmul_program"]
@@ -91,7 +91,7 @@ class _Writer:
             self._kernel(index % BUFFERS, 0, 1),
             (Loop(rows, dst=columns), Loop(columns, dst=1)),
             reset=True,
-            waits_for=[Module.STORE] if index >= BUFFERS else [],
+            waits_for=[Unit.STORE] if index >= BUFFERS else [],
         )
 
     def load(self, index: int, chunk: int) -> None:
@@ -106,7 +106,7 @@ class _Writer:
             rows=rows,
             columns=self._depth(chunk),
             stride=self._at.depth,
-            waits_for=[Module.COMPUTE] if step >= BUFFERS else [],
+            waits_for=[Unit.COMPUTE] if step >= BUFFERS else [],
         )
         self.asm.load(
             MemoryId.WGT,
@@ -115,7 +115,7 @@ class _Writer:
             rows=columns,
             columns=self._depth(chunk),
             stride=self._at.depth,
-            signals=[Module.COMPUTE],
+            signals=[Unit.COMPUTE],
         )
 
     def multiply(self, index: int, chunk: int) -> None:
@@ -127,8 +127,8 @@ class _Writer:
         self.asm.gemm(
             self._kernel(index % BUFFERS, step % BUFFERS, depth),
             (Loop(columns, dst=1, wgt=depth), Loop(rows, dst=columns, src=depth)),
-            waits_for=[Module.LOAD],
-            signals=[Module.LOAD] * used_again + [Module.STORE] * complete,
+            waits_for=[Unit.LOAD],
+            signals=[Unit.LOAD] * used_again + [Unit.STORE] * complete,
         )
 
     def store(self, index: int) -> None:
@@ -140,8 +140,8 @@ class _Writer:
             rows=rows,
             columns=columns,
             stride=self._at.columns,
-            waits_for=[Module.COMPUTE],
-            signals=[Module.COMPUTE] if index + BUFFERS < len(self.corners) else [],
+            waits_for=[Unit.COMPUTE],
+            signals=[Unit.COMPUTE] if index + BUFFERS < len(self.corners) else [],
         )
 
     def _size(self, index: int) -> tuple[int, int]:

@@ -10,14 +10,14 @@ from typing import Any
 
 from onnx import ModelProto
 
-from compiler.build.network import (
+from compiler.codegen import CpuTarget
+from compiler.driver.compile_onnx import (
     CompileOptions,
-    Prepared,
+    PreparedNetwork,
     import_network,
     input_tensors,
     prepare_network,
 )
-from compiler.codegen import CpuTarget
 from compiler.frontends.onnx import Imported, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
@@ -116,7 +116,7 @@ class Source:
         """The input tensors, by the model's names and in the model's order."""
         return input_tensors(self.imported)
 
-    def prepared(self, report: Callable[[str], None] | None) -> Prepared:
+    def prepared(self, report: Callable[[str], None] | None) -> PreparedNetwork:
         """The model, quantised if the options say so. Raises as `prepare_network`."""
         return prepare_network(self.imported, self.provenance, self.options, report)
 

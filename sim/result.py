@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hw.isa import Work
-from hw.topology import Module, TokenQueue
+from hw.topology import TokenQueue, Unit
 
 __all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
 
@@ -14,12 +14,12 @@ __all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
 class EventKind(Enum):
     """The kinds of events. START and END bracket an instruction's stay in its module.
 
-    Only engines with time have FETCH and DEAL.
+    Only engines with time have FETCH and DISPATCH.
     """
 
     FETCH = "fetch"
     """The instruction arrived at dispatch: it was read, and all before it are dispatched."""
-    DEAL = "deal"
+    DISPATCH = "deal"
     """The instruction was put in its unit's queue, at once or when the queue had space."""
 
     START = "start"
@@ -37,7 +37,7 @@ class Event:
     """An event of an instruction. `cycle` is None from an engine without time."""
 
     cycle: int | None
-    module: Module
+    module: Unit
     instruction: int
     kind: EventKind
     queue: TokenQueue | None = None
@@ -80,7 +80,7 @@ class Result:
 
     engine: str
     cycles: int | None
-    modules: dict[Module, ModuleCycles] | None
+    modules: dict[Unit, ModuleCycles] | None
     work: Work
     events: tuple[Event, ...]
     seconds: float

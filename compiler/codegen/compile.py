@@ -13,10 +13,9 @@ from llvmlite import binding
 from compiler.codegen.cpu_target import CpuTarget
 from compiler.codegen.module import build_module, entry_name
 from compiler.errors import CodegenError
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import Function, LoopKind
+from compiler.ir.stmt import Function, LoopKind, parameters
 from compiler.ir.visit import loops
-from compiler.lower.pipeline import CPU_PASSES, Pass, lower
+from compiler.lower.lowering import CPU_PASSES, Pass, lower
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 from runtime.native.host import initialise
 

@@ -26,7 +26,7 @@ from compiler.codegen.math_functions import call_function, power
 from compiler.codegen.offset import known_number, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
-from compiler.ir.interval import interval, speaks_of_data
+from compiler.ir.interval import depends_on_data, interval
 from compiler.ir.visit import subexpressions
 
 __all__ = ["evaluate"]
@@ -113,7 +113,7 @@ def _lane_test(frame: Frame, expr: Binary) -> Any:
     """
     if frame.lanes is None or expr.op not in (BinaryOp.LT, BinaryOp.LE):
         return None
-    if expr.left.dtype != INDEX or speaks_of_data(expr):
+    if expr.left.dtype != INDEX or depends_on_data(expr):
         return None
     slack = offset_sum(frame, (expr.right, 1), (expr.left, -1))
     if expr.op is BinaryOp.LE:

@@ -15,8 +15,7 @@ from compiler.codegen.tasks import LAUNCHER, Tasks, close_frame, open_frame
 from compiler.codegen.vector_strips import constant_extent, strips_of
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Scope
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store
+from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store, parameters
 from compiler.ir.visit import buffers_in, children
 
 __all__ = ["build_module", "entry_name"]

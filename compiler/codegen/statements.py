@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, assert_never
 
 from compiler.codegen import load_store
-from compiler.codegen.dot import emit_invoke
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.codegen.lane_reductions import across, update_of
 from compiler.codegen.llvm import I64, constant, counted, lanes_of, splat
 from compiler.codegen.offset import known_number
 from compiler.codegen.tasks import Tasks
+from compiler.codegen.tensor_intrinsics import emit_invoke
 from compiler.codegen.vector_strips import Strip, constant_extent, strips_of
 from compiler.ir.expr import Load
 from compiler.ir.interval import Interval

@@ -33,7 +33,7 @@ from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 
 Array: TypeAlias = NDArray[Any]
-Given: TypeAlias = Nested[Array]
+NestedArray: TypeAlias = Nested[Array]
 """A value of a graph: an array, or a tuple of values."""
 
 
@@ -86,7 +86,9 @@ class Interpreter(Runner):
         return interpreter.run(program_of(*computation.tensors()), arrays)
 
 
-def evaluate(function: Function, args: Sequence[Given], run: Runner | None = None) -> Given:
+def evaluate(
+    function: Function, args: Sequence[NestedArray], run: Runner | None = None
+) -> NestedArray:
     """The function's result on these arguments, by the interpreter unless `run` is given.
 
     Raises
@@ -106,7 +108,7 @@ def evaluate(function: Function, args: Sequence[Given], run: Runner | None = Non
     return _function(function, args, run)
 
 
-def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given:
+def run_call(name: str, call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArray:
     """The result of a call; error messages call it `name`."""
     callee = call.callee
     if isinstance(callee, Function):
@@ -123,7 +125,7 @@ def run_call(name: str, call: Call, args: Sequence[Given], run: Runner) -> Given
     return found if callee.several else found[0]
 
 
-def _type(value: Given) -> Type:
+def _type(value: NestedArray) -> Type:
     return TupleType(tuple(map(_type, value))) if isinstance(value, tuple) else _tensor(value)
 
 
@@ -151,7 +153,7 @@ def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
     )
 
 
-def _function(function: Function, args: Sequence[Given], run: Runner) -> Given:
+def _function(function: Function, args: Sequence[NestedArray], run: Runner) -> NestedArray:
     if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
         known = dict(zip((each.name for each in function.params), args, strict=True))
         return _body(function.body, known, run)
@@ -160,7 +162,7 @@ def _function(function: Function, args: Sequence[Given], run: Runner) -> Given:
     return _nest(result_of(function), iter(found))
 
 
-def _nest(type_: Type, arrays: Iterator[Array]) -> Given:
+def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
     """Arrays in the tuples of a type."""
     match type_:
         case TensorType():
@@ -171,18 +173,18 @@ def _nest(type_: Type, arrays: Iterator[Array]) -> Given:
             assert_never(type_)
 
 
-def _body(body: Body, around: Mapping[str, Given], run: Runner) -> Given:
+def _body(body: Body, around: Mapping[str, NestedArray], run: Runner) -> NestedArray:
     known = dict(around)
     for let in body.lets:
         known[let.name] = _value(let.name, let.value, known, run)
     return _atom(body.result, known)
 
 
-def _atom(atom: Atom, known: Mapping[str, Given]) -> Given:
+def _atom(atom: Atom, known: Mapping[str, NestedArray]) -> NestedArray:
     return atom.array if isinstance(atom, Constant) else known[atom.name]
 
 
-def _value(name: str, value: Value, known: Mapping[str, Given], run: Runner) -> Given:
+def _value(name: str, value: Value, known: Mapping[str, NestedArray], run: Runner) -> NestedArray:
     match value:
         case Call(args=args):
             return run_call(name, value, [_atom(each, known) for each in args], run)

@@ -15,7 +15,7 @@ from compiler.errors import GraphError
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class LiveRange:
     """The memory that a tensor needs, and when.
 
     Attributes
@@ -38,7 +38,7 @@ class Tenant:
                 "the size must not be negative, nor the end before the start"
             )
 
-    def overlaps(self, other: Tenant) -> bool:
+    def overlaps(self, other: LiveRange) -> bool:
         """Whether both are live at some moment."""
         return self.first <= other.last and other.first <= self.last
 
@@ -59,7 +59,7 @@ class MemoryPlan:
     size: int
 
 
-def plan_memory(ranges: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
+def plan_memory(ranges: Sequence[LiveRange], alignment: int = 64) -> MemoryPlan:
     """An offset for each tensor, a multiple of `alignment`; live tensors never share memory.
 
     Raises
@@ -79,7 +79,7 @@ def plan_memory(ranges: Sequence[Tenant], alignment: int = 64) -> MemoryPlan:
     return min(plans, key=lambda plan: plan.size)
 
 
-def peak(ranges: Sequence[Tenant], alignment: int = 64) -> int:
+def peak(ranges: Sequence[LiveRange], alignment: int = 64) -> int:
     """The most bytes that are live at one moment: a lower bound of every plan."""
     changes = [
         (moment, sign * _aligned(live.size, alignment))
@@ -97,7 +97,7 @@ def _aligned(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-def _first_fit(ranges: Sequence[Tenant], order: Sequence[int], alignment: int) -> MemoryPlan:
+def _first_fit(ranges: Sequence[LiveRange], order: Sequence[int], alignment: int) -> MemoryPlan:
     offsets: dict[int, int] = {}
     for number in order:
         own = ranges[number]

@@ -186,7 +186,7 @@ class Function:
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         object.__setattr__(self, "digest", digest)
 
-    def follows(self, other: Function) -> None:
+    def reuse_analyses(self, other: Function) -> None:
         """Reuse the analyses of the function that a pass rewrote to this one."""
         self.analyses.calls = other.analyses.calls
         if self == other:

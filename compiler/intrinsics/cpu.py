@@ -2,7 +2,7 @@
 
     C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
 
-A is the same for all sums. `compiler.codegen.dot` emits their code.
+A is the same for all sums. `compiler.codegen.tensor_intrinsics` emits their code.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from compiler.errors import IRError
 from compiler.ir.divisions import Divisions, divided
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.interval import Ranges, speaks_of_data
+from compiler.ir.interval import Ranges, depends_on_data
 from compiler.ir.linear import Linear
 from compiler.ir.linear_ops import binary_sum, chain
 from compiler.ir.normal import Normaliser
@@ -124,7 +124,7 @@ class _Spans:
         """The start and the length of a box along one dimension."""
         whole = Const(0), extent
         value = self._normal.linear(index)
-        if any(speaks_of_data(atom) for atom, _ in value.terms):
+        if any(depends_on_data(atom) for atom, _ in value.terms):
             return whole
         span = self._span(value)
         return whole if span is None or span[1] + 1 >= extent else (span[0].expr(), span[1] + 1)

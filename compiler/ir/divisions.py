@@ -14,7 +14,7 @@ from math import gcd
 
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.interval import EMPTY, Interval, Ranges, interval, speaks_of_data
+from compiler.ir.interval import EMPTY, Interval, Ranges, depends_on_data, interval
 from compiler.ir.linear import Linear, linear
 
 __all__ = ["Divisions", "divided", "steps"]
@@ -51,7 +51,7 @@ class Divisions:
     def exact(self, value: Linear) -> bool:
         """Whether a sum cannot overflow. Sums of variables do not, by contract; sums that depend on
         data do not if intervals show it, or if the sum is one atom."""
-        if all(isinstance(atom, Var) or not speaks_of_data(atom) for atom, _ in value.terms):
+        if all(isinstance(atom, Var) or not depends_on_data(atom) for atom, _ in value.terms):
             return True
         if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
             return True

@@ -16,7 +16,7 @@ from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, 
 from compiler.ir.interval_ops import ANY, BIT, EMPTY, Interval, binary_interval, unary_interval
 from compiler.ir.visit import operands
 
-__all__ = ["EMPTY", "NO_RANGES", "Interval", "Ranges", "interval", "speaks_of_data"]
+__all__ = ["EMPTY", "NO_RANGES", "Interval", "Ranges", "depends_on_data", "interval"]
 
 Ranges: TypeAlias = Mapping[str, Interval]
 """The intervals of variables, by name."""
@@ -45,11 +45,11 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
     )
 
 
-def speaks_of_data(expr: Expr) -> bool:
+def depends_on_data(expr: Expr) -> bool:
     """Whether an expression contains elements of buffers or casts."""
     if isinstance(expr, Load | Cast):
         return True
-    return any(speaks_of_data(each) for each in operands(expr))
+    return any(depends_on_data(each) for each in operands(expr))
 
 
 def _whole(dtype: DType) -> Interval:
@@ -95,7 +95,7 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
 def _wrapped(expr: Expr, found: Interval) -> Interval:
     """The interval of a result that may overflow its type."""
     clipped = _clipped(found, expr.dtype)
-    wraps = clipped is not found and (expr.dtype != INDEX or speaks_of_data(expr))
+    wraps = clipped is not found and (expr.dtype != INDEX or depends_on_data(expr))
     return clipped if wraps else found
 
 

@@ -12,7 +12,7 @@ from compiler.ir.arithmetic import binary_function, unary_function
 from compiler.ir.divisions import Divisions, divided, steps
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
-from compiler.ir.interval import speaks_of_data
+from compiler.ir.interval import depends_on_data
 from compiler.ir.linear import Linear, term_order
 from compiler.ir.ops import chained
 
@@ -95,7 +95,7 @@ def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Line
 def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
     """The product of two sums, neither of which is a number."""
     written = Binary(BinaryOp.MUL, left.expr(), right.expr())
-    if speaks_of_data(written):
+    if depends_on_data(written):
         return sums.atom(written)
     factor, parts = 1, list[Expr]()
     for value in (left, right):
@@ -168,7 +168,7 @@ def compared(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Expr
         found = _zero(difference, sums)
     if isinstance(found, bool):
         return Const(found != (op is BinaryOp.NE), BOOL)
-    if any(speaks_of_data(atom) for atom, _ in difference.terms):
+    if any(depends_on_data(atom) for atom, _ in difference.terms):
         # Terms moved to the other side could overflow there.
         return Binary(op, left.expr(), right.expr())
     return _less(found) if ordered else _equal(op, found)

@@ -15,8 +15,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, Cast, Expr, Load, Select, Unary
 from compiler.ir.interval import Ranges, interval
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store
+from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store, parameters
 from compiler.ir.strides import stride
 from compiler.ir.visit import children, reads, subexpressions, variables
 from compiler.lower.ranges import loop_range

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.quantised import Along, Quantise, Requantise
+from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
 from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
@@ -93,7 +93,7 @@ class Builder:
     def dequantise(self, name: str, value: Int8Value) -> None:
         """An int8 tensor as the float value `name`."""
         scale = _constant(value.scale.step, np.float32), _constant(value.scale.zero, np.int8)
-        self.emit(name, "dequantise", [value.var, *scale], Along())
+        self.emit(name, "dequantise", [value.var, *scale], Dequantise())
 
     def dequantise_accumulator(self, of: str, suffix: str, pending: PendingAccumulator) -> Var:
         """An accumulator as floats, without its residual, for the value `of`."""
@@ -104,7 +104,7 @@ class Builder:
             for numbers in (pending.scales, -pending.bias)
         )
         operands = pending.acc, _constant(steps, np.float32), _constant(zeros, np.int32)
-        return self.call(of, suffix, "dequantise", operands, Along())
+        return self.call(of, suffix, "dequantise", operands, Dequantise())
 
     def emit_integer(self, name: str, value: Int8Value, type_: TensorType) -> None:
         """An int8 tensor as the integer value `name` of the network."""

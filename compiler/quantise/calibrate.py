@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from compiler.errors import QuantisationError
-from compiler.graph.evaluate import Array, Given, Runner, evaluate
+from compiler.graph.evaluate import Array, NestedArray, Runner, evaluate
 from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType, specialised, symbols_of
 from compiler.graph.verify import verify
@@ -40,7 +40,7 @@ def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Seq
 
 
 def calibrate(
-    function: Function, samples: Iterable[Sequence[Given]], run: Runner
+    function: Function, samples: Iterable[Sequence[NestedArray]], run: Runner
 ) -> dict[str, Histogram]:
     """The histograms of the tensors that become int8 (`points`), by name.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.graph.evaluate import Given, Runner
+from compiler.graph.evaluate import NestedArray, Runner
 from compiler.graph.nodes import Call, Function
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import (
@@ -62,7 +62,7 @@ def has_scales(function: Function) -> bool:
 
 def quantise_network(
     function: Function,
-    samples: Iterable[Sequence[Given]],
+    samples: Iterable[Sequence[NestedArray]],
     run: Runner,
     options: QuantiseOptions | None = None,
     targets: Sequence[Target[Any]] = (),
@@ -118,7 +118,7 @@ def apply_scales(
     rewriter = Rewriter(function, verify(function), chosen, options, RULES, targets)
     body = rewriter.body(function.body)
     made = replace(function, body=body)
-    made.follows(function)
+    made.reuse_analyses(function)
     found = transform(made, (EliminateCommon(), EliminateDead()))
     left = {let.name for let in found.body.lets}
     scales = {name: found for name, found in rewriter.builder.scales.items() if name in left}

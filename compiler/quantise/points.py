@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import EliminateDead, Fuse, transform
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import names_of
 from compiler.ir.dtypes import FLOAT32
@@ -86,5 +86,5 @@ def with_results(function: Function, names: Sequence[str]) -> Function:
     values = Let(result, Tuple(tuple(map(Var, names))))
     body = Body((*function.body.lets, values), Var(result))
     watched = replace(function, body=body, result=None)
-    watched.follows(function)
+    watched.reuse_analyses(function)
     return transform(watched, (EliminateDead(), Fuse()))

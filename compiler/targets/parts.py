@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Function
 from hw.config import HardwareConfig
+from runtime.aligned_arrays import aligned_copy
 from runtime.artifact import Constant as ConstantPlace
 from runtime.artifact import StreamCode, Tensor
-from runtime.memory import aligned_copy
 from runtime.native import ObjectCode
 
 __all__ = ["ArtifactParts", "Invocation", "Operand", "Progress"]

@@ -20,8 +20,8 @@ from compiler.targets.target import Target
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_patterns
+from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Choices
-from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = [
     "Candidate",

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from compiler.graph.nodes import Let
-from compiler.graph.passes.base import Pass as GraphPass
+from compiler.graph.passes.pipeline import Pass as GraphPass
 from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
-from compiler.lower.pipeline import Pass
+from compiler.lower.lowering import Pass
 from compiler.requantisation import RequantSpec
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
 from compiler.te.knobs import Setting
 from compiler.templates.pattern import Apply, Match
+from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.templates.space import Choices, Floats
-from compiler.templates.template import ScheduleTemplate
 from runtime.artifact import Step
 
 __all__ = ["Backend", "CostModel", "LayoutRewrite", "Layouts", "Memory", "Target", "TemplateCosts"]

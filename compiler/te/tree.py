@@ -28,11 +28,11 @@ __all__ = [
     "allocated",
     "allocations",
     "axes_of",
-    "block_called",
     "extent_of",
+    "find_block",
+    "find_loop",
     "insert_before",
-    "loop_called",
-    "loops_among",
+    "loops_on_path",
     "map_blocks",
     "map_buffers",
     "path_to",
@@ -78,7 +78,7 @@ def extent_of(loop: For) -> int:
     return int(loop.extent.value)
 
 
-def loop_called(body: Stmt, name: str) -> For | None:
+def find_loop(body: Stmt, name: str) -> For | None:
     """The loop whose variable has this name."""
     if name not in facts(body).loops:
         return None
@@ -118,7 +118,7 @@ def _may_hold(body: Stmt, part: Stmt) -> bool:
             return facts(part).height < known.height
 
 
-def loops_among(path: tuple[Stmt, ...]) -> tuple[For, ...]:
+def loops_on_path(path: tuple[Stmt, ...]) -> tuple[For, ...]:
     """The loops on a path, outermost first."""
     return tuple(each for each in path if isinstance(each, For))
 
@@ -226,6 +226,6 @@ def written_by(stmt: Stmt) -> frozenset[str]:
     return facts(stmt).writes
 
 
-def block_called(body: Stmt, stage: str) -> Block | None:
+def find_block(body: Stmt, stage: str) -> Block | None:
     """The block of a stage."""
     return next((each for each in blocks(body) if each.name == stage), None)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.te.knobs import Choice, Setting
 
-__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "factors", "rank_by"]
+__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "rank_by", "tile_sizes"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ class Space:
         return choices.where(self.constraint(choices))
 
 
-def factors(extent: int) -> tuple[int, ...]:
+def tile_sizes(extent: int) -> tuple[int, ...]:
     """The sizes of an axis' tiles: the smallest for each possible number of tiles."""
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
 

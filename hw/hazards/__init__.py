@@ -16,7 +16,7 @@ known; a report with any proves nothing (`report.proved`).
 """
 
 from hw.hazards.check import check_hazards
-from hw.hazards.report import HazardError, HazardReport, Overwrite, Race, Unchecked, Unknown
+from hw.hazards.hazard_report import HazardError, HazardReport, Overwrite, Race, Unchecked, Unknown
 
 __all__ = [
     "HazardError",

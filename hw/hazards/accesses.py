@@ -10,14 +10,14 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.hazards.dram_pieces import DramPieces
+from hw.hazards.hazard_report import Unknown
 from hw.hazards.interval_sets import IntervalSets
 from hw.hazards.micro_ops import MicroOpSource, kernels_of
 from hw.hazards.operands import operand_elements_of
-from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
 from hw.isa.rules import sram_elements
 from hw.routing import executing_unit
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = ["ACCESSES", "Access", "Accesses", "accesses_of"]
 
@@ -27,16 +27,16 @@ class Access:
     """A kind of access: a module that writes or reads a memory (None: DRAM)."""
 
     memory: MemoryId | None
-    module: Module
+    module: Unit
     writes: bool
 
 
 _PAIRS = (
-    (MemoryId.INP, Module.LOAD, Module.COMPUTE),
-    (MemoryId.WGT, Module.LOAD, Module.COMPUTE),
-    (MemoryId.ACC, Module.COMPUTE, Module.STORE),
-    (None, Module.STORE, Module.LOAD),
-    (None, Module.STORE, Module.COMPUTE),
+    (MemoryId.INP, Unit.LOAD, Unit.COMPUTE),
+    (MemoryId.WGT, Unit.LOAD, Unit.COMPUTE),
+    (MemoryId.ACC, Unit.COMPUTE, Unit.STORE),
+    (None, Unit.STORE, Unit.LOAD),
+    (None, Unit.STORE, Unit.COMPUTE),
 )
 """The accesses of a memory that can conflict: its one writer with one of its readers."""
 
@@ -54,7 +54,7 @@ _SLOTS = 3
 """An instruction has three accesses at most."""
 
 
-def _kind(memory: MemoryId | None, module: Module, writes: bool) -> int:
+def _kind(memory: MemoryId | None, module: Unit, writes: bool) -> int:
     return ACCESSES.index(Access(memory, module, writes))
 
 
@@ -75,9 +75,9 @@ _MOVES = np.array([_move(memory) for memory in MemoryId])
 """By `MemoryId`, the kinds of access of a LOAD or STORE to DRAM and to the memory."""
 _COMPUTES = np.array(
     [
-        _kind(MemoryId.ACC, Module.COMPUTE, True),
-        _kind(MemoryId.INP, Module.COMPUTE, False),
-        _kind(MemoryId.WGT, Module.COMPUTE, False),
+        _kind(MemoryId.ACC, Unit.COMPUTE, True),
+        _kind(MemoryId.INP, Unit.COMPUTE, False),
+        _kind(MemoryId.WGT, Unit.COMPUTE, False),
     ]
 )
 """The kinds of access of GEMM and ALU to the first three of `OPERANDS`. Reads of ACC, the last one,

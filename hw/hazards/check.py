@@ -12,8 +12,8 @@ from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
 from hw.hazards.dram import Rectangles, rectangles_of
 from hw.hazards.explain import race_of
-from hw.hazards.report import HazardReport, Overwrite, Unchecked, Unknown
-from hw.isa.columns import Columns, Ints, route
+from hw.hazards.hazard_report import HazardReport, Overwrite, Unchecked, Unknown
+from hw.isa.columns import Columns, Ints, units_of
 from hw.isa.program import Program
 from hw.isa.validate import validate_columns
 from hw.topology import MemoryId
@@ -58,7 +58,7 @@ def check_hazards(
     """
     columns = program.columns()
     token_fault = _token_fault(program.config, columns)
-    modules = route(columns)
+    modules = units_of(columns)
     rectangles = rectangles_of(program.config, columns, bases)
     data = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
     if data is not None and (data.ndim != 1 or data.dtype != np.uint8):

@@ -33,8 +33,8 @@ from hw.hazards.accesses import ACCESSES, Access, Accesses, accesses_of
 from hw.hazards.dram import Rectangles
 from hw.hazards.dram_pieces import pieces_of
 from hw.hazards.explain import Conflict
+from hw.hazards.hazard_report import Unknown
 from hw.hazards.order import Order, order_of
-from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
 from hw.jit import cached
 from hw.topology import MemoryId

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.hazards.report import Race
+from hw.hazards.hazard_report import Race
 from hw.isa.disasm import disassemble
 from hw.isa.program import Program
-from hw.topology import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, TokenQueue, Unit
 
 __all__ = ["Conflict", "race_of"]
 
@@ -32,7 +32,7 @@ def race_of(program: Program, modules: Sequence[int], conflict: Conflict) -> Rac
     """The conflict as a race; `modules` has the module that executes each instruction."""
     first, second = sorted((conflict.earlier, conflict.later))
     first_writes = conflict.later_writes == (conflict.later == first)
-    queues = _path(Module(modules[first]), Module(modules[second]))
+    queues = _path(Unit(modules[first]), Unit(modules[second]))
     where = _where(conflict.memory, conflict.address)
     does = ("writes" if first_writes else "reads", "reads" if first_writes else "writes")
     explanation = (
@@ -65,11 +65,11 @@ def _where(memory: MemoryId | None, address: int) -> str:
     return f"{name} element {address}"
 
 
-def _path(first: Module, second: Module) -> tuple[TokenQueue, ...]:
+def _path(first: Unit, second: Unit) -> tuple[TokenQueue, ...]:
     """The queues that lead from one module to another."""
     step = 1 if second > first else -1
     ends = {(queue.producer, queue.consumer): queue for queue in TokenQueue}
-    return tuple(ends[Module(at), Module(at + step)] for at in range(int(first), int(second), step))
+    return tuple(ends[Unit(at), Unit(at + step)] for at in range(int(first), int(second), step))
 
 
 def _remedy(queues: tuple[TokenQueue, ...], first: int, second: int) -> str:

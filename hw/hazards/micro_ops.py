@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.encoding import UOP_BYTES
+from hw.hazards.hazard_report import Unknown
 from hw.hazards.interval_sets import group_rows
-from hw.hazards.report import Unknown
 from hw.isa.columns import Columns, Ints
 from hw.topology import MemoryId
 

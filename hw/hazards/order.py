@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from hw.isa.columns import Columns, Ints
 from hw.jit import cached
-from hw.topology import POPS, PUSHES, Module, TokenQueue
+from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 __all__ = ["Order", "order_of"]
 
@@ -55,10 +55,10 @@ class Order:
 def order_of(columns: Columns, modules: npt.NDArray[np.int8]) -> Order:
     """The order of a program of legal instructions; `modules` has the module of each."""
     owners = modules.astype(np.int64)
-    counts = np.bincount(owners, minlength=len(Module))
+    counts = np.bincount(owners, minlength=len(Unit))
     begins = np.concatenate([[0], np.cumsum(counts)])
-    positions = np.concatenate([np.flatnonzero(modules == module) for module in Module])
-    clocks = np.zeros((len(modules), len(Module)), dtype=np.int64)
+    positions = np.concatenate([np.flatnonzero(modules == module) for module in Unit])
+    clocks = np.zeros((len(modules), len(Unit)), dtype=np.int64)
     pops = _queues(_POPPED, owners, columns.pop_prev, columns.pop_next)
     pushes = _queues(_PUSHED, owners, columns.push_prev, columns.push_next)
     sequence = run_tokens(positions, begins, pops, pushes, len(TokenQueue), clocks)
@@ -73,7 +73,7 @@ def _queues(named: Ints, owners: Ints, prev: Ints, following: Ints) -> Ints:
 
 _NO_QUEUE = -1
 _POPPED, _PUSHED = (
-    np.array([[_NO_QUEUE if queue is None else queue for queue in ends[end]] for end in Module])
+    np.array([[_NO_QUEUE if queue is None else queue for queue in ends[end]] for end in Unit])
     for ends in (POPS, PUSHES)
 )
 """By module, the queues that its flags name."""

@@ -14,13 +14,13 @@ from hw.isa.instructions import (
     MicroOp,
     Store,
     Tokens,
-    module_of,
+    unit_of,
 )
 from hw.isa.program import Program
 from hw.isa.validate import DramRanges, dram_ranges, validate
 from hw.isa.work import Work, work_of
 from hw.operations import AluOp
-from hw.topology import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, TokenQueue, Unit
 
 __all__ = [
     "Alu",
@@ -36,12 +36,12 @@ __all__ = [
     "Loop",
     "MemoryId",
     "MicroOp",
-    "Module",
     "Opcode",
     "Program",
     "Store",
     "TokenQueue",
     "Tokens",
+    "Unit",
     "Work",
     "decode",
     "decode_uop",
@@ -49,9 +49,9 @@ __all__ = [
     "dram_ranges",
     "encode",
     "encode_uop",
-    "module_of",
     "pack_uop_columns",
     "pack_uops",
+    "unit_of",
     "validate",
     "work_of",
 ]

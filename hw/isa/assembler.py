@@ -23,11 +23,11 @@ from hw.isa.instructions import (
 from hw.isa.program import Program
 from hw.operations import AluOp
 from hw.routing import executing_unit
-from hw.topology import POPS, PUSHES, MemoryId, Module, TokenQueue
+from hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
 
 __all__ = ["Assembler", "Loop", "pack_uops"]
 
-Units: TypeAlias = Module | Iterable[Module]
+Units: TypeAlias = Unit | Iterable[Unit]
 """The units that an instruction waits for or signals."""
 
 
@@ -65,20 +65,20 @@ class Assembler:
     zero and stored:
 
     >>> from hw.config import HardwareConfig
-    >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, disassemble, pack_uops
+    >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, disassemble, pack_uops
     >>> machine = HardwareConfig()
     >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
     >>> loops = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))
     >>> asm = Assembler(machine)
     >>> _ = asm.load(MemoryId.UOP, sram=0, dram=0x1000 // 4, columns=1)
     >>> _ = asm.load(MemoryId.INP, sram=0, dram=0x200, rows=2, columns=8, pad=(1, 1, 1, 1))
-    >>> _ = asm.load(MemoryId.WGT, sram=0, dram=0x40, columns=1, signals=Module.COMPUTE)
+    >>> _ = asm.load(MemoryId.WGT, sram=0, dram=0x40, columns=1, signals=Unit.COMPUTE)
     >>> _ = asm.gemm((0, 1), loops, reset=True)
-    >>> _ = asm.gemm((0, 1), loops, waits_for=Module.LOAD)
-    >>> _ = asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=Module.STORE)
-    >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Module.COMPUTE,
-    ...               signals=Module.COMPUTE)
-    >>> _ = asm.finish(waits_for=Module.STORE)
+    >>> _ = asm.gemm((0, 1), loops, waits_for=Unit.LOAD)
+    >>> _ = asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=Unit.STORE)
+    >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Unit.COMPUTE,
+    ...               signals=Unit.COMPUTE)
+    >>> _ = asm.finish(waits_for=Unit.STORE)
     >>> program = asm.build()
     >>> print(disassemble(program).splitlines()[5].split("  ")[-1].strip())
     push compute->store
@@ -146,7 +146,7 @@ class Assembler:
                 y_size=rows,
                 x_size=columns,
                 x_stride=columns if stride is None else stride,
-                tokens=self._tokens(Module.STORE, waits_for, signals),
+                tokens=self._tokens(Unit.STORE, waits_for, signals),
             )
         )
 
@@ -175,7 +175,7 @@ class Assembler:
                 src_factor_in=inner.src,
                 wgt_factor_out=outer.wgt,
                 wgt_factor_in=inner.wgt,
-                tokens=self._tokens(Module.COMPUTE, waits_for, signals),
+                tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
             )
         )
 
@@ -209,21 +209,21 @@ class Assembler:
                 dst_factor_in=inner.dst,
                 src_factor_out=outer.src,
                 src_factor_in=inner.src,
-                tokens=self._tokens(Module.COMPUTE, waits_for, signals),
+                tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
             )
         )
 
     def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
         """End the program."""
-        return self._append(Finish(tokens=self._tokens(Module.COMPUTE, waits_for, signals)))
+        return self._append(Finish(tokens=self._tokens(Unit.COMPUTE, waits_for, signals)))
 
-    def nop(self, unit: Module, *, waits_for: Units = (), signals: Units = ()) -> int:
+    def nop(self, unit: Unit, *, waits_for: Units = (), signals: Units = ()) -> int:
         """An empty LOAD or STORE of `unit`, for its tokens alone."""
-        if unit is Module.STORE:
+        if unit is Unit.STORE:
             return self.store(
                 sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
             )
-        memory = MemoryId.INP if unit is Module.LOAD else MemoryId.UOP
+        memory = MemoryId.INP if unit is Unit.LOAD else MemoryId.UOP
         return self.load(
             memory, sram=0, dram=0, rows=0, columns=0, waits_for=waits_for, signals=signals
         )
@@ -253,7 +253,7 @@ class Assembler:
         outer, inner = (*([Loop(1)] * (2 - len(loops))), *loops)
         return outer, inner
 
-    def _tokens(self, unit: Module, waits_for: Units, signals: Units) -> Tokens:
+    def _tokens(self, unit: Unit, waits_for: Units, signals: Units) -> Tokens:
         pops = {queue.producer: queue for queue in POPS[unit] if queue is not None}
         pushes = {queue.consumer: queue for queue in PUSHES[unit] if queue is not None}
         popped = self._queues("wait for", unit, waits_for, pops)
@@ -266,13 +266,13 @@ class Assembler:
         )
 
     def _queues(
-        self, verb: str, unit: Module, others: Units, allowed: dict[Module, TokenQueue]
+        self, verb: str, unit: Unit, others: Units, allowed: dict[Unit, TokenQueue]
     ) -> list[TokenQueue]:
         queues = []
-        for other in (others,) if isinstance(others, Module) else others:
+        for other in (others,) if isinstance(others, Unit) else others:
             if other not in allowed:
                 names = " or ".join(neighbour.name.lower() for neighbour in allowed)
-                name = other.name.lower() if isinstance(other, Module) else repr(other)
+                name = other.name.lower() if isinstance(other, Unit) else repr(other)
                 raise AssemblyError(
                     f"{self._where()}: {unit.name.lower()} cannot {verb} {name}: "
                     f"it has token queues with {names} only"

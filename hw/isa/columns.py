@@ -24,7 +24,7 @@ from hw.isa.field_writer import misfit
 from hw.routing import executing_unit
 from hw.topology import TOKEN_FLAGS, MemoryId
 
-__all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "route"]
+__all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "units_of"]
 
 Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
@@ -136,7 +136,7 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
     return _packed(layout.fields, values, len(dst), 1).astype("<u4").tobytes()
 
 
-def route(columns: Columns) -> npt.NDArray[np.int8]:
+def units_of(columns: Columns) -> npt.NDArray[np.int8]:
     """The unit that executes each instruction; -1 where the opcode is illegal."""
     return _ROUTES[columns.opcode, columns.memory_type]
 

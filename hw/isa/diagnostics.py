@@ -8,7 +8,7 @@ from hw.faults import Fault
 from hw.isa.columns import Columns
 from hw.isa.rules import sram_elements
 from hw.operations import MAX_SHIFT
-from hw.topology import MemoryId, Module, flags_without_queue
+from hw.topology import MemoryId, Unit, flags_without_queue
 
 __all__ = ["describe"]
 
@@ -73,8 +73,8 @@ def _range_message(config: HardwareConfig, columns: Columns, position: int, kind
 
 
 def _flag_message(columns: Columns, position: int, kind: str) -> str:
-    unit = Module.STORE if columns.opcode[position] == Opcode.STORE else Module.LOAD
+    unit = Unit.STORE if columns.opcode[position] == Opcode.STORE else Unit.LOAD
     refused = flags_without_queue(unit)
     flags = " and ".join(name for name in refused if getattr(columns, name)[position])
-    neighbour = "after" if unit is Module.STORE else "before"
+    neighbour = "after" if unit is Unit.STORE else "before"
     return f"{kind} with {flags}: no unit comes {neighbour} {unit.name.lower()}"

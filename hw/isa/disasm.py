@@ -19,12 +19,12 @@ from hw.isa.instructions import (
     Load,
     Store,
     Tokens,
-    module_of,
     opcode_of,
+    unit_of,
 )
 from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
-from hw.topology import POPS, PUSHES, Module, TokenQueue
+from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 __all__ = ["disassemble"]
 
@@ -65,7 +65,7 @@ def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
         instruction = codec.decode(word)
     except ProgramError:
         return "???", f"0x{int.from_bytes(word, 'little'):032x}", f"!! {reason}"
-    rest = [_tokens(instruction.tokens, module_of(instruction))]
+    rest = [_tokens(instruction.tokens, unit_of(instruction))]
     if reason is not None:
         rest.append(f"!! {reason}")
     rest = [part for part in rest if part]
@@ -114,7 +114,7 @@ def _loops(instruction: Gemm | Alu) -> str:
     return f"uop {uops:<9} iter {count:<9} dst {dst:<9} src {src:<9}"
 
 
-def _tokens(tokens: Tokens, unit: Module) -> str:
+def _tokens(tokens: Tokens, unit: Unit) -> str:
     pops = _queues((tokens.pop_prev, tokens.pop_next), POPS[unit])
     pushes = _queues((tokens.push_prev, tokens.push_next), PUSHES[unit])
     parts = (("pop", pops), ("push", pushes))

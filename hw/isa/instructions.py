@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 from hw.encoding import Opcode
 from hw.operations import AluOp
 from hw.routing import executing_unit
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = [
     "Alu",
@@ -24,8 +24,8 @@ __all__ = [
     "MicroOp",
     "Store",
     "Tokens",
-    "module_of",
     "opcode_of",
+    "unit_of",
 ]
 
 
@@ -143,7 +143,7 @@ class MicroOp:
     wgt: int = 0
 
 
-def module_of(instruction: Instruction) -> Module:
+def unit_of(instruction: Instruction) -> Unit:
     """The unit that executes `instruction`."""
     memory = instruction.memory if isinstance(instruction, Load) else None
     return executing_unit(opcode_of(instruction), memory)

@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import EncodingError
 from hw.isa.codec import Codec
-from hw.isa.columns import Columns, decode_columns, encode_columns, route
+from hw.isa.columns import Columns, decode_columns, encode_columns, units_of
 from hw.isa.instructions import Instruction
 
 __all__ = ["Program"]
@@ -90,7 +90,7 @@ class Program:
 
     def modules(self) -> npt.NDArray[np.int8]:
         """The unit that executes each instruction; -1 where the opcode is illegal."""
-        return route(self.columns())
+        return units_of(self.columns())
 
     def _index(self, position: int) -> int:
         length = len(self)

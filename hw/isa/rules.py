@@ -14,9 +14,9 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.faults import Fault
-from hw.isa.columns import Columns, Ints, route
+from hw.isa.columns import Columns, Ints, units_of
 from hw.operations import MAX_SHIFT, AluOp
-from hw.topology import MemoryId, Module, flags_without_queue
+from hw.topology import MemoryId, Unit, flags_without_queue
 
 __all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
 
@@ -50,7 +50,7 @@ def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
     return Facts(
         config=config,
         columns=columns,
-        units=route(columns),
+        units=units_of(columns),
         load=load,
         store=store,
         gemm=_is(columns.opcode, Opcode.GEMM),
@@ -132,7 +132,7 @@ def _beyond_memory(facts: Facts) -> Mask:
 def _bad_flags(facts: Facts) -> Mask:
     c = facts.columns
     bad = np.zeros(len(c.opcode), dtype=np.bool_)
-    for unit in Module:
+    for unit in Unit:
         for flag in flags_without_queue(unit):
             bad |= (facts.units == unit) & ~_is(getattr(c, flag), 0)
     return bad

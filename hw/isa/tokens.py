@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa.columns import Columns, Ints, route
-from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, Module, TokenQueue
+from hw.isa.columns import Columns, Ints, units_of
+from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, TokenQueue, Unit
 
 __all__ = ["check_tokens"]
 
@@ -79,12 +79,12 @@ class _Streams:
 
 
 def _streams(columns: Columns) -> _Streams:
-    units = route(columns)
+    units = units_of(columns)
     places = np.zeros(len(units), dtype=np.int64)
     positions, queues = [], []
     pushed = np.zeros(len(TokenQueue) + 1, dtype=np.int64)
     flag_columns = [getattr(columns, flag) for flag in TOKEN_FLAGS]
-    for unit in Module:
+    for unit in Unit:
         own = np.flatnonzero(units == unit)
         places[own] = np.arange(len(own))
         positions.append(own.tolist())
@@ -123,13 +123,13 @@ class _Run:
 
     def finish(self) -> None:
         """Run until no instruction can start."""
-        while self._dispatch() | any([self._advance(unit) for unit in Module]):
+        while self._dispatch() | any([self._advance(unit) for unit in Unit]):
             pass
 
     def overflow(self, queue: TokenQueue, limit: int) -> int | None:
         """Run with the consumer of `queue` as late as possible; returns the position of the
         instruction that pushes more than `limit` tokens, or None."""
-        others = [unit for unit in Module if unit is not queue.consumer]
+        others = [unit for unit in Unit if unit is not queue.consumer]
         while True:
             while self._dispatch() | any([self._advance(unit) for unit in others]):
                 if self.counts[queue] > limit:
@@ -137,21 +137,21 @@ class _Run:
             if not self._advance(queue.consumer, most=1):
                 return None
 
-    def waits(self) -> tuple[ModuleWait, ...]:
+    def waits(self) -> tuple[UnitWait, ...]:
         """What each unit waits for."""
-        return tuple(self._wait(unit) for unit in Module)
+        return tuple(self._wait(unit) for unit in Unit)
 
-    def _wait(self, unit: Module) -> ModuleWait:
+    def _wait(self, unit: Unit) -> UnitWait:
         started = self.started[unit]
         if started == self.issued[unit]:
-            return ModuleWait(unit, None, ())
+            return UnitWait(unit, None, ())
         missing = {
             TokenQueue(queue)
             for queue in self.streams.queues[unit][started][:2]
             if not self.counts[queue]
         }
         position = self.streams.positions[unit][started]
-        return ModuleWait(unit, position, tuple(sorted(missing)))
+        return UnitWait(unit, position, tuple(sorted(missing)))
 
     def _dispatch(self) -> bool:
         """Move instructions to the queues until one is full; returns whether any moved."""
@@ -168,7 +168,7 @@ class _Run:
         self.dispatched = position
         return moved
 
-    def _advance(self, unit: Module, most: int | None = None) -> bool:
+    def _advance(self, unit: Unit, most: int | None = None) -> bool:
         """Execute at most `most` instructions of `unit`; returns whether any moved."""
         counts, queues = self.counts, self.streams.queues[unit]
         first = self.started[unit]

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from hw.config import ACC_BYTES, HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.load_dma import WritePort
-from hw.rtl.scratchpad import Column
+from hw.rtl.scratchpad import MemoryBank
 from hw.topology import LOADED_BY, MemoryId
-from hw.topology import Module as Stage
+from hw.topology import Unit as Stage
 
 __all__ = ["COMPUTE_MEMORIES", "Accumulator"]
 
@@ -91,7 +91,7 @@ class Accumulator(Block):
         enable, address, data = write
         found = []
         for index, value in enumerate(data):
-            bank = Column(bits=self._bank_bits, depth=self._config.depth(MemoryId.ACC))
+            bank = MemoryBank(bits=self._bank_bits, depth=self._config.depth(MemoryId.ACC))
             m.submodules[f"{name}_bank_{index}"] = bank
             m.d.comb += [
                 bank.write_enable.eq(enable[index]),
@@ -114,7 +114,7 @@ class Accumulator(Block):
             for value in data
         ]
         for index in range(bits // bank_bits):
-            bank = Column(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
+            bank = MemoryBank(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
             m.submodules[f"out_bank_{index}"] = bank
             these = slice(index * sources, (index + 1) * sources)
             m.d.comb += [

@@ -23,7 +23,7 @@ class Alu(Block):
         The destination's value and the operand.
     result
         What is written back.
-    too_far
+    shift_out_of_range
         The operation is a shift and b is beyond MAX_SHIFT; the result means nothing.
     """
 
@@ -31,7 +31,7 @@ class Alu(Block):
     a: In(signed(WIDTH))
     b: In(signed(WIDTH))
     result: Out(WIDTH)
-    too_far: Out(1)
+    shift_out_of_range: Out(1)
 
     def build(self, m: Module) -> None:
         # Each value below is used once, so that a simulator evaluates only the operation at hand.
@@ -47,7 +47,7 @@ class Alu(Block):
                 right = self.a >> self.b[:SHIFT_BITS]
                 m.d.comb += [
                     self.result.eq(Mux(self.b[-1], left, right)),
-                    self.too_far.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
+                    self.shift_out_of_range.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
                 ]
             with m.Case(AluOp.MUL):
                 m.d.comb += self.result.eq(self.a * self.b)

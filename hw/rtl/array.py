@@ -20,8 +20,8 @@ class Array(Block):
 
     Members
     -------
-    control, hold, enable, too_far
-        As in `Lane`; `too_far` is that of any lane.
+    control, hold, enable, shift_out_of_range
+        As in `Lane`; `shift_out_of_range` is that of any lane.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
     """
@@ -39,13 +39,13 @@ class Array(Block):
                 "dst": In(acc_bits),
                 "src": In(acc_bits),
                 "result": Out(acc_bits),
-                "too_far": Out(1),
+                "shift_out_of_range": Out(1),
             }
         )
 
     def build(self, m: Module) -> None:
         row_bits = VALUE_BITS * self._config.block_in
-        too_far = []
+        shift_out_of_range = []
         for index in range(self._config.acc_lanes):
             row, column = divmod(index, self._config.block_out)
             lane = Lane(self._config.block_in, self._config.acc_read_ports)
@@ -61,5 +61,5 @@ class Array(Block):
             ]
             if self._config.acc_read_ports == 1:
                 m.d.comb += lane.hold.eq(self.hold)
-            too_far.append(lane.too_far)
-        m.d.comb += self.too_far.eq(Cat(too_far).any())
+            shift_out_of_range.append(lane.shift_out_of_range)
+        m.d.comb += self.shift_out_of_range.eq(Cat(shift_out_of_range).any())

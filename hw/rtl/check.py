@@ -15,8 +15,7 @@ from hw.faults import Fault
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
-from hw.topology import MemoryId, flags_without_queue
-from hw.topology import Module as Unit
+from hw.topology import MemoryId, Unit, flags_without_queue
 
 __all__ = ["Check"]
 
@@ -107,7 +106,7 @@ class Check(Block):
         unknown_memory = move.memory_type > max(MemoryId)
         pads = word[112:128] != 0
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
-        too_far = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
+        shift_out_of_range = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {
             Fault.OPCODE: move.opcode > max(Opcode),
             Fault.MEMORY_ID: (is_load | is_store) & unknown_memory,
@@ -121,7 +120,7 @@ class Check(Block):
                 (loops.uop_end <= loops.uop_bgn)
                 | (loops.uop_end > self._config.depth(MemoryId.UOP))
             ),
-            Fault.SHIFT: is_alu & shift & too_far,
+            Fault.SHIFT: is_alu & shift & shift_out_of_range,
             Fault.TOKEN_FLAG: reduce(
                 or_,
                 (

@@ -197,7 +197,7 @@ class ComputeUnit(Block):
             array.wgt.eq(self.wgt_data),
             array.control.eq(pipeline.control),
             array.enable.eq(pipeline.mac_enable),
-            pipeline.too_far.eq(array.too_far),
+            pipeline.shift_out_of_range.eq(array.shift_out_of_range),
             acc.dst_enable.eq(pipeline.dst_enable),
             acc.dst_address.eq(pipeline.dst_address),
             array.dst.eq(acc.dst_data),

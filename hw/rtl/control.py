@@ -61,7 +61,7 @@ class Control(Block):
         )
 
     def build(self, m: Module) -> None:
-        silence = Signal(range(DEADLOCK_CYCLES + 1))
+        idle_cycles = Signal(range(DEADLOCK_CYCLES + 1))
         failed = Signal()
 
         def stop(fault: Fault | Signal, index: Signal | int) -> None:
@@ -72,7 +72,7 @@ class Control(Block):
             with m.State("IDLE"):
                 with m.If(self.launch):
                     m.d.comb += self.core_reset.eq(1)
-                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), silence.eq(0)]
+                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), idle_cycles.eq(0)]
                     m.next = "START"
             with m.State("START"):
                 m.d.comb += [self.running.eq(1), self.core_start.eq(~self.empty)]
@@ -82,9 +82,9 @@ class Control(Block):
             with m.State("RUN"):
                 m.d.comb += self.running.eq(1)
                 with m.If(self.stuck):
-                    m.d.sync += silence.eq(silence + 1)
+                    m.d.sync += idle_cycles.eq(idle_cycles + 1)
                 with m.Else():
-                    m.d.sync += silence.eq(0)
+                    m.d.sync += idle_cycles.eq(0)
                 with m.If(self.fault != Fault.NONE):
                     stop(self.fault, self.fault_index)
                 with m.Elif(self.complete & self.tokens_left):
@@ -92,7 +92,7 @@ class Control(Block):
                 with m.Elif(self.complete):
                     m.d.comb += self.done.eq(1)
                     m.next = "IDLE"
-                with m.Elif(silence == DEADLOCK_CYCLES):
+                with m.Elif(idle_cycles == DEADLOCK_CYCLES):
                     stop(Fault.DEADLOCK, NO_INSTRUCTION)
                 with m.Elif(self.soft_reset):
                     m.next = "DRAIN"
@@ -106,7 +106,7 @@ class Control(Block):
                 m.d.comb += self.core_halt.eq(1)
                 with m.If(self.launch):
                     m.d.comb += self.core_reset.eq(1)
-                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), silence.eq(0)]
+                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), idle_cycles.eq(0)]
                     m.next = "START"
                 with m.Elif(self.soft_reset | ~failed):
                     m.d.comb += self.core_reset.eq(1)

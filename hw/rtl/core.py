@@ -24,7 +24,7 @@ from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
 from hw.timing import READ_PRIORITY
 from hw.topology import POPS, PUSHES, SIDES, TokenQueue
-from hw.topology import Module as Stage
+from hw.topology import Unit as Stage
 
 __all__ = ["Core"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hw.registers import State
 from hw.rtl.block import Block
 from hw.rtl.layouts import ModuleStatus
-from hw.topology import Module as Stage
+from hw.topology import Unit as Stage
 
 __all__ = ["Counters", "counter_names"]
 

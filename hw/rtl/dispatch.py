@@ -19,7 +19,7 @@ from hw.rtl.layouts import (
     queued_layout,
     view_of,
 )
-from hw.topology import Module as Unit
+from hw.topology import Unit
 
 __all__ = ["Dispatch"]
 

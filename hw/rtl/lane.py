@@ -83,7 +83,7 @@ class Lane(Block):
         The operands that ACC read.
     result
         What to write to ACC, one cycle after the execution.
-    too_far
+    shift_out_of_range
         The micro-op that executes shifts by a value outside -31..31.
     """
 
@@ -100,7 +100,7 @@ class Lane(Block):
                 "dst": In(signed(WIDTH)),
                 "src": In(signed(WIDTH)),
                 "result": Out(signed(WIDTH)),
-                "too_far": Out(1),
+                "shift_out_of_range": Out(1),
             }
         )
 
@@ -142,7 +142,7 @@ class Lane(Block):
             alu.op.eq(control.op),
             alu.a.eq(Mux(a_from_execute, self.result, a)),
             alu.b.eq(Mux(b_from_execute, self.result, b)),
-            self.too_far.eq(alu.too_far),
+            self.shift_out_of_range.eq(alu.shift_out_of_range),
         ]
         m.d.sync += written.eq(self.result)
         with m.If(control.execute):

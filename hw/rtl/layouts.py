@@ -11,8 +11,7 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, Opcode, WordLayout
 from hw.events import UnitEvent
 from hw.routing import executing_unit
-from hw.topology import LOADED_BY, MemoryId
-from hw.topology import Module as Unit
+from hw.topology import LOADED_BY, MemoryId, Unit
 
 __all__ = [
     "BEATS_BITS",

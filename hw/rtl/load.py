@@ -14,7 +14,7 @@ from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
 from hw.topology import LOADED_BY
-from hw.topology import Module as Stage
+from hw.topology import Unit as Stage
 
 __all__ = ["LOAD_MEMORIES", "LoadUnit"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.rtl.beat_cutter import BeatCutter
+from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, view_of
 from hw.rtl.ports import ReadPort
@@ -146,23 +146,23 @@ class LoadDma(Block):
         with m.If(self.last):
             m.d.sync += [running.eq(0), y.eq(0)]
 
-        m.submodules.cutter = cutter = BeatCutter(self._config, self._memories)
+        m.submodules.unpacker = unpacker = BeatUnpacker(self._config, self._memories)
         m.d.comb += [
-            cutter.start.eq(self.start),
-            cutter.address.eq(stream.rows.address),
-            cutter.stride.eq(stream.rows.stride),
-            cutter.select.eq(select),
-            cutter.beat.eq(stream.beat.payload),
-            cutter.advance.eq(writes & from_dram),
-            cutter.row_ends.eq(x + 1 == right),
-            element_ends.eq(writes & (~from_dram | cutter.element_ends)),
-            stream.beat.ready.eq(running & from_dram & cutter.beat_ends),
+            unpacker.start.eq(self.start),
+            unpacker.address.eq(stream.rows.address),
+            unpacker.stride.eq(stream.rows.stride),
+            unpacker.select.eq(select),
+            unpacker.beat.eq(stream.beat.payload),
+            unpacker.advance.eq(writes & from_dram),
+            unpacker.row_ends.eq(x + 1 == right),
+            element_ends.eq(writes & (~from_dram | unpacker.element_ends)),
+            stream.beat.ready.eq(running & from_dram & unpacker.beat_ends),
             self.write.valid.eq(writes),
             self.write.select.eq(select),
             self.write.pad.eq(~from_dram),
             self.write.address.eq(load.sram_base),
-            self.write.bank.eq(cutter.bank),
-            self.write.data.eq(cutter.data),
+            self.write.bank.eq(unpacker.bank),
+            self.write.data.eq(unpacker.data),
         ]
 
     def _request(self, m: Module, stream: ReadStream) -> None:

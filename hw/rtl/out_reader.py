@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.rtl.beat_cutter import BeatCutter
+from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
@@ -57,7 +57,7 @@ class OutReader(Block):
 
     def build(self, m: Module) -> None:
         config = self._config
-        m.submodules.cutter = cutter = BeatCutter(config, (MemoryId.OUT,))
+        m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
         m.submodules.queue = queue = Queue(strobed_layout(config), QUEUE_DEPTH)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
@@ -75,14 +75,14 @@ class OutReader(Block):
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),
-            cutter.start.eq(self.start),
-            cutter.address.eq(self.rows.address),
-            cutter.stride.eq(self.rows.stride),
-            cutter.select.eq(1),
-            cutter.advance.eq(advance),
-            cutter.row_ends.eq(row_ends),
+            unpacker.start.eq(self.start),
+            unpacker.address.eq(self.rows.address),
+            unpacker.stride.eq(self.rows.stride),
+            unpacker.select.eq(1),
+            unpacker.advance.eq(advance),
+            unpacker.row_ends.eq(row_ends),
         ]
-        with m.If(advance & cutter.element_ends):
+        with m.If(advance & unpacker.element_ends):
             m.d.sync += [element.eq(element + 1), x_left.eq(x_left - 1)]
             with m.If(row_ends):
                 m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
@@ -98,14 +98,14 @@ class OutReader(Block):
             ]
         m.d.sync += packing.eq(advance)
         if config.acc_lanes >= config.bus_bytes:
-            self._take_bank(m, cutter, queue, packing)
+            self._take_bank(m, unpacker, queue, packing)
         else:
-            self._gather(m, cutter, queue, packing, advance)
+            self._gather(m, unpacker, queue, packing, advance)
 
-    def _take_bank(self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal) -> None:
+    def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal) -> None:
         """A wide element: one of its banks is a beat."""
-        bank = Signal.like(cutter.bank, reset_less=True)
-        m.d.sync += bank.eq(cutter.bank)
+        bank = Signal.like(unpacker.bank, reset_less=True)
+        m.d.sync += bank.eq(unpacker.bank)
         m.d.comb += [
             queue.i.valid.eq(packing),
             queue.i.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
@@ -113,7 +113,7 @@ class OutReader(Block):
         ]
 
     def _gather(
-        self, m: Module, cutter: BeatCutter, queue: Queue, packing: Signal, advance: Signal
+        self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal, advance: Signal
     ) -> None:
         """Narrow elements: collect them until the beat is full or the row ends."""
         size = self._config.acc_lanes
@@ -122,7 +122,7 @@ class OutReader(Block):
         kept = Signal(strobed_layout(self._config))
         merged = Signal(strobed_layout(self._config))
         with m.If(advance):
-            m.d.sync += [slot.eq(cutter.offset >> clog2(size)), complete.eq(cutter.beat_ends)]
+            m.d.sync += [slot.eq(unpacker.offset >> clog2(size)), complete.eq(unpacker.beat_ends)]
         m.d.comb += merged.eq(kept)
         with m.Switch(slot):
             for index in range(self._config.bus_bytes // size):

@@ -41,7 +41,7 @@ class Pipeline(Block):
         Reads of INP and WGT.
     dst_enable, dst_address, src_enable, src_address
         Reads of ACC.
-    mac_enable, control, hold, too_far
+    mac_enable, control, hold, shift_out_of_range
         To and from the lanes.
     write_enable, write_address
         The result goes to ACC.
@@ -75,7 +75,7 @@ class Pipeline(Block):
                 "src_address": Out(acc),
                 "mac_enable": Out(1 + tree_levels(config.block_in)),
                 "control": Out(LaneControl),
-                "too_far": In(1),
+                "shift_out_of_range": In(1),
                 "write_enable": Out(1),
                 "write_address": Out(acc),
                 "ends": Out(1),
@@ -126,7 +126,7 @@ class Pipeline(Block):
             allowed.eq(~((bad_index << 2) | (self.bad_shift << execute))),
             bad_index.eq(valid[2] & self._out_of_bounds(flows[2])),
             self.bad_index.eq(bad_index),
-            self.bad_shift.eq(shifts & self.too_far),
+            self.bad_shift.eq(shifts & self.shift_out_of_range),
             self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
             self.empty.eq(valid == 0),
         ]

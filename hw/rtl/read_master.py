@@ -54,17 +54,17 @@ class ReadMaster(Block):
         # Answers come in the order of the addresses (one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until they are taken.
         depth = 1 << clog2(config.reads_in_flight)
-        m.submodules.turns = turns = Queue(range(len(READ_PRIORITY)), depth)
+        m.submodules.read_owners = read_owners = Queue(range(len(READ_PRIORITY)), depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
         space = Signal()
         m.d.comb += [
             space.eq(
                 (~address.valid | axi.arready)
-                & (turns.level < config.reads_in_flight)
-                & turns.i.ready
+                & (read_owners.level < config.reads_in_flight)
+                & read_owners.i.ready
                 & ~self.halt
             ),
-            self.idle.eq(~address.valid & (turns.level == 0)),
+            self.idle.eq(~address.valid & (read_owners.level == 0)),
         ]
 
         with m.If(axi.arready):
@@ -74,8 +74,8 @@ class ReadMaster(Block):
             with grant(client.request.valid):
                 m.d.comb += [
                     client.request.ready.eq(space),
-                    turns.i.valid.eq(space),
-                    turns.i.payload.eq(index),
+                    read_owners.i.valid.eq(space),
+                    read_owners.i.payload.eq(index),
                 ]
                 with m.If(space):
                     m.d.sync += [
@@ -94,12 +94,12 @@ class ReadMaster(Block):
             axi.arcache.eq(config.axi_cache),
             axi.arprot.eq(config.axi_prot),
             axi.rready.eq(Const(1)),
-            turns.o.ready.eq(axi.rvalid & axi.rlast),
+            read_owners.o.ready.eq(axi.rvalid & axi.rlast),
             self.fault.eq(axi.rvalid & axi.rresp[1]),
-            self.fault_client.eq(turns.o.payload),
+            self.fault_client.eq(read_owners.o.payload),
         ]
         for index, client in enumerate(clients):
             m.d.comb += [
-                client.beat.valid.eq(axi.rvalid & (turns.o.payload == index)),
+                client.beat.valid.eq(axi.rvalid & (read_owners.o.payload == index)),
                 client.beat.payload.eq(axi.rdata),
             ]

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 
-__all__ = ["NO_COLLISIONS", "Column", "Scratchpad"]
+__all__ = ["NO_COLLISIONS", "MemoryBank", "Scratchpad"]
 
 NO_COLLISIONS = {"no_rw_check": 1}
 """An attribute of memories: what a read of an address gives while it is written does not matter.
@@ -20,7 +20,7 @@ attribute by this name.
 """
 
 
-class Column(Block):
+class MemoryBank(Block):
     """Memory with a write port, enabled by `grain` bits, a synchronous read port, and no reset.
 
     A read of the address that is written in the same cycle gives an undefined value.
@@ -97,7 +97,7 @@ class Scratchpad(Block):
 
     def build(self, m: Module) -> None:
         for index in range(self.banks):
-            bank = Column(bits=self._bank_bits, depth=self._depth)
+            bank = MemoryBank(bits=self._bank_bits, depth=self._depth)
             m.submodules[f"bank_{index}"] = bank
             m.d.comb += [
                 bank.write_enable.eq(self.write_enable[index]),

@@ -16,8 +16,7 @@ from hw.rtl.counters import Counters, counter_names
 from hw.rtl.layouts import NO_INSTRUCTION
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
-from hw.topology import MemoryId
-from hw.topology import Module as Unit
+from hw.topology import MemoryId, Unit
 
 __all__ = ["Accelerator"]
 

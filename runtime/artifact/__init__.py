@@ -29,7 +29,7 @@ from runtime.artifact.manifest import (
     StreamCall,
     Tensor,
 )
-from runtime.artifact.stream import Layer, Resident, StreamCode
+from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 __all__ = [
     "Arena",
@@ -40,9 +40,9 @@ __all__ = [
     "Layer",
     "Manifest",
     "Output",
+    "PlacedTensor",
     "Port",
     "Provenance",
-    "Resident",
     "Scale",
     "Step",
     "StreamCall",

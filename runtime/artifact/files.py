@@ -18,11 +18,11 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config, parse_config
 from hw.errors import ConfigError
 from hw.files import write_atomically
+from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.manifest import Constant, Manifest
 from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError, NativeCodeError
-from runtime.memory import aligned_copy, aligned_size
 from runtime.native import ObjectCode
 
 __all__ = ["VERSION", "from_bytes", "is_artifact", "read_artifact", "to_bytes", "write_artifact"]

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from runtime.errors import ArtifactError
 
-__all__ = ["Layer", "Resident", "StreamCode"]
+__all__ = ["Layer", "PlacedTensor", "StreamCode"]
 
 _MAGIC = b"tandem-stream 1 "
 
 
-class Resident(Struct, frozen=True, forbid_unknown_fields=True):
+class PlacedTensor(Struct, frozen=True, forbid_unknown_fields=True):
     """A tensor in the accelerator's memory: dense, row-major, from `address`."""
 
     name: str
@@ -54,11 +54,11 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
-    inputs: tuple[Resident, ...]
-    outputs: tuple[Resident, ...]
+    inputs: tuple[PlacedTensor, ...]
+    outputs: tuple[PlacedTensor, ...]
     layers: tuple[Layer, ...]
     places: tuple[str, ...]
-    contents: tuple[Resident, ...]
+    contents: tuple[PlacedTensor, ...]
     sizes: tuple[int, int, int]
 
 
@@ -89,12 +89,12 @@ class StreamCode:
     name: str
     program: bytes
     image: NDArray[np.uint8]
-    inputs: tuple[Resident, ...]
-    outputs: tuple[Resident, ...]
+    inputs: tuple[PlacedTensor, ...]
+    outputs: tuple[PlacedTensor, ...]
     layers: tuple[Layer, ...]
     layer_of: NDArray[np.int32]
     places: tuple[str, ...]
-    contents: tuple[Resident, ...] = ()
+    contents: tuple[PlacedTensor, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.program) // 16
@@ -111,12 +111,12 @@ class StreamCode:
                     f"of {self.image.size}"
                 )
 
-    def view(self, memory: NDArray[np.uint8], tensor: Resident) -> NDArray[Any]:
+    def view(self, memory: NDArray[np.uint8], tensor: PlacedTensor) -> NDArray[Any]:
         """A tensor as a view of `memory`, which has the size of the image or more."""
         part = memory[tensor.address : tensor.address + self._size(tensor)]
         return part.view(_dtype(self.name, tensor)).reshape(tensor.shape)
 
-    def _size(self, tensor: Resident) -> int:
+    def _size(self, tensor: PlacedTensor) -> int:
         """The size of a tensor in bytes."""
         count = int(np.prod(tensor.shape, dtype=np.int64))
         return count * _dtype(self.name, tensor).itemsize
@@ -174,7 +174,7 @@ class StreamCode:
         raise ArtifactError(f"instruction stream {self.name}: {reason}")
 
 
-def _dtype(stream: str, tensor: Resident) -> np.dtype[Any]:
+def _dtype(stream: str, tensor: PlacedTensor) -> np.dtype[Any]:
     if tensor.dtype not in ("int8", "int32"):
         raise ArtifactError(
             f"instruction stream {stream}: {tensor.name} is {tensor.dtype}, and int8 or int32 are"

@@ -12,7 +12,7 @@ from hw.isa import Program
 from runtime.artifact import Artifact, Step, StreamCall, StreamCode
 from runtime.devices.device import StepFunction
 from runtime.errors import RunError
-from runtime.layers import StreamRun, profile_layers
+from runtime.layer_profiles import StreamRun, profile_layers
 from sim.engine import Engine, Launch
 from sim.memory import place
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, Step
-from runtime.layers import StreamRun
+from runtime.layer_profiles import StreamRun
 
 __all__ = ["Device", "StepFunction"]
 

@@ -34,7 +34,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
-from scripts.utilization.layers import Layer, parse_layer
+from scripts.utilization.conv_layers import Layer, parse_layer
 
 __all__ = ["Candidate", "Command", "candidates", "figures", "main"]
 

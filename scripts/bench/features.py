@@ -18,7 +18,7 @@ from compiler.target import AcceleratorTarget
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.epilogue import alu_passes
 from compiler.templates.accelerator.features import features
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import Products
@@ -55,7 +55,7 @@ def _workloads(config: HardwareConfig) -> Iterator[tuple[AcceleratorTemplate[Any
     """Workloads of 256 channels of 14 x 14, as in the middle of a ResNet."""
     channels, pixels = 256, 14
     spec = RequantSpec.pow2(8, [0] * channels, 0, 127)
-    passes, _ = structure(spec, channels, config)
+    passes, _ = alu_passes(spec, channels, config)
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
     blocks, depth = -(-channels // outputs), -(-channels // inputs)
     conv = Conv2dWorkload(

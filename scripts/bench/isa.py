@@ -10,7 +10,7 @@ from time import perf_counter
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.hazards import check_hazards
-from hw.isa import Assembler, Module, Program, disassemble, pack_uops, validate
+from hw.isa import Assembler, Program, Unit, disassemble, pack_uops, validate
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.matmul import matmul_program
 
@@ -48,8 +48,8 @@ def _products(config: HardwareConfig, length: int) -> Program:
 def _empty_pairs(config: HardwareConfig, length: int) -> Program:
     """A program of empty instructions, with as many tokens in flight as queues hold."""
     pair, end = Assembler(config), Assembler(config)
-    pair.nop(Module.LOAD, signals=Module.COMPUTE)
-    pair.nop(Module.COMPUTE, waits_for=Module.LOAD)
+    pair.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    pair.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
     end.finish()
     return Program(config, pair.build().data * (length // 2) + end.build().data)
 

@@ -17,8 +17,8 @@ import numpy as np
 import onnxruntime
 from onnx import ModelProto
 
-from compiler.build.network import CompileOptions, compile_network
 from compiler.codegen import CpuTarget
+from compiler.driver.compile_onnx import CompileOptions, compile_network
 from compiler.models import built_in
 from compiler.targets.cpu.target import cpu
 from runtime.artifact import Provenance

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, pack_uops
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
@@ -63,8 +63,8 @@ class _Bench:
         """Cycles of a program that `fill` fills with `amount` operations."""
         asm = Assembler(self.config)
         asm.load(MemoryId.UOP, sram=0, dram=TABLE // 4, columns=3)
-        asm.nop(Module.COMPUTE, signals=Module.STORE)
-        asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+        asm.nop(Unit.COMPUTE, signals=Unit.STORE)
+        asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
         fill(asm, amount)
         asm.finish()
         return self._run(model, asm.build())
@@ -232,7 +232,7 @@ def _fetch(bench: _Bench) -> list[Line]:
     """Empty instructions for all modules in turn, which only fetch limits."""
 
     def nops(asm: Assembler, count: int) -> object:
-        return [asm.nop(Module(index % 3)) for index in range(count)]
+        return [asm.nop(Unit(index % 3)) for index in range(count)]
 
     beats = max(1.0, 16 / bench.config.bus_bytes)
     return [

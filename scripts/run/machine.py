@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from compiler.build.network import Prepared
+from compiler.driver.compile_onnx import PreparedNetwork
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Tensor, is_artifact, read_artifact
@@ -39,7 +39,7 @@ class Network:
     """
 
     artifact: Artifact
-    prepared: Prepared | None = None
+    prepared: PreparedNetwork | None = None
     accelerator: Accelerator | None = None
 
     @property

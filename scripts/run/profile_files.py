@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hw.files import check_destination
 from runtime.executor import Run
-from runtime.layers import LayerProfile, StreamRun
+from runtime.layer_profiles import LayerProfile, StreamRun
 from scripts.errors import CommandError
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
 from scripts.run.report import RunReport

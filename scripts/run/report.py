@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.executor import Run
-from runtime.layers import LayerProfile
+from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
 from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network

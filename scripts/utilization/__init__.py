@@ -5,7 +5,7 @@ for row in measure(engine, RESNET18):
     print(row.layer.name, row.times.cycles_with, row.times.utilization_with)
 """
 
-from scripts.utilization.layers import RESNET18, Layer, parse_layer
+from scripts.utilization.conv_layers import RESNET18, Layer, parse_layer
 from scripts.utilization.measure import measure
 from scripts.utilization.rows import Row, Times, total
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.requantisation import RequantSpec
-from scripts.utilization.layers import LARGEST_SUM, Layer
+from scripts.utilization.conv_layers import LARGEST_SUM, Layer
 
 __all__ = ["Case", "expected", "make_case"]
 

@@ -23,7 +23,7 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.utilization.layers import RESNET18, Layer, distinct, parse_layer
+from scripts.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
 from scripts.utilization.models import layers_of
 from scripts.utilization.plot import Plot

@@ -12,7 +12,7 @@ from scripts.errors import LayerError, WrongResultError
 from scripts.utilization import case as cases
 from scripts.utilization.build import HIDING, Built, Convolution
 from scripts.utilization.case import Int8
-from scripts.utilization.layers import RESNET18, Layer, distinct
+from scripts.utilization.conv_layers import RESNET18, Layer, distinct
 from scripts.utilization.rows import Row, Times
 from sim.engine import Engine, Launch
 from sim.memory import place

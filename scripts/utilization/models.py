@@ -16,7 +16,7 @@ from compiler.graph.types import TensorType, symbols_of
 from compiler.models import BUILT_IN, built_in
 from scripts.errors import LayerError
 from scripts.sources import model_file
-from scripts.utilization.layers import Layer
+from scripts.utilization.conv_layers import Layer
 
 __all__ = ["layers_of"]
 

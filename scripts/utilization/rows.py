@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scripts.utilization.layers import Layer
+from scripts.utilization.conv_layers import Layer
 
 __all__ = ["Row", "Times", "total"]
 

@@ -7,13 +7,12 @@ from time import perf_counter
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa import Columns, Module, Program, TokenQueue, work_of
+from hw.isa import Columns, Program, TokenQueue, Unit, work_of
 from hw.isa.diagnostics import describe
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MAX_TOKENS
-from sim.admission import admit
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.events import events_of
@@ -28,6 +27,7 @@ from sim.functional.state import (
     State,
     make_state,
 )
+from sim.preflight import preflight
 from sim.result import Result
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
@@ -76,7 +76,7 @@ class FunctionalEngine:
         for option, value in (("waveform", how.waveform), ("stalls", how.stalls)):
             if value is not None:
                 raise EngineError(f"the functional engine has no {option}: it has no bus signals")
-        admit(self.config, program, memory, how)
+        preflight(self.config, program, memory, how)
         _check_fetch(program, how)
         columns = program.columns()
         run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
@@ -118,7 +118,7 @@ class FunctionalEngine:
         position = int(run.state[FAULTY])
         match fault:
             case Fault.DEADLOCK:
-                return DeadlockError(tuple(_wait(run, unit) for unit in Module))
+                return DeadlockError(tuple(_wait(run, unit) for unit in Unit))
             case Fault.NO_FINISH:
                 return ProgramError(fault, None, "it has no FINISH, which must end it")
             case Fault.TOKENS_LEFT:
@@ -163,15 +163,15 @@ def _check_fetch(program: Program, how: Launch) -> None:
             )
 
 
-def _wait(run: _Run, unit: Module) -> ModuleWait:
+def _wait(run: _Run, unit: Unit) -> UnitWait:
     """What `unit` waits for when no instruction can start."""
     started = int(run.state[STARTED + unit])
     if started == run.state[ISSUED + unit]:
-        return ModuleWait(unit, None, ())
+        return UnitWait(unit, None, ())
     instruction = int(run.plan.stream[run.plan.first[unit] + started])
     missing = {
         TokenQueue(queue)
         for queue in run.plan.queues[instruction, :2].tolist()
         if not run.state[TOKENS + queue]
     }
-    return ModuleWait(unit, instruction, tuple(sorted(missing)))
+    return UnitWait(unit, instruction, tuple(sorted(missing)))

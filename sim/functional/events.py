@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.isa import Module, TokenQueue
+from hw.isa import TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.result import Event, EventKind
 from sim.semantics.fields import Row
@@ -16,7 +16,7 @@ def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
     """The events of the instructions in `log`, in their order."""
     events: list[Event] = []
     for instruction in log.tolist():
-        unit = Module(plan.units[instruction])
+        unit = Unit(plan.units[instruction])
         tokens = [
             Event(None, unit, instruction, kind, TokenQueue(queue))
             for kind, queue in zip(_KINDS, plan.queues[instruction].tolist(), strict=True)

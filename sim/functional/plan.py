@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
-from hw.isa import Columns, Module, TokenQueue
-from hw.isa.columns import route
+from hw.isa import Columns, TokenQueue, Unit
+from hw.isa.columns import units_of
 from hw.isa.rules import broken_rules, facts_of
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
 from sim.semantics.fields import Table, make_table
@@ -42,14 +42,14 @@ class Plan(NamedTuple):
 
 def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
     """The plan of a program, legal or not."""
-    units = route(columns).astype(np.int64)
-    counts = [int(np.count_nonzero(units == unit)) for unit in Module]
+    units = units_of(columns).astype(np.int64)
+    counts = [int(np.count_nonzero(units == unit)) for unit in Unit]
     return Plan(
         table=make_table(columns),
         units=units,
         faults=_static_faults(config, columns),
         queues=_queues(columns, units),
-        stream=np.concatenate([np.flatnonzero(units == unit) for unit in Module]),
+        stream=np.concatenate([np.flatnonzero(units == unit) for unit in Unit]),
         first=np.cumsum([0, *counts[:-1]], dtype=np.int64),
         queue_depth=config.instruction_queue,
     )
@@ -67,7 +67,7 @@ def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
 def _queues(columns: Columns, units: Ints) -> Ints:
     flags = [getattr(columns, flag) for flag in TOKEN_FLAGS]
     queues = np.full((len(units), len(flags)), NOWHERE, dtype=np.int64)
-    for unit in Module:
+    for unit in Unit:
         for column, queue in enumerate(POPS[unit] + PUSHES[unit]):
             if queue is not None:
                 queues[(units == unit) & (flags[column] != 0), column] = queue

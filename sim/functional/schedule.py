@@ -13,7 +13,7 @@ from functools import cache
 from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.jit import cached, compiled, fingerprint, inlined
-from hw.topology import MAX_TOKENS, Module, TokenQueue
+from hw.topology import MAX_TOKENS, TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
     ACTIVE,
@@ -50,7 +50,7 @@ LOAD = int(Opcode.LOAD)
 STORE = int(Opcode.STORE)
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)
-UNITS = len(Module)
+UNITS = len(Unit)
 QUEUES = len(TokenQueue)
 NO_FINISH = int(Fault.NO_FINISH)
 TOKENS_LEFT = int(Fault.TOKENS_LEFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Module, TokenQueue
+from hw.isa import TokenQueue, Unit
 from sim.functional.plan import NOWHERE
 
 __all__ = ["State", "make_state"]
@@ -19,9 +19,9 @@ DISPATCHED = 1
 """Instructions that reached a queue."""
 ISSUED = 2
 """By unit: instructions that reached its queue."""
-STARTED = ISSUED + len(Module)
+STARTED = ISSUED + len(Unit)
 """By unit: instructions that left its queue."""
-TOKENS = STARTED + len(Module)
+TOKENS = STARTED + len(Unit)
 """By token queue: tokens in it."""
 ACTIVE = TOKENS + len(TokenQueue) + 1
 """The instruction under way, or -1."""

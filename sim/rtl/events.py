@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
-from hw.isa import Module, Program, TokenQueue
+from hw.isa import Program, TokenQueue, Unit
 from hw.topology import POPS, PUSHES
 from sim.errors import EngineError
 from sim.result import Event, EventKind
@@ -21,21 +21,21 @@ from sim.rtl.bench import EventLog
 
 __all__ = ["decode_events"]
 
-_FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DEAL}
+_FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DISPATCH}
 _EDGES = {
     UnitEvent.START: (EventKind.START, EventKind.POP, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT)),
     UnitEvent.END: (EventKind.END, EventKind.PUSH, (UnitEvent.PUSH_PREV, UnitEvent.PUSH_NEXT)),
 }
 """Records of a start and of an end: their own kind, and that of the tokens in the same cycle."""
 
-_Row = tuple[int, Module, int, int, EventKind, TokenQueue | None]
+_Row = tuple[int, Unit, int, int, EventKind, TokenQueue | None]
 
 
 def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
     """The records in `log`, ordered by cycle, unit and instruction; pops come before the start,
     pushes after the end."""
     rows = list(_fetch_rows(program, log))
-    for module in Module:
+    for module in Unit:
         instructions = np.flatnonzero(program.modules() == module)
         queues = POPS[module] + PUSHES[module]
         bits = log[:, 1] >> np.uint64(unit_bit(module)) & np.uint64((1 << len(UnitEvent)) - 1)
@@ -53,7 +53,7 @@ def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
 
 
 def _fetch_rows(program: Program, log: EventLog) -> Iterator[_Row]:
-    modules = [Module(number) for number in program.modules().tolist()]
+    modules = [Unit(number) for number in program.modules().tolist()]
     for event, kind in _FETCH_KINDS.items():
         happened = _happened(log[:, 1], fetch_bit(event), "fetch", len(modules))
         for instruction, cycle in enumerate(log[happened, 0].tolist()):
@@ -74,7 +74,7 @@ def _happened(
 
 def _rows(
     cycle: int,
-    module: Module,
+    module: Unit,
     instruction: int,
     edge: UnitEvent,
     flags: int,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from time import perf_counter
 
 from hw.config import HardwareConfig
-from hw.isa import MemoryId, Module, Program, work_of
+from hw.isa import MemoryId, Program, Unit, work_of
 from hw.registers import CONTROL, Control, State, Status, register_map
-from sim.admission import admit
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError, MemoryImageError
+from sim.preflight import preflight
 from sim.result import ModuleCycles, Result
 from sim.rtl.bench import ACCESS_CYCLES, Bench, Setup
 from sim.rtl.events import decode_events
@@ -48,7 +48,7 @@ class Driver:
             self._bench.detach()
 
     def _check(self, program: Program, memory: Bytes, how: Launch) -> None:
-        admit(self._config, program, memory, how)
+        preflight(self._config, program, memory, how)
         if len(memory) % self._config.bus_bytes:
             raise MemoryImageError(
                 f"memory has {len(memory)} bytes: behind a bus of {self._config.bus_bits} bits it "
@@ -76,7 +76,7 @@ class Driver:
         return Result(
             engine=self._name,
             cycles=cycles,
-            modules={module: self._module_cycles(module) for module in Module},
+            modules={module: self._module_cycles(module) for module in Unit},
             work=work_of(program),
             events=decode_events(program, log) if how.events else (),
             seconds=seconds,
@@ -119,7 +119,7 @@ class Driver:
             pass
         self._usable = False
 
-    def _module_cycles(self, module: Module) -> ModuleCycles:
+    def _module_cycles(self, module: Unit) -> ModuleCycles:
         name = module.name.lower()
         busy, token, memory = (self.read(f"{name}_{state.value}") for state in State)
         return ModuleCycles(busy=busy, token=token, memory=memory)

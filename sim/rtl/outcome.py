@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa import MemoryId, Module, Opcode, Program
+from hw.isa import MemoryId, Opcode, Program, Unit
 from hw.isa.diagnostics import describe
 from hw.operations import MAX_SHIFT
 from hw.topology import MAX_TOKENS, POPS
@@ -33,20 +33,20 @@ def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
         case Fault.NONE:
             return EngineError("the design raised its interrupt with neither a result nor a fault")
         case Fault.DEADLOCK:
-            return DeadlockError(tuple(_wait(module, read) for module in Module))
+            return DeadlockError(tuple(_wait(module, read) for module in Unit))
         case Fault.BUS_READ | Fault.BUS_WRITE:
             return _bus_error(program, culprit, fault, memory_bytes)
     return ProgramError(fault, culprit, _complaint(program, culprit, fault))
 
 
-def _wait(module: Module, read: Read) -> ModuleWait:
+def _wait(module: Unit, read: Read) -> UnitWait:
     name = module.name.lower()
     waits = read(f"{name}_waits")
     if not waits & _ACTIVE:
-        return ModuleWait(module, None, ())
+        return UnitWait(module, None, ())
     pops = POPS[module]
     missing = [queue for bit, queue in enumerate(pops) if queue is not None and waits >> bit & 1]
-    return ModuleWait(module, read(f"{name}_instruction"), tuple(sorted(missing)))
+    return UnitWait(module, read(f"{name}_instruction"), tuple(sorted(missing)))
 
 
 def _bus_error(program: Program, culprit: int | None, fault: Fault, memory_bytes: int) -> BusError:

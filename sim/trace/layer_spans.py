@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hw.isa import Module
+from hw.isa import Unit
 from sim.result import Event, EventKind
 from sim.trace.labels import Labels
 from sim.trace.tracks import PROCESS, Track, cycle_of, number_of
@@ -35,7 +35,7 @@ def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Itera
     numbers = labels.layer_of.tolist()
     layer, begin, now = 0, 0, 0
     for event in events:
-        if event.module is not Module.COMPUTE or event.kind is not EventKind.END:
+        if event.module is not Unit.COMPUTE or event.kind is not EventKind.END:
             continue
         own = numbers[event.instruction]
         if own >= 0 and own != layer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hw.encoding import Opcode
-from hw.isa import Module, Program
+from hw.isa import Program, Unit
 from sim.result import Event, EventKind
 
 __all__ = [
@@ -124,18 +124,18 @@ def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
     for event in events:
         if event.kind is EventKind.FETCH:
             fetched[event.instruction] = cycle_of(event)
-        elif event.kind is EventKind.DEAL:
+        elif event.kind is EventKind.DISPATCH:
             at = event.instruction
             yield Slice(at, Track.FETCH, number, fetched[at], cycle_of(event) + 1)
 
 
-def _track(module: Module, opcode: int) -> Track:
+def _track(module: Unit, opcode: int) -> Track:
     match module:
-        case Module.LOAD:
+        case Unit.LOAD:
             return Track.LOAD
-        case Module.COMPUTE:
+        case Unit.COMPUTE:
             return _COMPUTE[Opcode(opcode)]
-        case Module.STORE:
+        case Unit.STORE:
             return Track.STORE
 
 

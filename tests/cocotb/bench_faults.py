@@ -9,7 +9,7 @@ from hw.faults import Fault
 from hw.isa import Assembler
 from hw.registers import Status
 from hw.rtl.layouts import NO_INSTRUCTION
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.faulty import Case, cases, image
@@ -95,20 +95,20 @@ async def a_deadlock(dut: HierarchyObject) -> None:
     machine = await Machine.power_on(dut)
     asm = Assembler(machine.config)
     asm.load(MemoryId.INP, sram=0, dram=0, columns=4)
-    load = asm.load(MemoryId.WGT, sram=0, dram=0, columns=1, waits_for=Module.COMPUTE)
+    load = asm.load(MemoryId.WGT, sram=0, dram=0, columns=1, waits_for=Unit.COMPUTE)
     compute = asm.nop(
-        Module.COMPUTE, waits_for=(Module.LOAD, Module.STORE), signals=(Module.LOAD, Module.STORE)
+        Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE), signals=(Unit.LOAD, Unit.STORE)
     )
-    store = asm.store(sram=0, dram=0, columns=4, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
+    store = asm.store(sram=0, dram=0, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
     asm.finish()
     await machine.launch(asm.build(), image())
     assert await machine.poll() == Status.ERROR
     assert await machine.get("error_code") == Fault.DEADLOCK
     assert await machine.get("error_instruction") == NO_INSTRUCTION
     expected = {
-        Module.LOAD: (load, POP_NEXT),
-        Module.COMPUTE: (compute, POP_PREV | POP_NEXT),
-        Module.STORE: (store, POP_PREV),
+        Unit.LOAD: (load, POP_NEXT),
+        Unit.COMPUTE: (compute, POP_PREV | POP_NEXT),
+        Unit.STORE: (store, POP_PREV),
     }
     for module, (instruction, waits) in expected.items():
         name = module.name.lower()

@@ -9,7 +9,7 @@ from cocotb.handle import HierarchyObject
 from hw.config import HardwareConfig
 from hw.isa import AluOp, Assembler, Loop, MicroOp, Program, pack_uops
 from hw.registers import Status
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.reference import Image, ReferenceMachine
@@ -36,15 +36,15 @@ def _matmul(config: HardwareConfig) -> Program:
     asm.load(MemoryId.UOP, sram=0, dram=0, columns=2)
     asm.load(MemoryId.ACC_8BIT, sram=0, dram=0, rows=2, columns=ROWS, stride=ROWS)
     asm.load(MemoryId.INP, sram=0, dram=0, columns=ROWS)
-    asm.load(MemoryId.WGT, sram=0, dram=0, columns=4, signals=Module.COMPUTE)
-    asm.load(MemoryId.INP, sram=ROWS, dram=ROWS, columns=ROWS, signals=Module.COMPUTE)
-    asm.gemm((0, 1), loops, waits_for=Module.LOAD)
-    asm.gemm((1, 2), loops, waits_for=Module.LOAD)
+    asm.load(MemoryId.WGT, sram=0, dram=0, columns=4, signals=Unit.COMPUTE)
+    asm.load(MemoryId.INP, sram=ROWS, dram=ROWS, columns=ROWS, signals=Unit.COMPUTE)
+    asm.gemm((0, 1), loops, waits_for=Unit.LOAD)
+    asm.gemm((1, 2), loops, waits_for=Unit.LOAD)
     asm.alu(AluOp.SHR, (0, 1), each_alu := (Loop(2, dst=ROWS), Loop(ROWS, dst=1)), imm=SHIFT)
     asm.alu(AluOp.MIN, (0, 1), each_alu, imm=127)
-    asm.alu(AluOp.MAX, (0, 1), each_alu, imm=0, signals=Module.STORE)
-    asm.store(sram=0, dram=0, columns=2 * ROWS, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    asm.finish(waits_for=Module.STORE)
+    asm.alu(AluOp.MAX, (0, 1), each_alu, imm=0, signals=Unit.STORE)
+    asm.store(sram=0, dram=0, columns=2 * ROWS, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
     return asm.build()
 
 
@@ -119,13 +119,13 @@ async def stores_of_nothing_in_between(dut: HierarchyObject) -> None:
     machine = await Machine.power_on(dut)
     machine.hinder(("m_axi_b",), 45, 0.7)
     asm = Assembler(machine.config)
-    asm.load(MemoryId.ACC, sram=0, dram=0, columns=ROWS, signals=Module.STORE)
-    asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+    asm.load(MemoryId.ACC, sram=0, dram=0, columns=ROWS, signals=Unit.STORE)
+    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
     for row in range(ROWS):
-        asm.store(sram=row, dram=2 * row, columns=1, signals=Module.COMPUTE)
-        asm.nop(Module.STORE, signals=Module.COMPUTE)
+        asm.store(sram=row, dram=2 * row, columns=1, signals=Unit.COMPUTE)
+        asm.nop(Unit.STORE, signals=Unit.COMPUTE)
     for _ in range(2 * ROWS):
-        asm.nop(Module.COMPUTE, waits_for=Module.STORE)
+        asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
     asm.finish()
     program, image = asm.build(), _image(machine.config, 2)
     expected = _expected(program, image)

@@ -11,7 +11,7 @@ from cocotb.triggers import RisingEdge
 from hw.events import RUNNING_BIT
 from hw.registers import ADDRESS_BITS, MAGIC, VERSION, Control, State, Status
 from hw.rtl.layouts import NO_INSTRUCTION
-from hw.topology import Module
+from hw.topology import Unit
 from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, REGISTERS, Machine
 from tests.cocotb.programs import busy_program
@@ -33,7 +33,7 @@ async def who_it_is(dut: HierarchyObject) -> None:
     assert bus >> 24 == config.longest_burst - 1
     for name in REGISTERS:
         await machine.get(name)  # fails where a bit is undefined
-    for module in Module:
+    for module in Unit:
         assert await machine.get(f"{module.name.lower()}_instruction") == NO_INSTRUCTION
         assert await machine.get(f"{module.name.lower()}_waits") == 0
     assert await machine.status() == Status(0)
@@ -145,7 +145,7 @@ async def counters(dut: HierarchyObject) -> None:
     assert await machine.poll() == Status.DONE
     cycles = await machine.get("cycles")
     assert 0 < seen[0] < seen[1] < seen[2] < cycles
-    for module in Module:
+    for module in Unit:
         name = module.name.lower()
         spent = [await machine.get(f"{name}_{state.value}") for state in State]
         assert 0 < sum(spent) <= cycles, name

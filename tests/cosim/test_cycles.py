@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from hw.config_files import load_config
-from hw.isa import Module
+from hw.isa import Unit
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.result import Result
@@ -34,13 +34,13 @@ VECTORS = [name for name in vector_names() if name.endswith("small8")]
 def row(name: str, result: Result) -> str:
     """One run: its cycles, and each module's busy, token and memory cycles."""
     assert result.modules is not None
-    spent = [result.modules[module] for module in Module]
+    spent = [result.modules[module] for module in Unit]
     states = (f"{one.busy:6} {one.token:6} {one.memory:6}" for one in spent)
     return f"{name:20} {result.cycles:7} | {' | '.join(states)}\n"
 
 
-HEADING = f"{'':20}  cycles | {' | '.join(f'{module.name.lower():20}' for module in Module)}\n"
-COLUMNS = f"{'':20}         | {' | '.join(['  busy  token memory'] * len(Module))}\n"
+HEADING = f"{'':20}  cycles | {' | '.join(f'{module.name.lower():20}' for module in Unit)}\n"
+COLUMNS = f"{'':20}         | {' | '.join(['  busy  token memory'] * len(Unit))}\n"
 
 
 @pytest.mark.parametrize("memory", MEMORY_PRESETS)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.build import build
+from compiler.driver import build
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import Provenance

@@ -159,15 +159,15 @@ def look_inside(reads: Reads) -> None:
     """What the master remembers."""
     harness, read = reads.harness, reads.read
     depth = 1 << clog2(reads.config.reads_in_flight)
-    turns = harness.queue_at("dut.turns", depth, CLIENT_BITS)
-    level = harness.peek("dut.turns.level", clog2(depth) + 1)
-    client = turns(read.ahead)
+    read_owners = harness.queue_at("dut.read_owners", depth, CLIENT_BITS)
+    level = harness.peek("dut.read_owners.level", clog2(depth) + 1)
+    client = read_owners(read.ahead)
     harness.invariant("turns_are_the_open", level == reads.open)
     harness.invariant("pending_are_open", reads.pending <= reads.open)
     harness.invariant("is_among_the_open", implies(read.active, read.ahead < reads.open))
     harness.invariant("keeps_the_client", implies(read.active, client == reads.what.client))
     for place in range(depth):
-        exists = turns(Const(place)) < len(READ_PRIORITY)
+        exists = read_owners(Const(place)) < len(READ_PRIORITY)
         harness.invariant(f"client_{place}_exists", implies(place < level, exists))
     harness.invariant("counts_beats", implies(read.is_next, reads.got < reads.what.burst.beats))
     harness.invariant("from_the_first", implies(~read.is_next, reads.got == 0))

@@ -52,8 +52,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="valid_not_held",
         ),
         pytest.param(
-            "turns.level < config.reads_in_flight",
-            "turns.level <= config.reads_in_flight",
+            "read_owners.level < config.reads_in_flight",
+            "read_owners.level <= config.reads_in_flight",
             "at_most_so_many_open",
             id="one_burst_too_many",
         ),
@@ -68,8 +68,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             "axi.rvalid & axi.rlast)", "axi.rvalid)", "load_gets_its_own", id="turn_ends_early"
         ),
         pytest.param(
-            "turns.i.payload.eq(index)",
-            "turns.i.payload.eq(index & 1)",
+            "read_owners.i.payload.eq(index)",
+            "read_owners.i.payload.eq(index & 1)",
             "load_gets_its_own",
             id="answer_to_another",
         ),

@@ -13,27 +13,27 @@ from hw.topology import (
     PUSHES,
     TOKEN_FLAGS,
     MemoryId,
-    Module,
     TokenQueue,
+    Unit,
     flags_without_queue,
 )
 
 
 def test_queues_behind_the_flags() -> None:
     assert TOKEN_FLAGS == ("pop_prev", "pop_next", "push_prev", "push_next")
-    assert POPS[Module.LOAD] + PUSHES[Module.LOAD] == (
+    assert POPS[Unit.LOAD] + PUSHES[Unit.LOAD] == (
         None,
         TokenQueue.COMPUTE_TO_LOAD,
         None,
         TokenQueue.LOAD_TO_COMPUTE,
     )
-    assert POPS[Module.COMPUTE] + PUSHES[Module.COMPUTE] == (
+    assert POPS[Unit.COMPUTE] + PUSHES[Unit.COMPUTE] == (
         TokenQueue.LOAD_TO_COMPUTE,
         TokenQueue.STORE_TO_COMPUTE,
         TokenQueue.COMPUTE_TO_LOAD,
         TokenQueue.COMPUTE_TO_STORE,
     )
-    assert POPS[Module.STORE] + PUSHES[Module.STORE] == (
+    assert POPS[Unit.STORE] + PUSHES[Unit.STORE] == (
         TokenQueue.COMPUTE_TO_STORE,
         None,
         TokenQueue.STORE_TO_COMPUTE,
@@ -42,9 +42,9 @@ def test_queues_behind_the_flags() -> None:
 
 
 def test_flags_without_a_queue() -> None:
-    assert flags_without_queue(Module.LOAD) == ("pop_prev", "push_prev")
-    assert flags_without_queue(Module.COMPUTE) == ()
-    assert flags_without_queue(Module.STORE) == ("pop_next", "push_next")
+    assert flags_without_queue(Unit.LOAD) == ("pop_prev", "push_prev")
+    assert flags_without_queue(Unit.COMPUTE) == ()
+    assert flags_without_queue(Unit.STORE) == ("pop_next", "push_next")
 
 
 @pytest.mark.parametrize("queue", TokenQueue)
@@ -58,11 +58,11 @@ def test_a_counter_has_16_bits() -> None:
 
 
 LOADS = {
-    MemoryId.UOP: (Module.COMPUTE, MemoryId.UOP),
-    MemoryId.WGT: (Module.LOAD, MemoryId.WGT),
-    MemoryId.INP: (Module.LOAD, MemoryId.INP),
-    MemoryId.ACC: (Module.COMPUTE, MemoryId.ACC),
-    MemoryId.ACC_8BIT: (Module.COMPUTE, MemoryId.ACC),
+    MemoryId.UOP: (Unit.COMPUTE, MemoryId.UOP),
+    MemoryId.WGT: (Unit.LOAD, MemoryId.WGT),
+    MemoryId.INP: (Unit.LOAD, MemoryId.INP),
+    MemoryId.ACC: (Unit.COMPUTE, MemoryId.ACC),
+    MemoryId.ACC_8BIT: (Unit.COMPUTE, MemoryId.ACC),
 }
 
 
@@ -70,13 +70,13 @@ LOADS = {
 def test_loads(memory: MemoryId) -> None:
     unit, written = LOADS[memory]
     assert executing_unit(Opcode.LOAD, memory) is unit
-    assert [other for other in Module if memory in LOADED_BY[other]] == [unit]
+    assert [other for other in Unit if memory in LOADED_BY[other]] == [unit]
     assert memory.written is written
 
 
 def test_other_instructions() -> None:
-    assert executing_unit(Opcode.STORE, MemoryId.OUT) is Module.STORE
+    assert executing_unit(Opcode.STORE, MemoryId.OUT) is Unit.STORE
     assert MemoryId.OUT.read is MemoryId.ACC
     assert not any(MemoryId.OUT in loaded for loaded in LOADED_BY.values())
     for opcode in (Opcode.GEMM, Opcode.ALU, Opcode.FINISH):
-        assert executing_unit(opcode) is Module.COMPUTE
+        assert executing_unit(opcode) is Unit.COMPUTE

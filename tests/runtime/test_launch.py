@@ -7,7 +7,7 @@ import pytest
 
 from hw.config_files import load_config
 from hw.isa import Assembler, MemoryId
-from hw.topology import Module
+from hw.topology import Unit
 from runtime.launch import run_program
 from sim.errors import EngineError, MemoryImageError
 
@@ -18,8 +18,8 @@ LANES = TINY.acc_lanes
 def program() -> Assembler:
     """The low bytes of four accumulators, from address 0 to address 1024."""
     asm = Assembler(TINY)
-    asm.load(MemoryId.ACC, sram=0, dram=0, columns=4, signals=Module.STORE)
-    asm.store(sram=0, dram=1024 // LANES, columns=4, waits_for=Module.COMPUTE)
+    asm.load(MemoryId.ACC, sram=0, dram=0, columns=4, signals=Unit.STORE)
+    asm.store(sram=0, dram=1024 // LANES, columns=4, waits_for=Unit.COMPUTE)
     asm.finish()
     return asm
 

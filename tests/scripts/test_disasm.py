@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Module, Program, disassemble
+from hw.isa import Assembler, MemoryId, Program, Unit, disassemble
 from scripts.cli import app
 from scripts.matmul import matmul_program
 
@@ -134,7 +134,7 @@ def test_a_race(racy: Path) -> None:
 
 def test_tokens_that_do_not_balance(tmp_path: Path) -> None:
     asm = Assembler(TINY)
-    asm.finish(waits_for=Module.LOAD)
+    asm.finish(waits_for=Unit.LOAD)
     path = tmp_path / "stuck.bin"
     path.write_bytes(asm.build().data)
     result = disasm(path, "--verify", "--json")

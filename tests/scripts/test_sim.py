@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from hw.config_files import load_config
 from hw.isa import Assembler
-from hw.topology import Module
+from hw.topology import Unit
 from scripts.cli import app
 from scripts.matmul import matmul_program
 
@@ -158,7 +158,7 @@ def test_a_truncated_program(files: Files) -> None:
 
 def test_a_deadlock_says_who_waits_for_what(files: Files) -> None:
     asm = Assembler(TINY)
-    asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
     asm.finish()
     (files.folder / "program.bin").write_bytes(asm.build().data)
     result = files.sim()

@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from hw.config import HardwareConfig
-from hw.isa import Assembler, Module, work_of
+from hw.isa import Assembler, Unit, work_of
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, Resources
 from scripts.cli import app
@@ -117,7 +117,7 @@ def test_counters_of_sim(capsys: pytest.CaptureFixture[str]) -> None:
         loaded=dict.fromkeys(work.loaded, HUGE),
         gemm_uops=HUGE,
     )
-    modules = {module: ModuleCycles(HUGE, HUGE + 1, HUGE + 2) for module in Module}
+    modules = {module: ModuleCycles(HUGE, HUGE + 1, HUGE + 2) for module in Unit}
     result = Result("functional", 4 * HUGE, modules, work, (), 1.0)
     print_counters(Console(), HardwareConfig(), result, "ab" * 32)
     numbers = [f"{HUGE + number:,}" for number in range(3)]

@@ -6,7 +6,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.isa import Assembler, Loop, MemoryId, Module
+from hw.isa import Assembler, Loop, MemoryId, Unit
 from sim.engine import Engine, Launch
 from sim.engines import ENGINES, make_engine
 from sim.errors import EngineError
@@ -48,8 +48,8 @@ def test_micro_ops_inputs_and_weights_have_it(name: str) -> None:
     end = TINY.depth(MemoryId.UOP)
     asm = Assembler(TINY)
     asm.gemm((0, 1), [Loop(TINY.depth(MemoryId.INP) - 24, src=1)])
-    asm.gemm((end - 1, end), [Loop(TINY.depth(MemoryId.WGT), wgt=1)], signals=Module.STORE)
-    asm.store(sram=3, dram=0, columns=1, waits_for=Module.COMPUTE)
+    asm.gemm((end - 1, end), [Loop(TINY.depth(MemoryId.WGT), wgt=1)], signals=Unit.STORE)
+    asm.store(sram=3, dram=0, columns=1, waits_for=Unit.COMPUTE)
     asm.finish()
     engine = make_engine(name, TINY)
 

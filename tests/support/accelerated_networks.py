@@ -13,7 +13,7 @@ from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Concat
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
-from compiler.graph.operators.shapes import Axis, Reshape, Transpose
+from compiler.graph.operators.shapes import Flatten, Reshape, Transpose
 from compiler.graph.visit import atoms
 from tests.support.chance import LARGEST, Chance
 
@@ -205,7 +205,7 @@ class _Network(Chance):
                 )
                 self.call("reshape", x, to=Reshape(shapes[self.draw(0, 1, 2)]))
             case 2, (_, _, _, _):
-                self.call("flatten", x, to=Axis(1))
+                self.call("flatten", x, to=Flatten(1))
             case _, (rows, columns):
                 self.call("reshape", x, to=Reshape((rows, columns, 1, 1)))
 
@@ -217,7 +217,7 @@ class _Network(Chance):
         if len(shape) == 4:
             if prod(shape[1:]) > 200:
                 x = self.call("global_average_pool", x)
-            x = self.call("flatten", x, to=Axis(1))
+            x = self.call("flatten", x, to=Flatten(1))
         outputs = self.draw(*_CHANNELS)
         bias = (self.row(outputs),) if self.odds(0.6) else ()
         weight = self.weight(outputs, self.shapes[x.name][1])

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.templates.accelerator.epilogue import AluPass, Kind
-from compiler.templates.template import Arguments
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind
+from compiler.templates.schedule_template import Arguments
 from hw.operations import AluOp
 from tests.support.streams import Array
 
@@ -52,12 +52,12 @@ class Passes:
 
     def _operand(self, values: Wide, step: AluPass) -> Wide:
         match step.kind:
-            case Kind.IMMEDIATE:
+            case OperandKind.IMMEDIATE:
                 return np.array(self.immediates[step.operand], np.int64)
-            case Kind.ELEMENT:
+            case OperandKind.ELEMENT:
                 found = self.values[step.operand].astype(np.int64)
                 return self._applied(found, step.before)
-            case Kind.CHANNEL:
+            case OperandKind.CHANNEL:
                 # [O / L, B, L], the same for all of the batch and all pixels.
                 channels, batch, lanes = self.values[step.operand].shape
                 shape = 1, channels, *(1,) * (values.ndim - 4), batch, lanes
@@ -81,13 +81,13 @@ def draw_passes(
     drawn = Passes()
     for number in range(int(rng.integers(least, most + 1))):
         op = AluOp(rng.choice([each.value for each in AluOp]))
-        kind = Kind(rng.choice([each.value for each in Kind], p=[0.5, 0.25, 0.25]))
+        kind = OperandKind(rng.choice([each.value for each in OperandKind], p=[0.5, 0.25, 0.25]))
         called = f"{name}_{number}"
-        if op is AluOp.SHR or kind is Kind.IMMEDIATE:
+        if op is AluOp.SHR or kind is OperandKind.IMMEDIATE:
             low, high = (0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1)
             step = AluPass(op, called)
             drawn += Passes((step,), {}, {called: int(rng.integers(low, high + 1))})
-        elif kind is Kind.CHANNEL:
+        elif kind is OperandKind.CHANNEL:
             row = draw_values(rng, (shape[1], *shape[-2:]), INT32)
             drawn += Passes((AluPass(op, called, kind),), {called: row})
         else:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.build import build
 from compiler.codegen import CpuTarget
+from compiler.driver import build
 from compiler.graph import Function
 from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance

@@ -21,10 +21,10 @@ from hw.isa import (
     Instruction,
     Load,
     MemoryId,
-    Module,
     Store,
     Tokens,
-    module_of,
+    Unit,
+    unit_of,
 )
 
 __all__ = ["Dependences", "Touch", "touches", "with_tokens"]
@@ -116,18 +116,18 @@ class Dependences:
         self._writers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
         self._readers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
 
-    def needs(self, module: Module, touched: Sequence[Touch]) -> dict[Module, int]:
+    def needs(self, module: Unit, touched: Sequence[Touch]) -> dict[Unit, int]:
         """For each other module, the last instruction that must be complete before this one."""
-        last = dict.fromkeys(Module, -1)
+        last = dict.fromkeys(Unit, -1)
         for touch in touched:
             tables = [self._writers] + ([self._readers] if touch.writes else [])
             for table in tables:
                 latest = table[touch.resource][:, touch.indices].max(axis=1, initial=-1)
-                for other in Module:
+                for other in Unit:
                     last[other] = max(last[other], int(latest[other]))
         return {other: at for other, at in last.items() if other is not module and at >= 0}
 
-    def record(self, position: int, module: Module, touched: Sequence[Touch]) -> None:
+    def record(self, position: int, module: Unit, touched: Sequence[Touch]) -> None:
         """Record the accesses of the instruction `position` of `module`."""
         for touch in touched:
             table = self._writers if touch.writes else self._readers
@@ -135,7 +135,7 @@ class Dependences:
 
 
 def with_tokens(
-    instructions: Sequence[Instruction], needs: Sequence[dict[Module, int]]
+    instructions: Sequence[Instruction], needs: Sequence[dict[Unit, int]]
 ) -> list[Instruction]:
     """`instructions` with the tokens that make each wait for the instructions that it `needs`.
 
@@ -143,8 +143,8 @@ def with_tokens(
     need beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
     """
     flags = [dict[str, bool]() for _ in instructions]
-    modules = [module_of(instruction) for instruction in instructions]
-    furthest: dict[tuple[Module, Module], int] = {}
+    modules = [unit_of(instruction) for instruction in instructions]
+    furthest: dict[tuple[Unit, Unit], int] = {}
     for position, wanted in enumerate(needs):
         consumer = modules[position]
         for producer, at in wanted.items():

@@ -27,7 +27,7 @@ from scripts.run.machine import Machine, Network, open_model
 from scripts.sources import Accelerator, ModelOptions
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
-from scripts.utilization.layers import FIRST, RESNET18, Layer
+from scripts.utilization.conv_layers import FIRST, RESNET18, Layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place

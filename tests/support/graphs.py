@@ -29,7 +29,7 @@ from compiler.graph import (
     Var,
 )
 from compiler.graph.attributes import NOTHING, Attributes
-from compiler.graph.evaluate import Given, Runner, evaluate
+from compiler.graph.evaluate import NestedArray, Runner, evaluate
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.parts import Concat, Split
 from compiler.graph.operators.reductions import Reduction
@@ -51,11 +51,11 @@ def graph(program: str) -> Function:
     return function
 
 
-def inputs(function: Function, seed: int = 0, size: int = 2) -> list[Given]:
+def inputs(function: Function, seed: int = 0, size: int = 2) -> list[NestedArray]:
     """Values for the parameters: small numbers, `size` for each symbol."""
     generator = np.random.default_rng(seed)
 
-    def given(type_: Type) -> Given:
+    def given(type_: Type) -> NestedArray:
         if isinstance(type_, TupleType):
             return tuple(given(each) for each in type_.items)
         whole = specialised(type_, dict.fromkeys(symbols_of(type_), size))
@@ -69,7 +69,7 @@ def inputs(function: Function, seed: int = 0, size: int = 2) -> list[Given]:
     return [given(each.type) for each in function.params]
 
 
-def same_values(one: Given, other: Given, tolerance: float = 0.0) -> None:
+def same_values(one: NestedArray, other: NestedArray, tolerance: float = 0.0) -> None:
     """Of the same structure and types; bit for bit, or floats within `tolerance`."""
     if isinstance(one, tuple) or isinstance(other, tuple):
         assert isinstance(one, tuple)
@@ -100,7 +100,7 @@ def becomes(work: Pass, before: str, after: str, tolerance: float = 0.0) -> None
     agree(start, found, tolerance)
 
 
-def keeps_meaning(work: Pass, function: Function, given: Sequence[Given]) -> Function:
+def keeps_meaning(work: Pass, function: Function, given: Sequence[NestedArray]) -> Function:
     """The pass makes a legal function of the same signature that gives the same bits."""
     found = transform(function, [work])
     assert found.params == function.params

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
+from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 
 __all__ = [
     "PLACE",
@@ -55,48 +55,48 @@ def at(memory: MemoryId, byte: int = PLACE) -> int:
     return byte // TINY.element_bytes(memory)
 
 
-Step = Callable[[Assembler, Sequence[Module], Sequence[Module]], int]
+Step = Callable[[Assembler, Sequence[Unit], Sequence[Unit]], int]
 """Appends one instruction, which waits for modules and signals others."""
 
 
-def load_inp(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def load_inp(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.load(INP, sram=4, dram=at(INP), columns=2, waits_for=waits, signals=signals)
 
 
-def load_wgt(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def load_wgt(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.load(WGT, sram=1, dram=at(WGT), columns=2, waits_for=waits, signals=signals)
 
 
-def gemm(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def gemm(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.gemm((0, 1), waits_for=waits, signals=signals)
 
 
-def reset(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def reset(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.gemm((0, 1), reset=True, waits_for=waits, signals=signals)
 
 
-def alu(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def alu(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.alu(AluOp.ADD, (0, 1), imm=1, waits_for=waits, signals=signals)
 
 
-def load_acc(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def load_acc(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.load(
         ACC, sram=3, dram=at(ACC, ELSEWHERE), columns=1, waits_for=waits, signals=signals
     )
 
 
-def load_acc_8bit(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def load_acc_8bit(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     memory = MemoryId.ACC_8BIT
     return asm.load(
         memory, sram=2, dram=at(memory, ELSEWHERE), columns=2, waits_for=waits, signals=signals
     )
 
 
-def load_uop(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def load_uop(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.load(UOP, sram=1, dram=at(UOP), columns=1, waits_for=waits, signals=signals)
 
 
-def store(asm: Assembler, waits: Sequence[Module], signals: Sequence[Module]) -> int:
+def store(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:
     return asm.store(sram=3, dram=at(MemoryId.OUT), columns=1, waits_for=waits, signals=signals)
 
 

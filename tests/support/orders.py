@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Instruction, Load, MemoryId, Module, Program, TokenQueue, module_of
+from hw.isa import Instruction, Load, MemoryId, Program, TokenQueue, Unit, unit_of
 from tests.support.dependences import Touch, touches
 
 __all__ = ["Clash", "Run", "clashes_of", "run_of"]
@@ -40,7 +40,7 @@ def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Clash]:
         touched.append(touches(program.config, one, uops))
     found = []
     for first, second in combinations(range(len(instructions)), 2):
-        if module_of(instructions[first]) is not module_of(instructions[second]):
+        if unit_of(instructions[first]) is not unit_of(instructions[second]):
             found += _clashes(first, touched[first], second, touched[second])
     return found
 
@@ -110,8 +110,8 @@ def run_of(program: Program) -> Run:
 
 def _direct(instructions: list[Instruction], position: int) -> set[int | None]:
     """The instructions that `position` waits for directly; None for a token never pushed."""
-    module = module_of(instructions[position])
-    own = [at for at in range(position) if module_of(instructions[at]) is module]
+    module = unit_of(instructions[position])
+    own = [at for at in range(position) if unit_of(instructions[at]) is module]
     direct: set[int | None] = set(own[-1:])
     for queue in TokenQueue:
         poppers = _poppers(instructions, queue)
@@ -125,28 +125,28 @@ def _direct(instructions: list[Instruction], position: int) -> set[int | None]:
 def _pushers(instructions: list[Instruction], queue: TokenQueue) -> list[int]:
     forward = queue in (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.COMPUTE_TO_STORE)
     sender = {
-        TokenQueue.LOAD_TO_COMPUTE: Module.LOAD,
-        TokenQueue.COMPUTE_TO_LOAD: Module.COMPUTE,
-        TokenQueue.COMPUTE_TO_STORE: Module.COMPUTE,
-        TokenQueue.STORE_TO_COMPUTE: Module.STORE,
+        TokenQueue.LOAD_TO_COMPUTE: Unit.LOAD,
+        TokenQueue.COMPUTE_TO_LOAD: Unit.COMPUTE,
+        TokenQueue.COMPUTE_TO_STORE: Unit.COMPUTE,
+        TokenQueue.STORE_TO_COMPUTE: Unit.STORE,
     }[queue]
     return [
         at
         for at, one in enumerate(instructions)
-        if module_of(one) is sender and (one.tokens.push_next if forward else one.tokens.push_prev)
+        if unit_of(one) is sender and (one.tokens.push_next if forward else one.tokens.push_prev)
     ]
 
 
 def _poppers(instructions: list[Instruction], queue: TokenQueue) -> list[int]:
     forward = queue in (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.COMPUTE_TO_STORE)
     receiver = {
-        TokenQueue.LOAD_TO_COMPUTE: Module.COMPUTE,
-        TokenQueue.COMPUTE_TO_LOAD: Module.LOAD,
-        TokenQueue.COMPUTE_TO_STORE: Module.STORE,
-        TokenQueue.STORE_TO_COMPUTE: Module.COMPUTE,
+        TokenQueue.LOAD_TO_COMPUTE: Unit.COMPUTE,
+        TokenQueue.COMPUTE_TO_LOAD: Unit.LOAD,
+        TokenQueue.COMPUTE_TO_STORE: Unit.STORE,
+        TokenQueue.STORE_TO_COMPUTE: Unit.COMPUTE,
     }[queue]
     return [
         at
         for at, one in enumerate(instructions)
-        if module_of(one) is receiver and (one.tokens.pop_prev if forward else one.tokens.pop_next)
+        if unit_of(one) is receiver and (one.tokens.pop_prev if forward else one.tokens.pop_next)
     ]

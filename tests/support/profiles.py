@@ -6,7 +6,7 @@ from typing import Any
 
 from hw.config import HardwareConfig
 from runtime.artifact.stream import Layer
-from runtime.layers import Cause, LayerProfile
+from runtime.layer_profiles import Cause, LayerProfile
 from scripts.run.page import Area, AreaKind, CpuStep, Page
 
 __all__ = ["CONFIG", "page", "profile"]

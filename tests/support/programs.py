@@ -22,9 +22,9 @@ from hw.isa import (
     Load,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     Store,
+    Unit,
     pack_uops,
 )
 from hw.operations import MAX_SHIFT
@@ -173,7 +173,7 @@ class _Writer:
         draw()
 
     def _draw_empty(self) -> None:
-        self.emit(self.recorder.empty(self.rng.choice(list(Module))))
+        self.emit(self.recorder.empty(self.rng.choice(list(Unit))))
 
     def _draw_load(self) -> None:
         """A LOAD of anything, anywhere; of micro-ops only from their table."""

@@ -12,9 +12,9 @@ from compiler.graph.attributes import NOTHING, Attributes
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.quantised import Along, Quantise, Requantise
+from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
 from compiler.graph.operators.reductions import MaxPool, Reduction
-from compiler.graph.operators.shapes import Axis
+from compiler.graph.operators.shapes import Flatten
 from compiler.ir.dtypes import FLOAT32, INT32
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import is_exact
@@ -109,12 +109,12 @@ class Net:
         )
 
     def logits(self, name: str, data: Var, inputs: int, classes: int) -> Var:
-        flat = self.call(f"{name}_flat", "flatten", data, given=Axis())
+        flat = self.call(f"{name}_flat", "flatten", data, given=Flatten())
         weight = Constant(self.weight(classes, inputs))
         acc = self.call(f"{name}_acc", "dense", flat, weight, given=Product(INT32))
         scales = Constant(self._rng.uniform(0.01, 0.02, classes).astype(np.float32))
         zeros = Constant(self._rng.integers(-5, 5, classes).astype(np.int32))
-        return self.call(name, "dequantise", acc, scales, zeros, given=Along())
+        return self.call(name, "dequantise", acc, scales, zeros, given=Dequantise())
 
     def function(self, shape: tuple[int, ...], result: Var) -> Function:
         """The network as a function of an input `x` of that shape."""

@@ -18,7 +18,7 @@ from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import AluPass, structure
+from compiler.templates.accelerator.epilogue import AluPass, alu_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.products import Products
@@ -87,7 +87,7 @@ def _passes(
         case _:
             numbers = (3,) * channels, (5,) * channels
             spec = RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
-    passes, arguments = structure(spec, channels, config)
+    passes, arguments = alu_passes(spec, channels, config)
     return passes, arguments.immediates
 
 

@@ -10,7 +10,7 @@ from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Concat
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, MaxPool
-from compiler.graph.operators.shapes import Axis, Transpose
+from compiler.graph.operators.shapes import Flatten, Transpose
 from tests.support.drawn_graphs import Drawing
 
 __all__ = ["networks"]
@@ -93,7 +93,7 @@ class _Drawing(Drawing):
         if self._draw(st.booleans()):
             return last
         pooled = self.call("global_average_pool", last)
-        flat = self.call("flatten", pooled, to=Axis(1))
+        flat = self.call("flatten", pooled, to=Flatten(1))
         weight = self.constant(4, self.shapes[flat.name][1])
         return self.call("dense", flat, weight, self.constant(4), to=Product())
 

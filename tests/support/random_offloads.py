@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.build.build import Backends, build
+from compiler.driver.build import Backends, build
 from compiler.graph import Call, Function, TensorType, Type
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform

@@ -18,7 +18,7 @@ from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.epilogue import alu_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.packing import block_groups, pack_data, pack_weight
@@ -195,7 +195,7 @@ def draw_conv2d(
     packed_sums = pack_sums(sums, config)
     if rng.random() < 0.5:
         spec = _requantisation(rng, groups * outputs)
-        after = Passes.of(structure(spec, groups * outputs, config))
+        after = Passes.of(alu_passes(spec, groups * outputs, config))
     else:
         after = draw_passes(rng, packed_sums.shape, 3)
     merged, of_blocks = block_groups(weight, groups, config)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
-from hw.isa import Instruction, Load, MemoryId, Module, Program, Store, module_of
+from hw.isa import Instruction, Load, MemoryId, Program, Store, Unit, unit_of
 from tests.support.dependences import Dependences, touches, with_tokens
 from tests.support.reference import Image, ReferenceMachine
 
@@ -27,7 +27,7 @@ class Recorder:
         self.image = image
         self.machine = ReferenceMachine(config)
         self.instructions: list[Instruction] = []
-        self.needs: list[dict[Module, int]] = []
+        self.needs: list[dict[Unit, int]] = []
         self.dependences = Dependences(config, len(image))
         self.written_uops = np.zeros(config.depth(MemoryId.UOP), bool)
 
@@ -38,7 +38,7 @@ class Recorder:
 
     def emit(self, instruction: Instruction) -> None:
         """Append, execute, and note dependences. Nothing happens if the machine refuses it."""
-        module = module_of(instruction)
+        module = unit_of(instruction)
         touched = touches(self.config, instruction, self.machine.uop)
         accumulators = self.machine.acc.copy()
         try:
@@ -53,9 +53,9 @@ class Recorder:
         self._append(instruction, needs)
         self.dependences.record(len(self.instructions) - 1, module, touched)
 
-    def _append(self, instruction: Instruction, needs: dict[Module, int]) -> None:
-        module = module_of(instruction)
-        for other in Module:
+    def _append(self, instruction: Instruction, needs: dict[Unit, int]) -> None:
+        module = unit_of(instruction)
+        for other in Unit:
             if abs(other - module) == 1 and self.rng.random() < 0.05:
                 # A token more than necessary.
                 earlier = self._of(other)
@@ -64,32 +64,32 @@ class Recorder:
         self.instructions.append(instruction)
         self.needs.append(needs)
 
-    def _neighbours_only(self, module: Module, needs: dict[Module, int]) -> dict[Module, int]:
+    def _neighbours_only(self, module: Unit, needs: dict[Unit, int]) -> dict[Unit, int]:
         """Load and store share no queue: their dependences go by way of compute."""
-        far = {Module.LOAD: Module.STORE, Module.STORE: Module.LOAD}.get(module)
+        far = {Unit.LOAD: Unit.STORE, Unit.STORE: Unit.LOAD}.get(module)
         if far not in needs:
             return needs
         at = needs.pop(far)
-        between = [other for other in self._of(Module.COMPUTE) if other > at]
+        between = [other for other in self._of(Unit.COMPUTE) if other > at]
         if not between or self.rng.random() < 0.3:
-            self._append(self.empty(Module.COMPUTE), {})
+            self._append(self.empty(Unit.COMPUTE), {})
             between = [len(self.instructions) - 1]
         rider = self.rng.choice(between)
         self.needs[rider][far] = max(self.needs[rider].get(far, -1), at)
-        needs[Module.COMPUTE] = max(needs.get(Module.COMPUTE, -1), rider)
+        needs[Unit.COMPUTE] = max(needs.get(Unit.COMPUTE, -1), rider)
         return needs
 
-    def _of(self, module: Module) -> list[int]:
-        return [at for at, item in enumerate(self.instructions) if module_of(item) is module]
+    def _of(self, module: Unit) -> list[int]:
+        return [at for at, item in enumerate(self.instructions) if unit_of(item) is module]
 
-    def empty(self, module: Module) -> Load | Store:
+    def empty(self, module: Unit) -> Load | Store:
         """Only tokens; every other field may hold anything."""
         memories = {
-            Module.LOAD: (MemoryId.INP, MemoryId.WGT),
-            Module.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
-            Module.STORE: (MemoryId.OUT,),
+            Unit.LOAD: (MemoryId.INP, MemoryId.WGT),
+            Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
+            Unit.STORE: (MemoryId.OUT,),
         }
-        make = Store if module is Module.STORE else Load
+        make = Store if module is Unit.STORE else Load
         return make(
             memory=self.rng.choice(memories[module]),
             sram_base=self.rng.choice((0, 65535)),

@@ -25,10 +25,10 @@ from hw.isa import (
     Load,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     Store,
-    module_of,
+    Unit,
+    unit_of,
 )
 from hw.operations import MAX_SHIFT
 
@@ -182,16 +182,16 @@ def run_shuffled(program: Program, image: Image, seed: int) -> Image:
     """
     rng = random.Random(seed)
     machine, memory = ReferenceMachine(program.config), image.copy()
-    queues: dict[Module, list[tuple[int, Instruction]]] = {module: [] for module in Module}
+    queues: dict[Unit, list[tuple[int, Instruction]]] = {module: [] for module in Unit}
     for position, instruction in enumerate(program):
-        queues[module_of(instruction)].append((position, instruction))
-    odds = {module: rng.choice((0.01, 0.1, 1.0)) for module in Module}
-    counts: dict[tuple[int, int], int] = {(a, b): 0 for a in Module for b in Module}
-    done = dict.fromkeys(Module, 0)
+        queues[unit_of(instruction)].append((position, instruction))
+    odds = {module: rng.choice((0.01, 0.1, 1.0)) for module in Unit}
+    counts: dict[tuple[int, int], int] = {(a, b): 0 for a in Unit for b in Unit}
+    done = dict.fromkeys(Unit, 0)
     while True:
         ready = [
             module
-            for module in Module
+            for module in Unit
             if done[module] < len(queues[module])
             and all(counts[end] > 0 for end in _pops(module, queues[module][done[module]][1]))
         ]
@@ -205,19 +205,19 @@ def run_shuffled(program: Program, image: Image, seed: int) -> Image:
         machine.step(instruction, memory, position)
         for end in _pushes(module, instruction):
             counts[end] += 1
-    assert all(done[module] == len(queues[module]) for module in Module), "deadlock"
+    assert all(done[module] == len(queues[module]) for module in Unit), "deadlock"
     assert not any(counts.values()), "tokens left"
     return memory
 
 
-def _pops(module: Module, instruction: Instruction) -> list[tuple[int, int]]:
+def _pops(module: Unit, instruction: Instruction) -> list[tuple[int, int]]:
     """The queues, as (producer, consumer), that must hold a token."""
     tokens = instruction.tokens
     flags = ((tokens.pop_prev, module - 1), (tokens.pop_next, module + 1))
     return [(other, module) for flag, other in flags if flag]
 
 
-def _pushes(module: Module, instruction: Instruction) -> list[tuple[int, int]]:
+def _pushes(module: Unit, instruction: Instruction) -> list[tuple[int, int]]:
     tokens = instruction.tokens
     flags = ((tokens.push_prev, module - 1), (tokens.push_next, module + 1))
     return [(module, other) for flag, other in flags if flag]

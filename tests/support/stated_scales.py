@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.graph import Atom, Body, Call, Constant, Function, Let, Tuple, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.quantised import Along, Quantise
+from compiler.graph.operators.quantised import Dequantise, Quantise
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_atoms
 from compiler.ir import INT8, UINT8
@@ -27,7 +27,7 @@ def with_stated_scales(
     renamed: dict[str, Atom] = {}
     unsigned = bool(rng.random() < 0.3)
 
-    def add(name: str, operator: str, *args: Atom, to: Quantise | Along) -> Var:
+    def add(name: str, operator: str, *args: Atom, to: Quantise | Dequantise) -> Var:
         lets.append(Let(name, Call(OPERATORS[operator], args, to)))
         return Var(name)
 
@@ -39,7 +39,7 @@ def with_stated_scales(
         kind = UINT8 if unsigned else INT8
         numbers = step, Constant(np.array(zero, kind.numpy))
         small = add(f"{name}_q", "quantise", Var(name), *numbers, to=Quantise(to=kind))
-        renamed[name] = add(f"{name}_dq", "dequantise", small, *numbers, to=Along())
+        renamed[name] = add(f"{name}_dq", "dequantise", small, *numbers, to=Dequantise())
 
     def weights(name: str, given: Constant) -> Var:
         axes = tuple(range(1, given.array.ndim))
@@ -49,7 +49,7 @@ def with_stated_scales(
         step = (np.where(largest > 0, largest, 127) / 127).astype(np.float32)
         small = np.clip(np.rint(given.array / step), -128, 127).astype(np.int8)
         numbers = Constant(step.reshape(-1)), Constant(np.zeros(step.size, np.int8))
-        return add(f"{name}_w", "dequantise", Constant(small), *numbers, to=Along(0))
+        return add(f"{name}_w", "dequantise", Constant(small), *numbers, to=Dequantise(0))
 
     def renaming(atom: Atom) -> Atom:
         return renamed.get(atom.name, atom) if isinstance(atom, Var) else atom

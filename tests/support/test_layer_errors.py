@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.build.network import CompileOptions
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
 from compiler.quantise.calibrate import calibrate, synthetic

@@ -26,12 +26,12 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     Store,
     Tokens,
-    module_of,
+    Unit,
     pack_uops,
+    unit_of,
     validate,
 )
 from tests.support.programs import PAGE, random_program
@@ -53,8 +53,8 @@ def test_reference_against_vectors(name: str) -> None:
 
 def test_reference_adds_bases() -> None:
     asm = Assembler(TINY)
-    asm.load(MemoryId.ACC, sram=0, dram=1, columns=1, signals=Module.STORE)
-    asm.store(sram=0, dram=2, columns=1, waits_for=Module.COMPUTE)
+    asm.load(MemoryId.ACC, sram=0, dram=1, columns=1, signals=Unit.STORE)
+    asm.store(sram=0, dram=2, columns=1, waits_for=Unit.COMPUTE)
     image = np.arange(200, dtype=np.uint8)
     machine = ReferenceMachine(TINY, {MemoryId.ACC: 32, MemoryId.OUT: 100})
     for instruction in asm.build():
@@ -150,7 +150,7 @@ def test_random_programs_reach_every_corner() -> None:
             program = random_program(config, seed, 60).program
             for one in program:
                 seen.update(_corners(name, one))
-                seen[f"{name} {module_of(one).name}"] += 1
+                seen[f"{name} {unit_of(one).name}"] += 1
     kinds = ["load " + memory.name for memory in MemoryId if memory is not MemoryId.OUT]
     kinds += [f"{op.name} {operand}" for op in AluOp for operand in ("imm", "src")]
     kinds += ["gemm", "reset", "empty load", "empty store", "pad 15", "stride 0", "short stride"]

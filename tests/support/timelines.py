@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.isa import AluOp, Assembler, Module, Program, TokenQueue, work_of
+from hw.isa import AluOp, Assembler, Program, TokenQueue, Unit, work_of
 from sim.result import Event, EventKind, Result
 from sim.trace import Labels
 
 __all__ = ["Story", "story"]
 
-FETCH, DEAL = EventKind.FETCH, EventKind.DEAL
+FETCH, DISPATCH = EventKind.FETCH, EventKind.DISPATCH
 START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH
 TO_STORE = TokenQueue.COMPUTE_TO_STORE
 
@@ -34,33 +34,33 @@ def story() -> Story:
     """
     asm = Assembler(HardwareConfig())
     asm.gemm(uops=(0, 2))
-    asm.alu(AluOp.ADD, uops=(0, 1), imm=1, signals=Module.STORE)
-    asm.store(sram=0, dram=0, columns=1, waits_for=Module.COMPUTE)
+    asm.alu(AluOp.ADD, uops=(0, 1), imm=1, signals=Unit.STORE)
+    asm.store(sram=0, dram=0, columns=1, waits_for=Unit.COMPUTE)
     asm.gemm(uops=(0, 3))
     asm.store(sram=0, dram=0, columns=1)
     asm.finish()
     program = asm.build()
-    compute, store = Module.COMPUTE, Module.STORE
+    compute, store = Unit.COMPUTE, Unit.STORE
     events = (
         Event(1, compute, 0, FETCH),
-        Event(1, compute, 0, DEAL),
+        Event(1, compute, 0, DISPATCH),
         Event(2, compute, 1, FETCH),
-        Event(2, compute, 1, DEAL),
+        Event(2, compute, 1, DISPATCH),
         Event(2, compute, 0, START),
         Event(5, store, 2, FETCH),
-        Event(5, store, 2, DEAL),
+        Event(5, store, 2, DISPATCH),
         Event(6, compute, 3, FETCH),
-        Event(6, compute, 3, DEAL),
+        Event(6, compute, 3, DISPATCH),
         Event(6, compute, 0, END),
         Event(6, compute, 1, START),
         Event(6, compute, 1, END),
         Event(6, compute, 1, PUSH, TO_STORE),
         Event(7, store, 4, FETCH),
-        Event(7, store, 4, DEAL),
+        Event(7, store, 4, DISPATCH),
         Event(8, compute, 5, FETCH),
         Event(9, store, 2, POP, TO_STORE),
         Event(9, store, 2, START),
-        Event(10, compute, 5, DEAL),
+        Event(10, compute, 5, DISPATCH),
         Event(10, compute, 3, START),
         Event(11, store, 4, START),
         Event(14, compute, 3, END),

@@ -21,7 +21,7 @@ class Quantise(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
-class Along(Attributes):
+class Dequantise(Attributes):
     """The axis along which scales differ."""
 
     axis: int = 1
@@ -44,7 +44,9 @@ def _axis_map(query: TypeQuery, axis: int) -> AxisMap:
     return same_axes(query, axis_of(query, axis)) if differs else same_axes(query)
 
 
-def _along(query: TypeQuery, attributes: Quantise | Along | Requantise) -> tuple[TensorType, ...]:
+def _along(
+    query: TypeQuery, attributes: Quantise | Dequantise | Requantise
+) -> tuple[TensorType, ...]:
     return passed_through(query, _axis_map(query, attributes.axis))
 
 
@@ -61,7 +63,7 @@ _ADDED = Operands((*_SUMS.names, "skip", "skip_multiplier"))
 
 SPECS: tuple[AnyOp, ...] = (
     computed_by(quantised.quantise, Pattern.BROADCAST, _SCALED, Quantise, _along),
-    computed_by(quantised.dequantise, Pattern.BROADCAST, _SCALED, Along, _along),
+    computed_by(quantised.dequantise, Pattern.BROADCAST, _SCALED, Dequantise, _along),
     computed_by(quantised.requantise, Pattern.BROADCAST, _SUMS, Requantise, _along),
     computed_by(quantised.requantise_add, Pattern.BROADCAST, _ADDED, Requantise, _added),
 )

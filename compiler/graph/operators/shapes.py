@@ -34,7 +34,7 @@ class Reshape(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
-class Axis(Attributes):
+class Flatten(Attributes):
     """The first axis of a matrix's columns."""
 
     axis: int = 1
@@ -110,7 +110,7 @@ def _reshape(query: TypeQuery, attributes: Reshape) -> tuple[TensorType, ...]:
     return (TensorType(tuple(found), query.data.dtype),)
 
 
-def _flatten(query: TypeQuery, attributes: Axis) -> tuple[TensorType, ...]:
+def _flatten(query: TypeQuery, attributes: Flatten) -> tuple[TensorType, ...]:
     shape = query.data.shape
     at = attributes.axis if attributes.axis == len(shape) else axis_of(query, attributes.axis)
     return (TensorType((product(shape[:at]), product(shape[at:])), query.data.dtype),)
@@ -153,7 +153,7 @@ SPECS: tuple[AnyOp, ...] = tuple(
     for function, attributes, symbolic in (
         (layout.transpose, Transpose, _transpose),
         (layout.reshape, Reshape, _reshape),
-        (layout.flatten, Axis, _flatten),
+        (layout.flatten, Flatten, _flatten),
         (layout.squeeze, Squeeze, _squeeze),
         (layout.unsqueeze, Unsqueeze, _unsqueeze),
         (layout.expand, Expand, _expand),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from compiler.graph.constant import Constant
-from compiler.graph.evaluate import Given, Runner, run_call
+from compiler.graph.evaluate import NestedArray, Runner, run_call
 from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
@@ -48,7 +48,7 @@ class FoldConstants:
     def _body(
         self,
         body: Body,
-        around: Mapping[str, Given],
+        around: Mapping[str, NestedArray],
         aliases: Mapping[str, Atom],
         small: frozenset[str],
     ) -> Body:
@@ -73,7 +73,9 @@ class FoldConstants:
                 names[let.name] = Constant(found)
         return Body(tuple(lets), renamed(body.result, names))
 
-    def _known(self, name: str, value: Value, known: Mapping[str, Given]) -> Given | None:
+    def _known(
+        self, name: str, value: Value, known: Mapping[str, NestedArray]
+    ) -> NestedArray | None:
         """The value if its operands are known, else None."""
         match value:
             case Call(args=args):
@@ -91,7 +93,7 @@ class FoldConstants:
                 assert_never(value)
 
 
-def _all_known(atoms: Sequence[Atom], known: Mapping[str, Given]) -> list[Given] | None:
+def _all_known(atoms: Sequence[Atom], known: Mapping[str, NestedArray]) -> list[NestedArray] | None:
     """The values of atoms; None if one of them is not known."""
     found = [each.array if isinstance(each, Constant) else known.get(each.name) for each in atoms]
     complete = [each for each in found if each is not None]

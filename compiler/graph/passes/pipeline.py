@@ -48,7 +48,7 @@ def transform(function: Function, passes: Sequence[Pass]) -> Function:
     verify(function)
     for work in passes:
         before, function = function, work.apply(function)
-        function.follows(before)
+        function.reuse_analyses(before)
         try:
             verify(function)
         except GraphError as error:

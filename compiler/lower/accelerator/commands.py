@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hw.encoding import Opcode
 from hw.operations import AluOp
 from hw.routing import executing_unit
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = [
     "EMPTY",
@@ -203,9 +203,9 @@ class Commands:
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
-def module_of(command: Command) -> Module:
+def module_of(command: Command) -> Unit:
     """The module that executes it."""
     if isinstance(command, Compute):
-        return Module.COMPUTE
+        return Unit.COMPUTE
     opcode = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD
     return executing_unit(opcode, command.memory)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Ints
 from hw.jit import cached, compiled
-from hw.topology import Module
+from hw.topology import Unit
 
 __all__ = ["late_order", "place", "used_loads"]
 
@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 NO_COMMAND = -1
 """No position in the stream."""
-LOAD, COMPUTE, STORE = int(Module.LOAD), int(Module.COMPUTE), int(Module.STORE)
+LOAD, COMPUTE, STORE = int(Unit.LOAD), int(Unit.COMPUTE), int(Unit.STORE)
 SIZE = 3
 """The index in `counts` of the stream's length."""
 

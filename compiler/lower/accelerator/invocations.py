@@ -11,8 +11,7 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
-from compiler.ir.operands import parameters
-from compiler.ir.stmt import Invoke, Region
+from compiler.ir.stmt import Invoke, Region, parameters
 from compiler.lower.accelerator.commands import Compute, Ints, Loop
 from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from compiler.lower.accelerator.index_sums import Env, IndexSum

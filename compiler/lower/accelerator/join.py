@@ -11,9 +11,9 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import check_immediate
 from compiler.intrinsics.scopes import OnChip
 from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Ints, Kernel
+from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.pipeline import ElaboratedProgram
-from compiler.lower.accelerator.places import Operator
+from compiler.lower.accelerator.programs import ElaboratedProgram
 from compiler.lower.accelerator.residency import KernelStore, load_kernels
 from hw.config import HardwareConfig
 

@@ -12,17 +12,17 @@ import numpy.typing as npt
 from compiler.errors import LoweringError
 from compiler.ir.printer import text
 from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Ints, Site
-from compiler.lower.accelerator.encode import encode_kernels, encode_stream
-from compiler.lower.accelerator.join import JoinedCommands, join
-from compiler.lower.accelerator.pipeline import ElaboratedProgram, ProgramCache
-from compiler.lower.accelerator.places import (
+from compiler.lower.accelerator.dram_layout import (
     DramTensor,
     Operator,
     addresses_of,
-    grain,
+    dram_alignment,
     layout_of,
     rounded_up,
 )
+from compiler.lower.accelerator.encode import encode_kernels, encode_stream
+from compiler.lower.accelerator.join import JoinedCommands, join
+from compiler.lower.accelerator.programs import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import TokenedCommands, place_tokens
 from compiler.target import AcceleratorTarget
@@ -30,7 +30,7 @@ from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Program
 from hw.isa.disasm import disassemble
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = ["DramTensor", "Operator", "ProgramCache", "Stream", "compile_stream"]
 
@@ -148,7 +148,7 @@ class Stream:
         pops = "".join(f" <{each.name.lower()}" for each in sorted(slots.pops(position)))
         pushes = "".join(f" >{each.name.lower()}" for each in sorted(slots.pushes(position)))
         command = "wait" if at < 0 else str(self._command(at))
-        return f"{Module(slots.module[position]).name.lower():8}{command}{pops}{pushes}"
+        return f"{Unit(slots.module[position]).name.lower():8}{command}{pops}{pushes}"
 
     def _tensor(self, name: str) -> DramTensor:
         if name not in self.tensors:
@@ -167,8 +167,9 @@ def compile_stream(
     Parameters
     ----------
     placed
-        Addresses of tensors, multiples of `grain`. They may share memory: a tensor is valid from
-        its writing until another tensor there is written. Other tensors get memory of their own.
+        Addresses of tensors, multiples of `dram_alignment`. They may share memory: a tensor is
+        valid from its writing until another tensor there is written. Other tensors get memory of
+        their own.
     known
         A cache of elaborated programs, for further streams of the same target.
 
@@ -187,7 +188,7 @@ def compile_stream(
         for number, operator in enumerate(operators)
     ]
     tensors, end = layout_of(operators, [each.lowered for each in programs], target, placed)
-    alignment = grain(target.config)
+    alignment = dram_alignment(target.config)
     zeros, dram_uops = end, end + alignment
     addresses = [
         {**addresses_of(operator, program.lowered, tensors), ZEROS: zeros}

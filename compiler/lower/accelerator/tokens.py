@@ -20,7 +20,7 @@ import numpy as np
 from compiler.lower.accelerator.commands import Commands, Copy, Ints, module_of
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
 
@@ -49,13 +49,13 @@ class TokenedCommands:
     def __len__(self) -> int:
         return len(self.command)
 
-    def pops(self, position: int) -> set[Module]:
+    def pops(self, position: int) -> set[Unit]:
         """The modules that an instruction pops a token from."""
-        return {each for each in Module if self.tokens[position, 0] >> each & 1}
+        return {each for each in Unit if self.tokens[position, 0] >> each & 1}
 
-    def pushes(self, position: int) -> set[Module]:
+    def pushes(self, position: int) -> set[Unit]:
         """The modules that an instruction pushes a token to."""
-        return {each for each in Module if self.tokens[position, 1] >> each & 1}
+        return {each for each in Unit if self.tokens[position, 1] >> each & 1}
 
 
 def place_tokens(

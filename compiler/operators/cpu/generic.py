@@ -12,9 +12,9 @@ from compiler.ir.visit import blocks, expressions, statements, subexpressions
 from compiler.operators.cpu.lanes import Axis, nest_of, run_in_lanes
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor
-from compiler.te.roles import feeds
+from compiler.te.dependences import axis_kinds
 from compiler.te.schedule import Schedule
-from compiler.te.tree import allocated, block_called, extent_of, loops_among, path_to, read_by
+from compiler.te.tree import allocated, extent_of, find_block, loops_on_path, path_to, read_by
 
 _WORTH_THREADS = 1 << 15
 """The fewest iterations inside a parallel loop that pay for waking threads."""
@@ -83,10 +83,13 @@ def _moved(schedule: Schedule, stage: str, owner: str, axis: Axis) -> Schedule |
 def _on_threads(schedule: Schedule, stage: str) -> Schedule:
     """The stage's outermost spatial loop made parallel, if there is enough work."""
     body = schedule.program.body
-    block = block_called(body, stage)
+    block = find_block(body, stage)
     assert block is not None
-    for loop in loops_among(path_to(body, block)):
-        if feeds(loop.var.name, block) != {IterKind.SPATIAL} or loop.kind is not LoopKind.SERIAL:
+    for loop in loops_on_path(path_to(body, block)):
+        if (
+            axis_kinds(loop.var.name, block) != {IterKind.SPATIAL}
+            or loop.kind is not LoopKind.SERIAL
+        ):
             break
         if extent_of(loop) > 1:
             work = sum(_work(schedule, each.name) for each in blocks(loop))
@@ -105,9 +108,9 @@ def _outer(schedule: Schedule, stage: str) -> Axis | None:
 def _work(schedule: Schedule, stage: str) -> int:
     """The iterations of a stage's block."""
     body = schedule.program.body
-    block = block_called(body, stage)
+    block = find_block(body, stage)
     assert block is not None
-    return prod(extent_of(each) for each in loops_among(path_to(body, block)))
+    return prod(extent_of(each) for each in loops_on_path(path_to(body, block)))
 
 
 _LONGEST = 200

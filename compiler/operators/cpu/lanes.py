@@ -11,9 +11,9 @@ from compiler.ir.stmt import Block, For, IterKind, LoopKind
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import expressions, statements, subexpressions
 from compiler.operators.cpu.simd import Simd
-from compiler.te.roles import any_order
+from compiler.te.dependences import reassociable
 from compiler.te.schedule import Schedule
-from compiler.te.tree import block_called, extent_of, loop_called, path_to
+from compiler.te.tree import extent_of, find_block, find_loop, path_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Nest:
 
 def nest_of(schedule: Schedule, stage: str) -> Nest:
     """The serial loops of the stage's block that have the names of its axes."""
-    block = block_called(schedule.program.body, stage)
+    block = find_block(schedule.program.body, stage)
     assert block is not None
     found: dict[IterKind, list[Axis]] = {IterKind.SPATIAL: [], IterKind.REDUCE: []}
     for iter_ in block.iters:
-        loop = loop_called(schedule.program.body, f"{stage}.{iter_.var.name}")
+        loop = find_loop(schedule.program.body, f"{stage}.{iter_.var.name}")
         if loop is not None and loop.kind is LoopKind.SERIAL:
             found[iter_.kind].append(Axis(iter_.var.name, extent_of(loop)))
     return Nest(stage, block, tuple(found[IterKind.SPATIAL]), tuple(found[IterKind.REDUCE]))
@@ -90,7 +90,7 @@ def run_in_lanes(
     if axis is not None and _strides(nest.block, axis) <= {0, 1}:
         return _vectorize_accumulators(schedule, nest, axis, lanes)
     if over is not None and _strides(nest.block, over) <= {0, 1}:
-        if reassociate or any_order(nest.block):
+        if reassociate or reassociable(nest.block):
             return _vectorize_reduction(schedule, nest, over, lanes * _UNROLL, reassociate)
     if axis is not None and None not in _strides(nest.block, axis):
         return _vectorize_accumulators(schedule, nest, axis, lanes)

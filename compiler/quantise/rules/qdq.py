@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
-from compiler.graph.operators.quantised import Along
+from compiler.graph.operators.quantised import Dequantise
 from compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, smallest_int
 from compiler.quantise.forms import Scale, StatedInt8
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
@@ -29,7 +29,7 @@ def _quantise(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _dequantise(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, step, zero = call.args
     if isinstance(data, Constant):
-        return _weights(rewriter, name, data, step, zero, attributes_of(call, Along).axis)
+        return _weights(rewriter, name, data, step, zero, attributes_of(call, Dequantise).axis)
     scale = _scale(step, zero)
     if scale is None or rewriter.type(step).dtype != FLOAT32:
         return False

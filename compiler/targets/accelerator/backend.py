@@ -12,14 +12,14 @@ import numpy as np
 
 from compiler.errors import BuildError
 from compiler.graph.infer import infer
-from compiler.graph.memory import Tenant, plan_memory
+from compiler.graph.memory import LiveRange, plan_memory
 from compiler.graph.nodes import Call, Tuple, Var
-from compiler.graph.passes.base import Pass
+from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import TensorType
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function as Program
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.lower.accelerator.places import grain
+from compiler.lower.accelerator.dram_layout import dram_alignment
 from compiler.lower.accelerator.stream import ProgramCache
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
@@ -28,7 +28,7 @@ from compiler.targets.planner import Plan, Planner
 from compiler.targets.target import Backend, Target
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from runtime.artifact import Step, StreamCall
-from runtime.artifact.stream import Layer, Resident, StreamCode
+from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 __all__ = ["StreamBackend"]
 
@@ -196,10 +196,10 @@ class StreamBackend(Backend):
             last |= {tensor: number for tensor in call.tensors.values() if tensor in last}
         last |= dict.fromkeys(results, len(calls))
         tenants = [
-            Tenant(call.name, _bytes(call.type), number, last[call.name])
+            LiveRange(call.name, _bytes(call.type), number, last[call.name])
             for number, call in enumerate(calls)
         ]
-        plan = plan_memory(tenants, grain(self.target.machine.config))
+        plan = plan_memory(tenants, dram_alignment(self.target.machine.config))
         return {each.name: at for each, at in zip(tenants, plan.offsets, strict=True)}
 
 
@@ -207,7 +207,7 @@ def _bytes(type_: TensorType) -> int:
     return int(np.prod(type_.static_shape("a packed tensor"), dtype=np.int64))
 
 
-def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
+def _resident(stream: Stream, name: str, type_: TensorType) -> PlacedTensor:
     """A tensor's address and type, in the shape that it has in the graph."""
     place, shape = stream.tensors[name], type_.static_shape(name)
     if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
@@ -215,18 +215,18 @@ def _resident(stream: Stream, name: str, type_: TensorType) -> Resident:
             f"{name} is {type_} in the graph and {place.buffer.dtype}{list(place.buffer.shape)} in "
             f"the stream: the template's program takes another tensor than its kernel"
         )
-    return Resident(name, place.address, shape, place.buffer.dtype.numpy.name)
+    return PlacedTensor(name, place.address, shape, place.buffer.dtype.numpy.name)
 
 
-def _contents(stream: Stream, known: set[str]) -> tuple[Resident, ...]:
+def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
     """The contents of memory beside inputs and results: other tensors and micro-ops."""
     tensors = [
-        Resident(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
+        PlacedTensor(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
         for name, at in stream.tensors.items()
         if name not in known
     ]
     constants = [
-        Resident("micro-ops", address, (len(data),), "int8")
+        PlacedTensor("micro-ops", address, (len(data),), "int8")
         for address, data in stream.constants.items()
         if any(data)
     ]

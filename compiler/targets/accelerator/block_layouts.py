@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.graph.attributes import NOTHING, Attributes
-from compiler.graph.names import fresh
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.blocks import PackData, UnpackData
 from compiler.graph.operators.shapes import Reshape
+from compiler.graph.syntax import fresh
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import map_atoms
 from compiler.target import AcceleratorTarget

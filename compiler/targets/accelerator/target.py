@@ -7,7 +7,7 @@ from typing import Any
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
-from compiler.lower.accelerator.pipeline import accelerator_passes
+from compiler.lower.accelerator.programs import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.block_layouts import Blocks
@@ -22,7 +22,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTimin
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 
 __all__ = ["TEMPLATES", "accelerator"]
 
@@ -66,9 +66,7 @@ def accelerator(
 
 def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
     batch, inputs, outputs = config.batch, config.block_in, config.block_out
-    load, compute, store = (
-        unit.name.lower() for unit in (Module.LOAD, Module.COMPUTE, Module.STORE)
-    )
+    load, compute, store = (unit.name.lower() for unit in (Unit.LOAD, Unit.COMPUTE, Unit.STORE))
     return (
         Memory(Scope.GLOBAL, (), INT8, None, (store,), (load, compute)),
         Memory(OnChip.INP, (batch, inputs), INT8, config.depth(MemoryId.INP), (load,), (compute,)),

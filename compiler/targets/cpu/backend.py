@@ -16,18 +16,18 @@ from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.nodes import Call, Function, Var
 from compiler.graph.opspec import OpSpec
-from compiler.graph.passes.base import Pass
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
+from compiler.graph.passes.pipeline import Pass
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
 from compiler.targets.planner import Plan, best_choice, kernel_matcher, kernel_of, plan_key
 from compiler.targets.target import Backend, Target
-from compiler.te.macs import macs_of
+from compiler.te.build import macs_of
 from compiler.templates.cpu.layer import LayerOnCpu, placeholders
-from compiler.templates.template import KernelMatch
+from compiler.templates.schedule_template import KernelMatch
 from runtime.artifact import KernelCall, Step
 from runtime.native import ObjectCode
 

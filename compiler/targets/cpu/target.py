@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.codegen import CpuTarget
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
-from compiler.lower.pipeline import CPU_PASSES
+from compiler.lower.lowering import CPU_PASSES
 from compiler.targets.cpu.backend import KernelBackend
 from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.cpu.conv2d import Conv2dOnCpu

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from compiler.errors import Unsupported
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let
-from compiler.graph.passes.base import Pass
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
-from compiler.graph.passes.kernels import KernelPool
+from compiler.graph.passes.kernel_pool import KernelPool
+from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_lets, functions

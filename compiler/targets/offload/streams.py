@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.graph.infer import infer
-from compiler.graph.names import fresh
 from compiler.graph.nodes import (
     Atom,
     Body,
@@ -19,6 +18,7 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
+from compiler.graph.syntax import fresh
 from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
 
 __all__ = ["FormStreams", "StreamsOnHost"]

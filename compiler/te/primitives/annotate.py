@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import loops
+from compiler.te.dependences import carried_dependence, vectorization_obstacle
 from compiler.te.primitives.base import Primitive
-from compiler.te.roles import carried_dependence, vectorization_obstacle
-from compiler.te.tree import loops_among, path_to, replace_loop
+from compiler.te.tree import loops_on_path, path_to, replace_loop
 
 __all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
 
@@ -50,7 +50,7 @@ class Vectorize(_Annotation):
     kind: ClassVar[LoopKind] = LoopKind.VECTORIZED
 
     def objection(self, program: Function, loop: For) -> str | None:
-        for around in loops_among(path_to(program.body, loop)):
+        for around in loops_on_path(path_to(program.body, loop)):
             if around.kind is LoopKind.VECTORIZED:
                 return f"{loop.var.name} lies inside {around.var.name}, vectorized already"
         return vectorization_obstacle(loop, self.reassociate)
@@ -70,7 +70,7 @@ class Parallel(_Annotation):
     kind: ClassVar[LoopKind] = LoopKind.PARALLEL
 
     def objection(self, program: Function, loop: For) -> str | None:
-        for around in loops_among(path_to(program.body, loop))[:-1]:
+        for around in loops_on_path(path_to(program.body, loop))[:-1]:
             if around.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
                 return f"{loop.var.name} lies inside {around.var.name}: {around.kind.value}"
         for inside in loops(loop.body):

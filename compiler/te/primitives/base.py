@@ -15,14 +15,14 @@ from compiler.ir.ops import index
 from compiler.ir.simplify import simplify
 from compiler.ir.stmt import Block, For, Function, IterKind, LoopKind, Stmt
 from compiler.ir.visit import blocks, buffers_in, substitute
-from compiler.te.roles import feeds
+from compiler.te.dependences import axis_kinds
 from compiler.te.tree import (
     LoopRef,
     allocated,
     axes_of,
-    block_called,
-    loop_called,
-    loops_among,
+    find_block,
+    find_loop,
+    loops_on_path,
     path_to,
     ranges_of,
     written_by,
@@ -76,14 +76,14 @@ class Primitive(ABC):
 
     def block_of(self, body: Stmt, stage: str) -> Block:
         """Return the block of a stage."""
-        block = block_called(body, stage)
+        block = find_block(body, stage)
         if block is None:
             self.refuse(f"there is no stage {stage}")
         return block
 
     def loop(self, body: Stmt, stage: str, axis: str) -> For:
         """Return a loop of a stage."""
-        loop = loop_called(body, LoopRef(stage, axis).name)
+        loop = find_loop(body, LoopRef(stage, axis).name)
         if loop is None:
             axes = axes_of(body, stage)
             if not axes:
@@ -118,7 +118,7 @@ class Primitive(ABC):
         name = LoopRef(stage, axis).name
         if not axis.isidentifier():
             self.refuse(f"{axis!r} is no name for an axis: letters, digits and _")
-        if axis not in gone and loop_called(body, name) is not None:
+        if axis not in gone and find_loop(body, name) is not None:
             self.refuse(f"{stage} has a loop {axis} already")
         return name
 
@@ -127,13 +127,13 @@ class Primitive(ABC):
         if not stage.isidentifier():
             self.refuse(f"{stage!r} is no name for a stage: letters, digits and _")
         taken = {each.name for each in buffers_in(program)}
-        if stage in taken or block_called(program.body, stage) is not None:
+        if stage in taken or find_block(program.body, stage) is not None:
             self.refuse(f"there is a {stage} already")
         return stage
 
     def own_nest(self, body: Stmt, block: Block) -> Stmt:
         """Return a stage's loop nest, which must not hold blocks of other stages."""
-        loops = loops_among(path_to(body, block))
+        loops = loops_on_path(path_to(body, block))
         nest = next((each for each in loops if LoopRef.of(each).stage == block.name), block)
         others = [each.name for each in blocks(nest) if each is not block]
         if others:
@@ -165,7 +165,7 @@ def element_nest(
     kept: list[For] = []
     values: dict[str, Expr] = {}
     for loop in inside:
-        if feeds(loop.var.name, block) == {IterKind.SPATIAL}:
+        if axis_kinds(loop.var.name, block) == {IterKind.SPATIAL}:
             var = LoopRef(stage, LoopRef.of(loop).axis).var
             values[loop.var.name] = var
             kept.append(replace(loop, var=var))

@@ -17,7 +17,7 @@ from compiler.te.tree import (
     allocated,
     allocations,
     insert_before,
-    loops_among,
+    loops_on_path,
     map_blocks,
     map_buffers,
     path_to,
@@ -94,7 +94,7 @@ class CacheRead(Primitive):
         allocation = next(each for each in allocations(body) if each.buffer == source)
         placed = replace(allocation, body=with_copy(allocation.body))
         cached = replace(program, body=replace_stmt(body, allocation, placed))
-        around = loops_among(path_to(body, allocation))
+        around = loops_on_path(path_to(body, allocation))
         if not around:
             return cached
         # A buffer computed in a loop holds a box only: copy what is read in that loop.
@@ -153,11 +153,11 @@ class CacheWrite(Primitive):
         computing = map_buffers(computing, {target.name: local})
         computing = map_blocks(computing, lambda block: replace(block, name=name))
         path = path_to(program.body, block)
-        around = loops_among(path_to(program.body, old)[:-1])
+        around = loops_on_path(path_to(program.body, old)[:-1])
         copying = element_nest(
             self.stage,
             block,
-            loops_among(path)[len(around) :],
+            loops_on_path(path)[len(around) :],
             around,
             Store(target, elements, Load(local, elements)),
         )

@@ -22,9 +22,9 @@ from compiler.te.tree import (
     LoopRef,
     allocated,
     allocations,
-    block_called,
+    find_block,
     insert_before,
-    loops_among,
+    loops_on_path,
     path_to,
     ranges_of,
     read_by,
@@ -75,7 +75,7 @@ class ComputeAt(Primitive):
                 f"{loop.var.name} is vectorized: each lane would need a {buffer} of its own"
             )
         old = self.own_nest(body, block)
-        around = loops_among(path_to(body, loop))
+        around = loops_on_path(path_to(body, loop))
         if path_to(old, loop):
             self.refuse(f"{loop.var.name} is one of its own loops")
         needed = self._needed(body, block, buffer, loop, around)
@@ -115,7 +115,7 @@ class ComputeAt(Primitive):
                 self.refuse(f"{reader.name} reads {buffer} outside {loop.var.name}")
             if not isinstance(reader.body, Store):
                 self.refuse(f"{reader.name} is tensorized: compute_at comes before")
-            inner = ranges_of(loops_among(path)[1:])
+            inner = ranges_of(loops_on_path(path)[1:])
             accesses = [load.indices for load in _loads_of(reader, buffer)]
             try:
                 boxes += _boxes_of(reader, accesses, inner, outer, allocated(body)[buffer].shape)
@@ -169,18 +169,18 @@ def _not_covered(body: Stmt, stage: str) -> str | None:
 
     A stage that is computed inside a loop holds only a box of its buffer.
     """
-    block = block_called(body, stage)
+    block = find_block(body, stage)
     assert block is not None
     for alloc in allocations(body):
         name = alloc.buffer.name
         if name in written_by(block) or name not in read_by(block):
             continue
-        outer = loops_among(path_to(body, alloc))
+        outer = loops_on_path(path_to(body, alloc))
         loads = _loads_of(block, name)
         path = path_to(alloc, block)
         if not outer or not loads or not path:
             continue
-        accesses, inner = [each.indices for each in loads], ranges_of(loops_among(path))
+        accesses, inner = [each.indices for each in loads], ranges_of(loops_on_path(path))
         read = _boxes_of(block, accesses, inner, ranges_of(outer), alloc.buffer.shape)
         writers = [each for each in blocks(alloc) if name in written_by(each) and each is not block]
         if not any(_covers(each, read, block, alloc, outer) for each in writers):
@@ -215,7 +215,7 @@ def _covers(
     writer: Block, read: list[Box], reader: Block, alloc: Alloc, outer: tuple[For, ...]
 ) -> bool:
     """Whether a block writes all of the boxes, in every iteration in which the reader runs."""
-    inner = ranges_of(loops_among(path_to(alloc, writer)))
+    inner = ranges_of(loops_on_path(path_to(alloc, writer)))
     shape_tests = {
         _canonical(test)
         for axis in writer.iters

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from compiler.ir.stmt import Function, IterKind
 from compiler.ir.visit import sequence
+from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive, element_nest
-from compiler.te.roles import feeds
-from compiler.te.tree import loops_among, path_to, replace_loop, replace_stmt
+from compiler.te.tree import loops_on_path, path_to, replace_loop, replace_stmt
 
 __all__ = ["DecomposeReduction"]
 
@@ -43,15 +43,15 @@ class DecomposeReduction(Primitive):
         path = path_to(loop, block)
         if not path:
             self.refuse(f"{self.stage} is not inside {loop.var.name}")
-        around = loops_among(path_to(program.body, loop))[:-1]
+        around = loops_on_path(path_to(program.body, loop))[:-1]
         for outer in around:
-            if IterKind.REDUCE in feeds(outer.var.name, block):
+            if IterKind.REDUCE in axis_kinds(outer.var.name, block):
                 self.refuse(
                     f"{outer.var.name}, around {loop.var.name}, reduces {self.stage}: each of its "
                     f"iterations would initialise the reduction again"
                 )
         stage = self.new_stage(program, f"{self.stage}_init")
-        init = element_nest(stage, block, loops_among(path), around, block.init)
+        init = element_nest(stage, block, loops_on_path(path), around, block.init)
         decomposed = replace_stmt(loop, block, replace(block, init=None))
         both = sequence(init, decomposed)
         return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: both))

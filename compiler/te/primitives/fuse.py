@@ -9,8 +9,8 @@ from compiler.ir.expr import Var
 from compiler.ir.ops import index
 from compiler.ir.stmt import For, Function, LoopKind
 from compiler.ir.visit import blocks, substitute_in
+from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive
-from compiler.te.roles import feeds
 from compiler.te.tree import extent_of, replace_loop
 
 __all__ = ["Fuse"]
@@ -48,7 +48,7 @@ class Fuse(Primitive):
                 f"{inner.var.name} is not the only statement inside {outer.var.name}: reorder first"
             )
         for block in blocks(inner):
-            kinds = feeds(outer.var.name, block) | feeds(inner.var.name, block)
+            kinds = axis_kinds(outer.var.name, block) | axis_kinds(inner.var.name, block)
             if len(kinds) > 1:
                 self.refuse(
                     f"of {outer.var.name} and {inner.var.name}, one is a spatial loop of "

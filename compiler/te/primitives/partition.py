@@ -15,7 +15,7 @@ from compiler.te.tree import (
     LoopRef,
     allocated,
     extent_of,
-    loops_among,
+    loops_on_path,
     map_blocks,
     map_buffers,
     path_to,
@@ -57,7 +57,7 @@ class Partition(Primitive):
         extent = extent_of(loop)
         if at >= extent:
             self.refuse(f"{loop.var.name} has {extent} iterations: at must be less")
-        around = ranges_of(loops_among(path_to(program.body, loop))[:-1])
+        around = ranges_of(loops_on_path(path_to(program.body, loop))[:-1])
         for stage in {each.name for each in blocks(loop)} | set(allocated(loop)):
             self.new_stage(program, f"{stage}_{self.suffix}")
         head = replace(loop, extent=index(at))

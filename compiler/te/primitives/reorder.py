@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from compiler.ir.stmt import For, Function, IterKind, Stmt
 from compiler.ir.visit import blocks
+from compiler.te.dependences import axis_kinds, reassociable
 from compiler.te.primitives.base import Primitive
-from compiler.te.roles import any_order, feeds
-from compiler.te.tree import loops_among, path_to, replace_loop
+from compiler.te.tree import loops_on_path, path_to, replace_loop
 
 __all__ = ["Reorder"]
 
@@ -54,7 +54,7 @@ class Reorder(Primitive):
         path = paths[innermost.var.name]
         outermost = min(wanted, key=lambda loop: len(paths[loop.var.name]))
         for loop in wanted:
-            if loop not in loops_among(path):
+            if loop not in loops_on_path(path):
                 self.refuse(f"{innermost.var.name} does not lie inside {loop.var.name}")
         nest = path_to(outermost, innermost)
         for part in nest:
@@ -64,15 +64,19 @@ class Reorder(Primitive):
                     f"between {outermost.var.name} and {innermost.var.name} lies more than loops: "
                     f"{what}"
                 )
-        return list(loops_among(nest))
+        return list(loops_on_path(nest))
 
     def _check_terms(self, before: list[For], after: list[For]) -> None:
         for block in blocks(before[-1].body):
             orders = [
-                [loop.var.name for loop in nest if IterKind.REDUCE in feeds(loop.var.name, block)]
+                [
+                    loop.var.name
+                    for loop in nest
+                    if IterKind.REDUCE in axis_kinds(loop.var.name, block)
+                ]
                 for nest in (before, after)
             ]
-            if orders[0] != orders[1] and not any_order(block) and not self.reassociate:
+            if orders[0] != orders[1] and not reassociable(block) and not self.reassociate:
                 self.refuse(
                     f"{block.name} would reduce floats along {', '.join(orders[1])}, no longer "
                     f"along {', '.join(orders[0])}, which changes roundings: reassociate permits it"

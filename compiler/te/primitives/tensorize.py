@@ -23,7 +23,7 @@ from compiler.ir.stmt import (
 )
 from compiler.ir.visit import blocks, loops, substitute, variables
 from compiler.te.primitives.base import Primitive
-from compiler.te.tree import extent_of, loops_among, path_to, replace_loop
+from compiler.te.tree import extent_of, loops_on_path, path_to, replace_loop
 
 __all__ = ["Tensorize"]
 
@@ -54,7 +54,7 @@ class Tensorize(Primitive):
         path = path_to(loop, block)
         if not path or others:
             self.refuse(f"inside {loop.var.name} lies {', '.join(others) or 'another stage'}")
-        tile = loops_among(path)
+        tile = loops_on_path(path)
         if len(tile) != len(path) - 1:
             self.refuse(f"between {loop.var.name} and {self.stage} lies more than loops")
         if block.init is not None:

@@ -42,8 +42,8 @@ from compiler.templates.accelerator.template import AcceleratorTemplate, Repacke
 from compiler.templates.accelerator.tiling import resident_operands, tile_output
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.pattern import Apply, Match, Operand
-from compiler.templates.space import Bools, Choices, Floats, Ints, Space, factors
-from compiler.templates.template import Arguments, KernelMatch
+from compiler.templates.schedule_template import Arguments, KernelMatch
+from compiler.templates.space import Bools, Choices, Floats, Ints, Space, tile_sizes
 from hw.topology import MemoryId
 
 __all__ = ["Conv2dOnArray", "Conv2dWorkload"]
@@ -155,7 +155,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return Space(
             {
                 "threads": (2, 1),
-                **{axis: factors(extents[axis]) for axis in ("ic", "oc", "x", "y")},
+                **{axis: tile_sizes(extents[axis]) for axis in ("ic", "oc", "x", "y")},
                 "order": tuple(ORDERS),
                 "along": ("oc", "y", "x"),
             },

@@ -23,8 +23,8 @@ from compiler.templates.accelerator.tiling import (
     sharing_rank,
     unusual_residency,
 )
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
-from compiler.templates.template import Arguments, KernelMatch
 from hw.topology import MemoryId
 
 __all__ = ["DenseOnArray", "DenseWorkload"]

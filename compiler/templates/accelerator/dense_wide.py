@@ -19,8 +19,8 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import sharing_rank
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
-from compiler.templates.template import Arguments, KernelMatch
 from hw.operations import AluOp
 from hw.topology import MemoryId
 

@@ -20,8 +20,8 @@ from compiler.templates.accelerator.epilogue import (
     requantise_pattern,
 )
 from compiler.templates.pattern import Apply, Operand
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
-from compiler.templates.template import Arguments, KernelMatch
 
 __all__ = ["IMAGE_AS_INT32", "ElementwiseOnAlu", "ElementwiseWorkload"]
 

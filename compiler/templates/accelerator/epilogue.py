@@ -27,23 +27,23 @@ from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from compiler.templates.accelerator.packing import pack_channels
 from compiler.templates.pattern import Apply, Match, Operand
-from compiler.templates.template import Arguments, KernelMatch
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 
 __named_passes__ = [
     "AluPass",
     "Epilogue",
-    "Kind",
+    "OperandKind",
     "in_accumulators",
     "requantisation",
     "requantise_passes",
     "requantise_pattern",
-    "structure",
+    "alu_passes",
 ]
 
 
-class Kind(Enum):
+class OperandKind(Enum):
     """The place of a pass's second operand."""
 
     IMMEDIATE = "immediate"
@@ -70,7 +70,7 @@ class AluPass:
 
     op: AluOp
     operand: str
-    kind: Kind = Kind.IMMEDIATE
+    kind: OperandKind = OperandKind.IMMEDIATE
     dtype: DType = INT32
     before: tuple[AluPass, ...] = ()
 
@@ -88,13 +88,15 @@ class Epilogue:
     @property
     def channel_operands(self) -> tuple[str, ...]:
         """Names of the operands with a value for each channel."""
-        found = (step.operand for _, step in self._named_passes if step.kind is Kind.CHANNEL)
+        found = (step.operand for _, step in self._named_passes if step.kind is OperandKind.CHANNEL)
         return tuple(dict.fromkeys(found))
 
     @property
     def element_types(self) -> tuple[DType, ...]:
         """Types in DRAM of the operands with a value for each element."""
-        return tuple(step.dtype for _, step in self._named_passes if step.kind is Kind.ELEMENT)
+        return tuple(
+            step.dtype for _, step in self._named_passes if step.kind is OperandKind.ELEMENT
+        )
 
     @property
     def element_operands(self) -> int:
@@ -104,12 +106,12 @@ class Epilogue:
     @property
     def immediate_passes(self) -> int:
         """Number of passes with an operand in the instruction."""
-        return sum(step.kind is Kind.IMMEDIATE for _, step in self._named_passes)
+        return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._named_passes)
 
     @property
     def tensor_passes(self) -> int:
         """Number of passes with an operand in ACC."""
-        return sum(step.kind is not Kind.IMMEDIATE for _, step in self._named_passes)
+        return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._named_passes)
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output, int8 with the low 8 bits after all passes, and the operands of the passes.
@@ -134,7 +136,7 @@ class Epilogue:
             sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         readers: dict[str, list[str]] = {}
         for stage, step in self._named_passes:
-            if step.kind is Kind.CHANNEL:
+            if step.kind is OperandKind.CHANNEL:
                 readers.setdefault(step.operand, []).append(stage)
         for name, stages in readers.items():
             copy = f"out_{name}"
@@ -147,7 +149,7 @@ class Epilogue:
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
         """Computes each pass by its instruction; to be called last, as it fixes the loops."""
         for stage, step in self._named_passes:
-            make = immediate_argument if step.kind is Kind.IMMEDIATE else two_operands
+            make = immediate_argument if step.kind is OperandKind.IMMEDIATE else two_operands
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 
@@ -167,7 +169,7 @@ def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPa
     """The stages in ACC, each after those that it reads: passes, and None for LOADs of operands for
     each element."""
     for name, step in _named(passes, prefix):
-        if step.kind is Kind.ELEMENT:
+        if step.kind is OperandKind.ELEMENT:
             yield f"{name}_operand", None
             yield from _stages(step.before, f"{name}_operand")
         yield name, step
@@ -185,21 +187,25 @@ def _passed(
 def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
     axes = _axes(value)
     match step.kind:
-        case Kind.IMMEDIATE:
+        case OperandKind.IMMEDIATE:
             shape: tuple[int, ...] = ()
-        case Kind.CHANNEL:
+        case OperandKind.CHANNEL:
             shape = (value.shape[1], *value.shape[-2:])
-        case Kind.ELEMENT:
+        case OperandKind.ELEMENT:
             shape = value.shape
-    scope = OnChip.IMM if step.kind is Kind.IMMEDIATE else Scope.GLOBAL
+    scope = OnChip.IMM if step.kind is OperandKind.IMMEDIATE else Scope.GLOBAL
     tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
     operand = operands.setdefault(step.operand, tensor)
-    if step.kind is Kind.ELEMENT:
+    if step.kind is OperandKind.ELEMENT:
         loaded = in_accumulators(operand, f"{name}_operand", axes)
         operand = _passed(loaded, step.before, f"{name}_operand", operands)
 
     def element(*at: Expr) -> Expr:
-        indices = {Kind.IMMEDIATE: (), Kind.CHANNEL: (at[1], *at[-2:]), Kind.ELEMENT: at}
+        indices = {
+            OperandKind.IMMEDIATE: (),
+            OperandKind.CHANNEL: (at[1], *at[-2:]),
+            OperandKind.ELEMENT: at,
+        }
         return alu_value(step.op, value[at], operand[indices[step.kind]])
 
     return compute(value.shape, element, name, axes)
@@ -237,8 +243,8 @@ def requantise_passes(
     found: KernelMatch, largest: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
-    the parameters, and `structure`; both may raise `Unsupported`."""
-    return structure(requantisation(found.match, largest), found.result_shape[1], config)
+    the parameters, and `alu_passes`; both may raise `Unsupported`."""
+    return alu_passes(requantisation(found.match, largest), found.result_shape[1], config)
 
 
 def requantisation(match: Match, largest: int) -> RequantSpec:
@@ -267,7 +273,7 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
         raise Unsupported(str(error)) from error
 
 
-def structure(
+def alu_passes(
     spec: RequantSpec, channels: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     """The passes of the base instruction set that do what `spec` says, and their numbers.
@@ -296,7 +302,7 @@ def structure(
             ("total", lowered.output),
         )
     )
-    added = AluPass(AluOp.ADD, "skip", Kind.ELEMENT, INT8, skips[0])
+    added = AluPass(AluOp.ADD, "skip", OperandKind.ELEMENT, INT8, skips[0])
     parts = [each for _, each in (sums, skips, totals)]
     return (*sums[0], added, *totals[0]), Arguments(
         {name: value for each in parts for name, value in each.tensors.items()},
@@ -318,7 +324,7 @@ def _passes(
         else:
             values = np.broadcast_to(np.array(step.operand, np.int32), (channels,)).copy()
             tensors[name] = pack_channels(values, config)
-            passes.append(AluPass(step.op, name, Kind.CHANNEL))
+            passes.append(AluPass(step.op, name, OperandKind.CHANNEL))
     return tuple(passes), Arguments(tensors, immediates)
 
 

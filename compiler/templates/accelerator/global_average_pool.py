@@ -47,8 +47,8 @@ from compiler.templates.accelerator.tiling import (
     unusual_residency,
 )
 from compiler.templates.pattern import Apply
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
-from compiler.templates.template import Arguments, KernelMatch
 from hw.operations import AluOp
 from hw.topology import MemoryId
 

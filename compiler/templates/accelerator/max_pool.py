@@ -26,8 +26,8 @@ from compiler.templates.accelerator.demand import ReductionWork
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from compiler.templates.pattern import Apply, Operand
+from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
-from compiler.templates.template import Arguments, KernelMatch
 from hw.operations import AluOp
 
 __all__ = ["MaxPoolOnAlu", "MaxPoolWorkload"]

@@ -33,8 +33,8 @@ from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.packing import pack_weight
 from compiler.templates.accelerator.tiling import resident_operands, tile_output, tile_space
 from compiler.templates.pattern import Apply, Operand
+from compiler.templates.schedule_template import KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space
-from compiler.templates.template import KernelMatch
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 

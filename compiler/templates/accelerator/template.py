@@ -19,8 +19,8 @@ from compiler.te.knobs import Choice, OpenTrace
 from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.pattern import Match
+from compiler.templates.schedule_template import KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
-from compiler.templates.template import KernelMatch, ScheduleTemplate
 from hw.topology import MemoryId
 
 __all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]

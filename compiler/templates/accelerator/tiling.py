@@ -10,7 +10,7 @@ import numpy as np
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.epilogue import Epilogue
-from compiler.templates.space import Bools, Choices, Ints, Space, factors
+from compiler.templates.space import Bools, Choices, Ints, Space, tile_sizes
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
@@ -69,7 +69,7 @@ def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | 
 def tile_space(along: tuple[str, ...], extents: Mapping[str, int], epilogue: Epilogue) -> Space:
     """The knobs of `tile_output`, for axes of these extents; and, where there are operands for each
     channel, the knob `resident`: 1 if they stay on chip."""
-    sizes = {axis: factors(extent) for axis, extent in extents.items()}
+    sizes = {axis: tile_sizes(extent) for axis, extent in extents.items()}
     resident = {"resident": (1, 0)} if epilogue.channel_operands else {}
     return Space({"threads": (2, 1), "along": along, **sizes, **resident})
 

@@ -15,7 +15,7 @@ from compiler.ir.dtypes import DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
 from compiler.operators.cpu.simd import Simd
-from compiler.operators.dense import dense
+from compiler.operators.matmul import dense
 from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction

@@ -24,8 +24,8 @@ from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
 from compiler.templates.cpu.register_tiles import Tile, TileSpace
 from compiler.templates.pattern import Apply, Operand
+from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
-from compiler.templates.template import Arguments, KernelMatch, ScheduleTemplate
 
 __all__ = [
     "LayerOnCpu",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from runtime.layers import Cause, LayerProfile
+from runtime.layer_profiles import Cause, LayerProfile
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     BAR,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.layers import LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.run.page.page import Page
 
 __all__ = ["LayerRow", "Totals", "rows", "totals"]

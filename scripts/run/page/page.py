@@ -8,7 +8,7 @@ from enum import Enum
 
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel, parse_memory
-from runtime.layers import LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
 
 __all__ = ["Area", "AreaKind", "CpuStep", "Page"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from runtime.layers import LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.style import HIDING_COLOURS, INK, Hiding
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
-from runtime.layers import Cause
+from runtime.layer_profiles import Cause
 
 __all__ = [
     "CAUSE_COLOURS",

@@ -9,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import GraphError
-from compiler.graph.memory import Tenant, peak, plan_memory
+from compiler.graph.memory import LiveRange, peak, plan_memory
 
 
 @st.composite
-def tenants(draw: st.DrawFn) -> list[Tenant]:
+def tenants(draw: st.DrawFn) -> list[LiveRange]:
     found = []
     for number in range(draw(st.integers(0, 24))):
         first = draw(st.integers(0, 12))
         last = draw(st.integers(first, 14))
-        found.append(Tenant(f"t{number}", draw(st.integers(0, 300)), first, last))
+        found.append(LiveRange(f"t{number}", draw(st.integers(0, 300)), first, last))
     return found
 
 
 @settings(max_examples=150)
 @given(tenants(), st.sampled_from([1, 8, 64]))
-def test_bytes_belong_to_one_at_a_time(given_: list[Tenant], alignment: int) -> None:
+def test_bytes_belong_to_one_at_a_time(given_: list[LiveRange], alignment: int) -> None:
     plan = plan_memory(given_, alignment)
     owners: dict[tuple[int, int], str] = {}
     for tenant, offset in zip(given_, plan.offsets, strict=True):
@@ -47,22 +47,22 @@ def test_bytes_belong_to_one_at_a_time(given_: list[Tenant], alignment: int) -> 
 
 
 def test_a_chain_takes_two_places() -> None:
-    chain = [Tenant(f"t{number}", 100, number, number + 1) for number in range(20)]
+    chain = [LiveRange(f"t{number}", 100, number, number + 1) for number in range(20)]
     plan = plan_memory(chain)
     assert plan.size == 256
     assert all(one != other for one, other in pairwise(plan.offsets))
 
 
 def test_a_gap_is_found() -> None:
-    large, small = Tenant("large", 512, 0, 1), Tenant("small", 64, 0, 3)
-    late, last = Tenant("late", 512, 2, 3), Tenant("last", 64, 3, 3)
+    large, small = LiveRange("large", 512, 0, 1), LiveRange("small", 64, 0, 3)
+    late, last = LiveRange("late", 512, 2, 3), LiveRange("last", 64, 3, 3)
     plan = plan_memory([small, large, late, last])
     assert plan.size == peak([small, large, late, last]) == 640
 
 
 def test_nothing_takes_nothing() -> None:
     assert plan_memory([]).size == 0
-    plan = plan_memory([Tenant("a", 0, 0, 5), Tenant("b", 1, 0, 5)], alignment=16)
+    plan = plan_memory([LiveRange("a", 0, 0, 5), LiveRange("b", 1, 0, 5)], alignment=16)
     assert plan.size == 16
 
 
@@ -71,6 +71,6 @@ def test_refusals() -> None:
         with pytest.raises(
             GraphError, match=f"t has {size} bytes and is live from {first} to {last}"
         ):
-            Tenant("t", size, first, last)
+            LiveRange("t", size, first, last)
     with pytest.raises(GraphError, match="an alignment of 0: 1 or more is allowed"):
         plan_memory([], 0)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from compiler.codegen.dot import EMITTERS
+from compiler.codegen.tensor_intrinsics import EMITTERS
 from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.verify import verify
 

@@ -4,7 +4,7 @@ from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.parser import parse
 from compiler.ir.stmt import LoopKind
-from compiler.lower.pipeline import lower
+from compiler.lower.lowering import lower
 from compiler.lower.program_features import features
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 import compiler.models
-from compiler.build.network import CompileOptions
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate

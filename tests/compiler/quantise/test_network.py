@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.build.network import CompileOptions
 from compiler.codegen import CpuTarget
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.build.network import CompileOptions
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner

@@ -18,7 +18,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from compiler.build.network import CompileOptions
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate

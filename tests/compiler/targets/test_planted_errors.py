@@ -10,10 +10,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import pytest
 
-from compiler.build import build
+from compiler.driver import build
 from compiler.errors import CompilerError, LoweringError, ReplayError, ScheduleError, Unsupported
 from compiler.graph import Function, Var
-from compiler.graph.operators.shapes import Axis
+from compiler.graph.operators.shapes import Flatten
 from compiler.intrinsics.accelerator import fill
 from compiler.intrinsics.scopes import OnChip
 from compiler.targets.accelerator.target import accelerator
@@ -23,8 +23,8 @@ from compiler.te.knobs import Knob
 from compiler.te.primitives import ComputeAt, Primitive, SetScope, Split, Tensorize
 from compiler.te.schedule import Schedule
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.schedule_template import Arguments
 from compiler.templates.space import Space
-from compiler.templates.template import Arguments
 from runtime.artifact import Artifact, Provenance, StreamCall
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import HOST
@@ -51,7 +51,7 @@ def network(name: str) -> Function:
         case "global_average_pool":
             y = net.mean("y", x, 36)
         case _:
-            flat = net.call("flat", "flatten", x, given=Axis())
+            flat = net.call("flat", "flatten", x, given=Flatten())
             make = net.dense if name == "dense" else net.logits
             y = make("y", flat, 16 * 36, 24)
     return net.function((1, 16, 6, 6), y)

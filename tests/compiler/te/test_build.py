@@ -6,8 +6,7 @@ import pytest
 
 from compiler.ir import FLOAT32, INT8
 from compiler.operators.conv2d import conv2d
-from compiler.operators.dense import dense
-from compiler.operators.matmul import matmul
+from compiler.operators.matmul import dense, matmul
 from compiler.operators.reduce import reduce_sum
 from compiler.te import placeholder
 from compiler.te.build import macs_of

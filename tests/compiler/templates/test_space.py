@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.te.knobs import Setting
-from compiler.templates.space import Choices, Space, factors, rank_by
+from compiler.templates.space import Choices, Space, rank_by, tile_sizes
 
 SPACE = Space({"threads": (2, 1), "order": ("rows", "columns"), "oc": (1, 2, 5)})
 
@@ -82,7 +82,7 @@ def test_choices_of_any_list(given_choices: list[dict[str, Setting]]) -> None:
 @given(st.integers(1, 200))
 def test_factors(extent: int) -> None:
     """Each is the least that makes as few tiles, and every number of tiles that can be is there."""
-    found = factors(extent)
+    found = tile_sizes(extent)
     counts = [-(-extent // size) for size in found]
     assert (found[0], found[-1]) == (1, extent)
     assert len({*counts}) == len(counts)

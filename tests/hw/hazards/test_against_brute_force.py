@@ -23,12 +23,12 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     TokenQueue,
     Tokens,
-    module_of,
+    Unit,
     pack_uops,
+    unit_of,
 )
 from scripts.matmul import matmul_program
 from tests.support.dependences import DRAM
@@ -39,7 +39,7 @@ from tests.support.vectors import load_vector
 
 # Brute force knows no full queues, which can stop a program as well.
 TINY = load_config("tiny").replace(instruction_queue=64)
-LOAD, COMPUTE, STORE = Module
+LOAD, COMPUTE, STORE = Unit
 NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
 Image = npt.NDArray[np.uint8]
 
@@ -145,15 +145,15 @@ def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
             dram = 0x100 // 4 + draw(st.integers(0, 12))
             asm.store(sram=sram, dram=dram, rows=rows, columns=columns, stride=stride)
         case _:
-            asm.nop(draw(st.sampled_from(Module)))
+            asm.nop(draw(st.sampled_from(Unit)))
 
 
 def _with_tokens(draw: st.DrawFn, bare: list[Instruction]) -> list[Instruction]:
-    there = dict.fromkeys(((a, b) for a in Module for b in Module), 0)
+    there = dict.fromkeys(((a, b) for a in Unit for b in Unit), 0)
     likely = draw(st.integers(3, 9))
     done = []
     for one in bare:
-        module = module_of(one)
+        module = unit_of(one)
         flags: dict[str, bool] = {}
         for other in NEIGHBOURS[module]:
             side = "prev" if other < module else "next"
@@ -214,7 +214,7 @@ def holders(program: Program, queue: TokenQueue, *, push: bool) -> list[int]:
     return [
         at
         for at, one in enumerate(program)
-        if module_of(one) is module and getattr(one.tokens, flag(queue, push=push))
+        if unit_of(one) is module and getattr(one.tokens, flag(queue, push=push))
     ]
 
 
@@ -243,9 +243,7 @@ def moved(program: Program, at: int, name: str, step: int) -> Program | None:
     there is none, or it has the flag too."""
     instructions = list(program)
     own = [
-        other
-        for other, one in enumerate(instructions)
-        if module_of(one) is module_of(instructions[at])
+        other for other, one in enumerate(instructions) if unit_of(one) is unit_of(instructions[at])
     ]
     neighbour = own.index(at) + step
     if not 0 <= neighbour < len(own) or getattr(instructions[own[neighbour]].tokens, name):

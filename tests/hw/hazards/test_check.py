@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hw.hazards import check_hazards
-from hw.hazards.report import HazardError
-from hw.isa import Assembler, Loop, MemoryId, Module, Program, TokenQueue
+from hw.hazards.hazard_report import HazardError
+from hw.isa import Assembler, Loop, MemoryId, Program, TokenQueue, Unit
 from tests.support.hazard_steps import (
     PLACE,
     TINY,
@@ -27,7 +27,7 @@ from tests.support.hazard_steps import (
 )
 from tests.support.vectors import load_vector, vector_names
 
-LOAD, COMPUTE, STORE = Module
+LOAD, COMPUTE, STORE = Unit
 L2C, C2L, C2S, S2C = TokenQueue
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
 

@@ -22,12 +22,12 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
-    Module,
     Store,
     Tokens,
+    Unit,
     decode_uop,
-    module_of,
     pack_uops,
+    unit_of,
 )
 from tests.support.vectors import load_vector, vector_names
 
@@ -56,8 +56,8 @@ def test_load() -> None:
             columns=4,
             stride=0,
             pad=(5, 6, 7, 8),
-            waits_for=Module.COMPUTE,
-            signals=Module.COMPUTE,
+            waits_for=Unit.COMPUTE,
+            signals=Unit.COMPUTE,
         )
     )
     assert written == Load(
@@ -76,7 +76,7 @@ def test_load() -> None:
 
 
 def test_store_is_dense_unless_told() -> None:
-    written = only(lambda asm: asm.store(sram=1, dram=2, columns=9, waits_for=[Module.COMPUTE]))
+    written = only(lambda asm: asm.store(sram=1, dram=2, columns=9, waits_for=[Unit.COMPUTE]))
     assert written == Store(
         memory=MemoryId.OUT,
         sram_base=1,
@@ -93,7 +93,7 @@ def test_gemm_with_no_one_and_two_loops() -> None:
     outer = Loop(2, dst=1, src=3, wgt=4)
 
     def gemm(loops: list[Loop]) -> Gemm:
-        written = only(lambda asm: asm.gemm((9, 11), loops, waits_for=[Module.LOAD, Module.STORE]))
+        written = only(lambda asm: asm.gemm((9, 11), loops, waits_for=[Unit.LOAD, Unit.STORE]))
         assert isinstance(written, Gemm)
         assert (written.uop_bgn, written.uop_end, written.reset) == (9, 11, False)
         assert written.tokens == Tokens(pop_prev=True, pop_next=True)
@@ -112,23 +112,23 @@ def test_alu_with_and_without_an_immediate() -> None:
     assert isinstance(immediate, Alu)
     assert (immediate.op, immediate.use_imm, immediate.imm) == (AluOp.MAX, True, 0)
     assert (immediate.iter_in, immediate.dst_factor_in, immediate.src_factor_in) == (4, 1, 2)
-    tensor = only(lambda asm: asm.alu(AluOp.ADD, (0, 1), signals=(Module.STORE, Module.LOAD)))
+    tensor = only(lambda asm: asm.alu(AluOp.ADD, (0, 1), signals=(Unit.STORE, Unit.LOAD)))
     assert isinstance(tensor, Alu)
     assert not tensor.use_imm
     assert tensor.tokens == Tokens(push_prev=True, push_next=True)
 
 
-@pytest.mark.parametrize("module", Module)
-def test_nop_runs_where_it_should(module: Module) -> None:
+@pytest.mark.parametrize("module", Unit)
+def test_nop_runs_where_it_should(module: Unit) -> None:
     written = only(lambda asm: asm.nop(module))
     assert isinstance(written, Load | Store)
     assert written.x_size == 0
-    assert module_of(written) is module
+    assert unit_of(written) is module
 
 
 def test_indices_and_length() -> None:
     asm = Assembler(PYNQ)
-    assert (asm.nop(Module.LOAD), asm.finish()) == (0, 1)
+    assert (asm.nop(Unit.LOAD), asm.finish()) == (0, 1)
     assert len(asm) == 2
     assert list(asm.build())[1] == Finish()
 
@@ -150,19 +150,19 @@ def test_vectors_can_be_written(name: str) -> None:
 
 REFUSALS: list[tuple[Callable[[Assembler], object], str]] = [
     (
-        lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1, signals=Module.STORE),
+        lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1, signals=Unit.STORE),
         "load cannot signal store: it has token queues with compute only",
     ),
     (
-        lambda asm: asm.store(sram=0, dram=0, columns=1, waits_for=Module.LOAD),
+        lambda asm: asm.store(sram=0, dram=0, columns=1, waits_for=Unit.LOAD),
         "store cannot wait for load: it has token queues with compute only",
     ),
     (
-        lambda asm: asm.gemm((0, 1), waits_for=Module.COMPUTE),
+        lambda asm: asm.gemm((0, 1), waits_for=Unit.COMPUTE),
         "compute cannot wait for compute: it has token queues with load or store only",
     ),
     (
-        lambda asm: asm.load(MemoryId.ACC, sram=0, dram=0, columns=1, signals=Module.COMPUTE),
+        lambda asm: asm.load(MemoryId.ACC, sram=0, dram=0, columns=1, signals=Unit.COMPUTE),
         "compute cannot signal compute: it has token queues with load or store only",
     ),
     (
@@ -187,7 +187,7 @@ REFUSALS: list[tuple[Callable[[Assembler], object], str]] = [
 @pytest.mark.parametrize(("write", "message"), REFUSALS)
 def test_refusals(write: Callable[[Assembler], object], message: str) -> None:
     asm = Assembler(PYNQ)
-    asm.nop(Module.LOAD)
+    asm.nop(Unit.LOAD)
     with pytest.raises(AssemblyError, match=rf"^instruction 1: {message}$"):
         write(asm)
     assert len(asm) == 1

@@ -29,14 +29,14 @@ from hw.isa import (
     Load,
     MemoryId,
     MicroOp,
-    Module,
     Store,
     Tokens,
+    Unit,
     decode,
     decode_uop,
     encode,
     encode_uop,
-    module_of,
+    unit_of,
 )
 from tests.support.strategies import configs, instructions, micro_ops
 from tests.support.vectors import load_vector, vector_names
@@ -274,16 +274,16 @@ def test_bits_outside_every_field_are_ignored(data: st.DataObject, noise: int) -
     ("instruction", "module"),
     [
         *(
-            (replace(LOAD, memory=memory), Module.COMPUTE)
+            (replace(LOAD, memory=memory), Unit.COMPUTE)
             for memory in MemoryId
             if memory not in (MemoryId.INP, MemoryId.WGT)
         ),
-        (replace(LOAD, memory=MemoryId.INP, x_size=0), Module.LOAD),
-        (replace(LOAD, memory=MemoryId.WGT), Module.LOAD),
-        (GEMM, Module.COMPUTE),
-        (ALU, Module.COMPUTE),
-        (Finish(), Module.COMPUTE),
+        (replace(LOAD, memory=MemoryId.INP, x_size=0), Unit.LOAD),
+        (replace(LOAD, memory=MemoryId.WGT), Unit.LOAD),
+        (GEMM, Unit.COMPUTE),
+        (ALU, Unit.COMPUTE),
+        (Finish(), Unit.COMPUTE),
     ],
 )
-def test_routing(instruction: Load | Gemm | Alu | Finish, module: Module) -> None:
-    assert module_of(instruction) is module
+def test_routing(instruction: Load | Gemm | Alu | Finish, module: Unit) -> None:
+    assert unit_of(instruction) is module

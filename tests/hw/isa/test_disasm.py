@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Module, Program, Store, Tokens, disassemble
+from hw.isa import Assembler, MemoryId, Program, Store, Tokens, Unit, disassemble
 from tests.support.strategies import configs
 from tests.support.vectors import load_vector
 
@@ -34,7 +34,7 @@ def test_illegal_instructions(golden: Callable[[str, str], None]) -> None:
             tokens=Tokens(pop_next=True, push_prev=True),
         )
     )
-    asm.finish(waits_for=Module.STORE)
+    asm.finish(waits_for=Unit.STORE)
     asm.finish()
     words = (0x07, 0x300, 0x381, (5 << 108) | 4)
     odd = b"".join(word.to_bytes(16, "little") for word in words)

@@ -22,7 +22,7 @@ from hw.isa import (
     Opcode,
     Program,
     Tokens,
-    module_of,
+    unit_of,
     work_of,
 )
 from tests.support.strategies import configs, instructions
@@ -85,7 +85,7 @@ def test_columns_are_the_fields(data: st.DataObject) -> None:
             expected[field.name] = (value - low) % (1 << field.width) + low
         found = {name: int(getattr(columns, name)[position]) for name in expected}
         assert found == expected
-    assert program.modules().tolist() == [module_of(instruction) for instruction in drawn]
+    assert program.modules().tolist() == [unit_of(instruction) for instruction in drawn]
 
 
 def test_columns_of_what_is_no_instruction() -> None:

@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import (
     Assembler,
     Finish,
     Instruction,
     MemoryId,
-    Module,
     Program,
     TokenQueue,
-    module_of,
+    Unit,
+    unit_of,
     validate,
 )
 from hw.isa.tokens import check_tokens
 from hw.topology import MAX_TOKENS
 
 TINY = load_config("tiny")
-LOAD, COMPUTE, STORE = Module
+LOAD, COMPUTE, STORE = Unit
 NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
 
 
@@ -39,9 +39,9 @@ def test_deadlock_names_every_module() -> None:
     with pytest.raises(DeadlockError) as caught:
         validate(asm.build())
     assert caught.value.waits == (
-        ModuleWait(LOAD, 1, (TokenQueue.COMPUTE_TO_LOAD,)),
-        ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
-        ModuleWait(STORE, None, ()),
+        UnitWait(LOAD, 1, (TokenQueue.COMPUTE_TO_LOAD,)),
+        UnitWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
+        UnitWait(STORE, None, ()),
     )
     assert str(caught.value) == (
         "program: no unit can ever proceed: load waits at instruction 1 for a token "
@@ -66,8 +66,8 @@ def test_deadlock_by_a_full_queue() -> None:
     validate(program(entries))
     with pytest.raises(DeadlockError) as caught:
         validate(program(entries + 1))
-    assert caught.value.waits[COMPUTE] == ModuleWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE,))
-    assert caught.value.waits[LOAD] == ModuleWait(LOAD, None, ())
+    assert caught.value.waits[COMPUTE] == UnitWait(COMPUTE, 0, (TokenQueue.LOAD_TO_COMPUTE,))
+    assert caught.value.waits[LOAD] == UnitWait(LOAD, None, ())
 
 
 def test_tokens_left() -> None:
@@ -158,9 +158,9 @@ def nops(draw: st.DrawFn) -> Program:
     """A few empty instructions and a FINISH. Tokens are mostly popped after they were pushed."""
     config = TINY.replace(instruction_queue=2)
     asm = Assembler(config)
-    there = dict.fromkeys(((a, b) for a in Module for b in Module), 0)
+    there = dict.fromkeys(((a, b) for a in Unit for b in Unit), 0)
     for _ in range(draw(st.integers(1, 7))):
-        module = draw(st.sampled_from(Module))
+        module = draw(st.sampled_from(Unit))
         signals = [other for other in NEIGHBOURS[module] if draw(st.booleans())]
         waits_for = [
             other
@@ -172,7 +172,7 @@ def nops(draw: st.DrawFn) -> Program:
         for other in signals:
             there[module, other] += 1
         asm.nop(module, waits_for=waits_for, signals=signals)
-    for module in Module:
+    for module in Unit:
         for other in NEIGHBOURS[module]:
             for _ in range(there[other, module] - draw(st.sampled_from((0, 0, 0, 1)))):
                 asm.nop(module, waits_for=other)
@@ -191,7 +191,7 @@ class EveryOrder:
         self.program = list(program)
         self.depth = program.config.instruction_queue
         self.own = {
-            module: [one for one in self.program if module_of(one) is module] for module in Module
+            module: [one for one in self.program if unit_of(one) is module] for module in Unit
         }
         start: State = (0, (0, 0, 0), (0, 0, 0))
         self.states = {start}
@@ -209,12 +209,12 @@ class EveryOrder:
         dispatched, started, completed = state
         issued = [0, 0, 0]
         for one in self.program[:dispatched]:
-            issued[module_of(one)] += 1
+            issued[unit_of(one)] += 1
         if dispatched < len(self.program):
-            module = module_of(self.program[dispatched])
+            module = unit_of(self.program[dispatched])
             if issued[module] - started[module] < self.depth:
                 yield dispatched + 1, started, completed
-        for module in Module:
+        for module in Unit:
             if completed[module] < started[module]:
                 yield dispatched, started, _more(completed, module)
             elif started[module] < issued[module]:
@@ -233,21 +233,21 @@ class EveryOrder:
         return max(self.count(state, queue) for state in self.states)
 
 
-def _more(counts: tuple[int, ...], module: Module) -> tuple[int, ...]:
+def _more(counts: tuple[int, ...], module: Unit) -> tuple[int, ...]:
     return tuple(count + (at == module) for at, count in enumerate(counts))
 
 
-def _pops(module: Module, one: Instruction) -> set[TokenQueue]:
+def _pops(module: Unit, one: Instruction) -> set[TokenQueue]:
     flags = (one.tokens.pop_prev, one.tokens.pop_next)
     return _named(queue for queue in _pairs(module, flags, pops=True))
 
 
-def _pushes(module: Module, one: Instruction) -> set[TokenQueue]:
+def _pushes(module: Unit, one: Instruction) -> set[TokenQueue]:
     flags = (one.tokens.push_prev, one.tokens.push_next)
     return _named(queue for queue in _pairs(module, flags, pops=False))
 
 
-def _pairs(module: Module, flags: tuple[bool, bool], *, pops: bool) -> Iterator[tuple[int, int]]:
+def _pairs(module: Unit, flags: tuple[bool, bool], *, pops: bool) -> Iterator[tuple[int, int]]:
     for flag, other in zip(flags, (module - 1, module + 1), strict=True):
         if flag:
             yield (other, module) if pops else (module, other)
@@ -255,7 +255,7 @@ def _pairs(module: Module, flags: tuple[bool, bool], *, pops: bool) -> Iterator[
 
 def _named(ends: Iterator[tuple[int, int]]) -> set[TokenQueue]:
     known = {(queue.producer, queue.consumer): queue for queue in TokenQueue}
-    return {known[Module(producer), Module(consumer)] for producer, consumer in ends}
+    return {known[Unit(producer), Unit(consumer)] for producer, consumer in ends}
 
 
 @settings(max_examples=200)
@@ -266,7 +266,7 @@ def test_against_every_order(program: Program, limit: int) -> None:
     (end,) = orders.ends
     overflows = {queue for queue in TokenQueue if orders.most(queue) > limit}
     left = {queue for queue in TokenQueue if orders.count(end, queue)}
-    finished = end[1] == tuple(len(orders.own[module]) for module in Module)
+    finished = end[1] == tuple(len(orders.own[module]) for module in Unit)
     error = outcome(program, limit)
     named = {queue for queue in TokenQueue if str(queue) in str(error)}
     match error:
@@ -300,7 +300,7 @@ def _check_waits(orders: EveryOrder, end: State, error: DeadlockError) -> None:
         if wait.instruction is None:
             continue
         one = orders.program[wait.instruction]
-        assert module_of(one) is wait.module
+        assert unit_of(one) is wait.module
         missing = {queue for queue in _pops(wait.module, one) if not orders.count(end, queue)}
         assert set(wait.queues) == missing
 

@@ -21,13 +21,13 @@ from hw.isa import (
     Instruction,
     Load,
     MemoryId,
-    Module,
     Program,
     Store,
     Tokens,
+    Unit,
     dram_ranges,
     encode,
-    module_of,
+    unit_of,
     validate,
 )
 from tests.support.dependences import DRAM, touches
@@ -271,8 +271,8 @@ def broken(config: HardwareConfig, one: Instruction) -> set[Fault]:
             pass
     prev = one.tokens.pop_prev or one.tokens.push_prev
     following = one.tokens.pop_next or one.tokens.push_next
-    module = module_of(one)
-    if (module is Module.LOAD and prev) or (module is Module.STORE and following):
+    module = unit_of(one)
+    if (module is Unit.LOAD and prev) or (module is Unit.STORE and following):
         faults.add(Fault.TOKEN_FLAG)
     return faults
 

@@ -22,9 +22,9 @@ def compare(cases: list[tuple[AluOp, int, int]]) -> None:
             ctx.set(alu.op, op)
             ctx.set(alu.a, a)
             ctx.set(alu.b, b)
-            too_far = op is AluOp.SHR and abs(b) > MAX_SHIFT
-            assert ctx.get(alu.too_far) == too_far, f"{op.name} {a}, {b}"
-            if not too_far:
+            shift_out_of_range = op is AluOp.SHR and abs(b) > MAX_SHIFT
+            assert ctx.get(alu.shift_out_of_range) == shift_out_of_range, f"{op.name} {a}, {b}"
+            if not shift_out_of_range:
                 assert wrapped(ctx.get(alu.result)) == alu_result(op, a, b), f"{op.name} {a}, {b}"
 
     simulate(alu, bench)
@@ -39,7 +39,7 @@ def test_cases() -> None:
             ctx.set(alu.a, case.a)
             ctx.set(alu.b, case.b)
             assert wrapped(ctx.get(alu.result)) == case.result, str(case)
-            assert not ctx.get(alu.too_far), str(case)
+            assert not ctx.get(alu.shift_out_of_range), str(case)
 
     simulate(alu, bench)
 

@@ -77,16 +77,16 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
         for lane in (0, lanes - 1, rng.randrange(lanes)):
             dst = np.array([rng.randint(-(1 << 31), (1 << 31) - 1) for _ in range(lanes)], np.int32)
             src = np.array([rng.randint(-31, 31) for _ in range(lanes)], np.int32)
-            for amount, too_far in ((31, 0), (32, 1)):
+            for amount, shift_out_of_range in ((31, 0), (32, 1)):
                 src[lane] = amount
                 ctx.set(array.dst, number(dst))
                 ctx.set(array.src, number(src))
                 ctx.set(array.control, {"gather": 1})
                 await ctx.tick()
                 ctx.set(array.control, {"execute": 1, "op": AluOp.SHR})
-                assert ctx.get(array.too_far) == too_far
+                assert ctx.get(array.shift_out_of_range) == shift_out_of_range
                 ctx.set(array.control, {"execute": 1, "op": AluOp.MAX})
-                assert not ctx.get(array.too_far)
+                assert not ctx.get(array.shift_out_of_range)
                 await ctx.tick()
                 assert ctx.get(array.result) == number(np.maximum(dst, src))
 

@@ -11,7 +11,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.faults import Fault
-from hw.isa import Assembler, Loop, MemoryId, Module, Program
+from hw.isa import Assembler, Loop, MemoryId, Program, Unit
 from hw.rtl.core import Core
 from hw.rtl.layouts import NO_INSTRUCTION
 from tests.support.programs import random_program
@@ -43,9 +43,7 @@ class Stand:
         self.content, self.address = physical(image, program)
         self.reads = AxiReadMemory(config, self.core.axi, self.content, rng, **(read or {}))
         self.writes = AxiWriteMemory(config, self.core.axi, self.content, rng, **(write or {}))
-        self.logs = {
-            module: StatusLog(getattr(self.core, module.name.lower())) for module in Module
-        }
+        self.logs = {module: StatusLog(getattr(self.core, module.name.lower())) for module in Unit}
         self.faults: list[tuple[Fault, int]] = []
         self.agents: tuple[Agent, ...] = (
             self.reads,
@@ -109,13 +107,13 @@ def assembled() -> Assembler:
     """Every kind of access to memory: fetch, compute's loads, load's, and a store."""
     assembler = Assembler(TINY)
     assembler.load(MemoryId.UOP, sram=0, dram=UOP_BASE // 4, columns=2)
-    assembler.load(MemoryId.INP, sram=0, dram=INP_BASE // 4, columns=4, signals=Module.COMPUTE)
-    assembler.load(MemoryId.ACC, sram=0, dram=ACC_BASE // 16, columns=2, waits_for=Module.LOAD)
-    assembler.gemm((0, 1), reset=True, signals=Module.STORE)
+    assembler.load(MemoryId.INP, sram=0, dram=INP_BASE // 4, columns=4, signals=Unit.COMPUTE)
+    assembler.load(MemoryId.ACC, sram=0, dram=ACC_BASE // 16, columns=2, waits_for=Unit.LOAD)
+    assembler.gemm((0, 1), reset=True, signals=Unit.STORE)
     assembler.store(
-        sram=0, dram=OUT_BASE // 4, columns=4, waits_for=Module.COMPUTE, signals=Module.COMPUTE
+        sram=0, dram=OUT_BASE // 4, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE
     )
-    assembler.finish(waits_for=Module.STORE)
+    assembler.finish(waits_for=Unit.STORE)
     return assembler
 
 
@@ -157,7 +155,7 @@ def test_faults_of_instructions() -> None:
     assembler.finish()
     assert run_to_fault(assembler.build()) == (Fault.AFTER_FINISH, 6)
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD)
+    assembler.nop(Unit.LOAD)
     assert run_to_fault(assembler.build()) == (Fault.NO_FINISH, NO_INSTRUCTION)
     assembler = Assembler(TINY)
     assembler.load(MemoryId.ACC, sram=TINY.depth(MemoryId.ACC), dram=0, columns=1)
@@ -208,16 +206,14 @@ def test_padding_clears_every_bank() -> None:
         assembler.load(memory, sram=0, dram=8, columns=4)
     # Element 0 becomes zero, the next one keeps the product from being zero by chance.
     assembler.load(MemoryId.WGT, sram=0, dram=2, columns=1, pad=(0, 0, 1, 0))
-    assembler.load(
-        MemoryId.INP, sram=2, dram=2, columns=1, pad=(0, 0, 1, 0), signals=Module.COMPUTE
-    )
+    assembler.load(MemoryId.INP, sram=2, dram=2, columns=1, pad=(0, 0, 1, 0), signals=Unit.COMPUTE)
     assembler.gemm((0, 1), [Loop(4, dst=1, src=1)], reset=True)
-    assembler.gemm((0, 1), [Loop(4, dst=1, src=1)], waits_for=Module.LOAD)
-    assembler.gemm((0, 1), [Loop(4, dst=1, src=1, wgt=1)], signals=Module.STORE)
+    assembler.gemm((0, 1), [Loop(4, dst=1, src=1)], waits_for=Unit.LOAD)
+    assembler.gemm((0, 1), [Loop(4, dst=1, src=1, wgt=1)], signals=Unit.STORE)
     assembler.store(
-        sram=0, dram=OUT_BASE // 4, columns=4, waits_for=Module.COMPUTE, signals=Module.COMPUTE
+        sram=0, dram=OUT_BASE // 4, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE
     )
-    assembler.finish(waits_for=Module.STORE)
+    assembler.finish(waits_for=Unit.STORE)
     program = assembler.build()
     expected = run_in_order(program, np.frombuffer(image, np.uint8))
     stand = Stand(program, bytes(image), random.Random(0))
@@ -231,7 +227,7 @@ def test_padding_clears_every_bank() -> None:
 
 def test_tokens_that_are_left_are_told() -> None:
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD, signals=Module.COMPUTE)
+    assembler.nop(Unit.LOAD, signals=Unit.COMPUTE)
     assembler.finish()
     stand = Stand(assembler.build(), IMAGE, random.Random(0))
 
@@ -245,8 +241,8 @@ def test_tokens_that_are_left_are_told() -> None:
 def test_stuck() -> None:
     """Compute waits for load, load for compute."""
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    assembler.nop(Module.COMPUTE, waits_for=Module.LOAD, signals=Module.LOAD)
+    assembler.nop(Unit.LOAD, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    assembler.nop(Unit.COMPUTE, waits_for=Unit.LOAD, signals=Unit.LOAD)
     assembler.finish()
     stand = Stand(assembler.build(), IMAGE, random.Random(0))
 
@@ -258,7 +254,7 @@ def test_stuck() -> None:
         assert not ctx.get(stand.core.complete)
         assert ctx.get(stand.core.load.waits) == 0b10
         assert ctx.get(stand.core.compute.waits) == 0b01
-        assert stand.logs[Module.LOAD].states[-1] == "token"
+        assert stand.logs[Unit.LOAD].states[-1] == "token"
 
     simulate(stand.core, bench)
 
@@ -266,13 +262,13 @@ def test_stuck() -> None:
 def test_never_stuck_while_something_can_come() -> None:
     """Not in any cycle of a program that hands a token round and round."""
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD, signals=Module.COMPUTE)
+    assembler.nop(Unit.LOAD, signals=Unit.COMPUTE)
     for _ in range(12):
-        assembler.nop(Module.COMPUTE, waits_for=Module.LOAD, signals=Module.STORE)
-        assembler.nop(Module.STORE, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-        assembler.nop(Module.COMPUTE, waits_for=Module.STORE, signals=Module.LOAD)
-        assembler.nop(Module.LOAD, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    assembler.finish(waits_for=Module.LOAD)
+        assembler.nop(Unit.COMPUTE, waits_for=Unit.LOAD, signals=Unit.STORE)
+        assembler.nop(Unit.STORE, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+        assembler.nop(Unit.COMPUTE, waits_for=Unit.STORE, signals=Unit.LOAD)
+        assembler.nop(Unit.LOAD, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    assembler.finish(waits_for=Unit.LOAD)
     stand = Stand(
         assembler.build(), IMAGE, random.Random(0), read={"latency": range(30, 60), "pause": 0.5}
     )
@@ -291,22 +287,22 @@ def test_never_stuck_while_something_can_come() -> None:
 
 
 PUSHES = [
-    (Module.LOAD, Module.COMPUTE),
-    (Module.COMPUTE, Module.LOAD),
-    (Module.COMPUTE, Module.STORE),
-    (Module.STORE, Module.COMPUTE),
+    (Unit.LOAD, Unit.COMPUTE),
+    (Unit.COMPUTE, Unit.LOAD),
+    (Unit.COMPUTE, Unit.STORE),
+    (Unit.STORE, Unit.COMPUTE),
 ]
 
 
 @pytest.mark.parametrize(("producer", "consumer"), PUSHES)
 def test_token_overflow_is_told_with_the_instruction_that_pushed(
-    producer: Module, consumer: Module, monkeypatch: pytest.MonkeyPatch
+    producer: Unit, consumer: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With counters of 3 bits: at full width it would take 65536 instructions."""
     monkeypatch.setattr("hw.rtl.tokens.TOKEN_BITS", 3)
     assembler = Assembler(TINY)
     for _ in range(8):
-        assembler.nop(Module.LOAD)
+        assembler.nop(Unit.LOAD)
         assembler.nop(producer, signals=consumer)
     assembler.finish()
     assert run_to_fault(assembler.build()) == (Fault.TOKEN_OVERFLOW, 15)

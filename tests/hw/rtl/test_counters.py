@@ -8,14 +8,14 @@ import pytest
 
 from hw.registers import State, register_map
 from hw.rtl.counters import Counters, counter_names
-from hw.topology import Module
+from hw.topology import Unit
 from tests.support.rtl import Context, seeds, simulate
 
 
 def test_every_counter_is_a_register() -> None:
     names = [register.name for register in register_map()]
     assert [name for name in names if name in counter_names()] == list(counter_names())
-    assert len(counter_names()) == 1 + len(Module) * len(State)
+    assert len(counter_names()) == 1 + len(Unit) * len(State)
 
 
 @pytest.mark.parametrize("seed", seeds(3))
@@ -29,7 +29,7 @@ def test_counts_states_while_running(seed: int) -> None:
         for cycle in range(300):
             running = cycle // 40 % 2 == 0
             clear, snapshot = rng.random() < 0.01, rng.random() < 0.05
-            states = {module: rng.choice((*State, None)) for module in Module}
+            states = {module: rng.choice((*State, None)) for module in Unit}
             ctx.set(counters.running, running)
             ctx.set(counters.clear, clear)
             ctx.set(counters.snapshot, snapshot)

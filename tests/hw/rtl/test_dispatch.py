@@ -16,10 +16,10 @@ from hw.isa import (
     Finish,
     Instruction,
     MemoryId,
-    Module,
     Program,
+    Unit,
     encode,
-    module_of,
+    unit_of,
     validate,
 )
 from hw.rtl.dispatch import Dispatch
@@ -65,8 +65,8 @@ class Outcome:
     """What dispatch did with a program."""
 
     def __init__(self) -> None:
-        self.dispatched: dict[Module, list[tuple[int, int]]] = {module: [] for module in Module}
-        self.times: dict[Module, list[int]] = {}
+        self.dispatched: dict[Unit, list[tuple[int, int]]] = {module: [] for module in Unit}
+        self.times: dict[Unit, list[int]] = {}
         self.told: dict[str, list[int]] = {"fetched": [], "dispatched": []}
         """The cycles in which dispatch says so."""
         self.fault = Fault.NONE
@@ -83,7 +83,7 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
     async def bench(ctx: Context) -> None:
         source = Source(dispatch.instruction, words, rng, chance)
         sinks = {
-            module: Sink(getattr(dispatch, module.name.lower()), rng, chance) for module in Module
+            module: Sink(getattr(dispatch, module.name.lower()), rng, chance) for module in Unit
         }
         ctx.set(dispatch.start, 1)
         ctx.set(dispatch.count, len(words))
@@ -95,7 +95,7 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
         def look(ctx: Context) -> None:
             for name, times in outcome.told.items():
                 if ctx.get(getattr(dispatch, name)):
-                    times.append(sinks[Module.LOAD].now)
+                    times.append(sinks[Unit.LOAD].now)
 
         def settled() -> bool:
             nonlocal quiet
@@ -129,7 +129,7 @@ def expected(config: HardwareConfig, words: Words) -> Outcome:
         if fault is not Fault.NONE:
             outcome.fault, outcome.fault_index = fault, index
             return outcome
-        outcome.dispatched[Module(int(modules[index]))].append((index, word))
+        outcome.dispatched[Unit(int(modules[index]))].append((index, word))
         finished = finished or is_finish
     return outcome
 
@@ -204,25 +204,25 @@ def test_one_a_cycle() -> None:
     words = [int.from_bytes(program.word(place), "little") for place in range(len(program))]
     found = deal(TINY, words, 0, 1.0)
     assert found.fault is Fault.NONE
-    for module in Module:
-        mine = [place for place, each in enumerate(program) if module_of(each) is module]
+    for module in Unit:
+        mine = [place for place, each in enumerate(program) if unit_of(each) is module]
         assert [index for index, _ in found.dispatched[module]] == mine
         assert found.times[module] == [place + LATENCY for place in mine]
     assert found.told["fetched"] == found.told["dispatched"]
 
 
-@pytest.mark.parametrize("blocked", Module)
-def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
+@pytest.mark.parametrize("blocked", Unit)
+def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
     order = {
-        Module.LOAD: (MemoryId.INP,),
-        Module.COMPUTE: (MemoryId.UOP,),
-        Module.STORE: (),
+        Unit.LOAD: (MemoryId.INP,),
+        Unit.COMPUTE: (MemoryId.UOP,),
+        Unit.STORE: (),
     }
     assembler = Assembler(TINY)
-    for module in (*(other for other in Module if other is not blocked), blocked, *Module):
+    for module in (*(other for other in Unit if other is not blocked), blocked, *Unit):
         for memory in order[module]:
             assembler.load(memory, sram=0, dram=0, columns=1)
-        if module is Module.STORE:
+        if module is Unit.STORE:
             assembler.store(sram=0, dram=0, columns=1)
     assembler.finish()
     program = assembler.build()
@@ -234,7 +234,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Module) -> None:
         source = Source(dispatch.instruction, words, rng)
         sinks = {
             module: Sink(getattr(dispatch, module.name.lower()), rng, float(module is not blocked))
-            for module in Module
+            for module in Unit
         }
         ctx.set(dispatch.start, 1)
         ctx.set(dispatch.count, len(words))
@@ -279,10 +279,10 @@ def test_a_new_program_starts_from_zero() -> None:
 
     async def bench(ctx: Context) -> None:
         rng = random.Random(0)
-        sinks = [Sink(getattr(dispatch, module.name.lower()), rng) for module in Module]
+        sinks = [Sink(getattr(dispatch, module.name.lower()), rng) for module in Unit]
         assert ctx.get(dispatch.stuck)
         for count in (3, 1):
-            sinks[Module.COMPUTE].received.clear()
+            sinks[Unit.COMPUTE].received.clear()
             loads = [number(TINY, _uop_load()) for _ in range(count - 1)]
             source = Source(dispatch.instruction, [*loads, number(TINY, Finish())], rng)
             ctx.set(dispatch.start, 1)
@@ -290,7 +290,7 @@ def test_a_new_program_starts_from_zero() -> None:
             await ctx.tick()
             ctx.set(dispatch.start, 0)
             await cycles(ctx, source, *sinks, until=lambda: bool(ctx.get(dispatch.stuck)))
-            queued = [queued_layout().from_bits(word) for word in sinks[Module.COMPUTE].received]
+            queued = [queued_layout().from_bits(word) for word in sinks[Unit.COMPUTE].received]
             assert [each.index for each in queued] == list(range(count))
             assert ctx.get(dispatch.fault) == Fault.NONE
 

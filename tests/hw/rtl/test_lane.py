@@ -181,7 +181,7 @@ def test_forwards_results_at_every_distance(block: int, ports: int, seed: int) -
             if written is not None:
                 assert ctx.get(lane.result) == written.result, f"slot {cycle - 2}: {written}"
             if around.slot(cycle - 1) is not None:
-                assert not ctx.get(lane.too_far)
+                assert not ctx.get(lane.shift_out_of_range)
             await ctx.tick()
 
     simulate(lane, bench)
@@ -211,9 +211,9 @@ def test_one_operand_at_one_distance(operand: str, distance: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "too_far"), [(31, 0), (32, 1), (-31, 0), (-32, 1), (1 << 30, 1)]
+    ("amount", "shift_out_of_range"), [(31, 0), (32, 1), (-31, 0), (-32, 1), (1 << 30, 1)]
 )
-def test_a_shift_by_an_accumulator_is_checked(amount: int, too_far: int) -> None:
+def test_a_shift_by_an_accumulator_is_checked(amount: int, shift_out_of_range: int) -> None:
     lane = Lane(1)
 
     async def bench(ctx: Context) -> None:
@@ -221,6 +221,6 @@ def test_a_shift_by_an_accumulator_is_checked(amount: int, too_far: int) -> None
         ctx.set(lane.src, amount)
         await ctx.tick()
         ctx.set(lane.control, {"execute": 1, "op": AluOp.SHR})
-        assert ctx.get(lane.too_far) == too_far
+        assert ctx.get(lane.shift_out_of_range) == shift_out_of_range
 
     simulate(lane, bench)

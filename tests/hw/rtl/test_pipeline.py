@@ -338,7 +338,7 @@ def test_a_lane_s_complaint_counts_for_shifts_only(
     pipeline = stand.pipeline
 
     async def bench(ctx: Context) -> None:
-        ctx.set(pipeline.too_far, 1)
+        ctx.set(pipeline.shift_out_of_range, 1)
         written = 0
         for cycle in range(stand.depth + 3):
             stand.drive(ctx, cycle)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hw.rtl.scratchpad import Column, Scratchpad
+from hw.rtl.scratchpad import MemoryBank, Scratchpad
 from tests.support.rtl import Context, only_built, seeds, simulate
 
 DEPTH = 8
@@ -29,7 +29,7 @@ def test_bank_writes_grains_and_reads_a_cycle_later(
     bits: int, grain: int | None, seed: int
 ) -> None:
     rng = random.Random(seed)
-    bank = Column(bits=bits, depth=DEPTH, grain=grain)
+    bank = MemoryBank(bits=bits, depth=DEPTH, grain=grain)
     grain = grain or bits
 
     async def bench(ctx: Context) -> None:
@@ -93,5 +93,5 @@ def test_scratchpad_takes_banks_and_gives_elements(bits: int, bank_bits: int, se
 
 
 def test_names_tell_shapes_apart() -> None:
-    assert only_built(Column(bits=16, depth=8)).variant() == "16x8"
+    assert only_built(MemoryBank(bits=16, depth=8)).variant() == "16x8"
     assert only_built(Scratchpad(bits=32, bank_bits=8, depth=8)).variant() == "32x8"

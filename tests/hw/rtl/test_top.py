@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.events import RUNNING_BIT
 from hw.faults import Fault
-from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Module, pack_uops
+from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
 from hw.registers import MAGIC, VERSION, Control, State, Status
 from hw.rtl.layouts import NO_INSTRUCTION
 from tests.support.programs import random_program
@@ -68,7 +68,7 @@ def test_a_random_program_twice() -> None:
             assert await machine.wait(ctx) == Status.DONE
             assert machine.content[: len(drawn.expected)] == drawn.expected.tobytes()
             found.append(await machine.get(ctx, "cycles"))
-            for module in Module:
+            for module in Unit:
                 states = [
                     await machine.get(ctx, f"{module.name.lower()}_{state.value}")
                     for state in State
@@ -105,9 +105,9 @@ def test_soft_reset_at_any_time_leaves_a_machine_that_works(seed: int) -> None:
 def stuck_program() -> Assembler:
     """Load waits for compute, and compute for a store that never comes."""
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD, waits_for=Module.COMPUTE)
-    assembler.nop(Module.COMPUTE)
-    assembler.nop(Module.COMPUTE, waits_for=Module.STORE, signals=Module.LOAD)
+    assembler.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    assembler.nop(Unit.COMPUTE)
+    assembler.nop(Unit.COMPUTE, waits_for=Unit.STORE, signals=Unit.LOAD)
     assembler.finish()
     return assembler
 
@@ -191,9 +191,9 @@ def test_base_registers_are_added() -> None:
     assembler.load(MemoryId.UOP, sram=0, dram=0, columns=1)
     assembler.load(MemoryId.ACC, sram=0, dram=0, columns=1)
     assembler.load(MemoryId.ACC_8BIT, sram=1, dram=1, columns=1)
-    assembler.alu(AluOp.ADD, (0, 1), imm=3, signals=Module.STORE)
-    assembler.store(sram=0, dram=1, columns=2, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    assembler.finish(waits_for=Module.STORE)
+    assembler.alu(AluOp.ADD, (0, 1), imm=3, signals=Unit.STORE)
+    assembler.store(sram=0, dram=1, columns=2, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    assembler.finish(waits_for=Unit.STORE)
     program = assembler.build()
     content, address = physical(image.tobytes(), program)
     machine = Machine(TINY, content, random.Random(5))
@@ -263,25 +263,25 @@ def test_the_interrupt_is_enabled_cause_by_cause() -> None:
 def test_events_are_those_of_the_modules() -> None:
     """Three instructions that only carry tokens, and a FINISH."""
     assembler = Assembler(TINY)
-    assembler.nop(Module.LOAD, signals=Module.COMPUTE)
-    assembler.nop(Module.COMPUTE, waits_for=Module.LOAD, signals=Module.STORE)
-    assembler.nop(Module.STORE, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    assembler.finish(waits_for=Module.STORE)
+    assembler.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    assembler.nop(Unit.COMPUTE, waits_for=Unit.LOAD, signals=Unit.STORE)
+    assembler.nop(Unit.STORE, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    assembler.finish(waits_for=Unit.STORE)
     program = assembler.build()
     content, address = physical(bytes(4096), program)
     machine = Machine(TINY, content, random.Random(8))
     names = ("start", "end", "pop_prev", "pop_next", "push_prev", "push_next")
-    seen: list[tuple[Module, str]] = []
+    seen: list[tuple[Unit, str]] = []
     fetch: list[str] = []
     running: list[int] = []
 
     def look(ctx: Context) -> None:
         events = ctx.get(machine.block.events)
-        above = events >> len(names) * len(Module)
+        above = events >> len(names) * len(Unit)
         fetch.extend(
             name for place, name in enumerate(("fetched", "dispatched")) if above >> place & 1
         )
-        for module in Module:
+        for module in Unit:
             for place, name in enumerate(names):
                 if events >> (len(names) * module + place) & 1:
                     seen.append((module, name))
@@ -297,7 +297,7 @@ def test_events_are_those_of_the_modules() -> None:
 
     machine.run(bench)
     assert fetch == ["fetched", "dispatched"] * 4
-    load, compute, store = Module
+    load, compute, store = Unit
     assert seen == [
         (load, "start"),
         *((load, name) for name in ("end", "push_next")),

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.artifact import Layer, Resident, StreamCode
+from runtime.artifact import Layer, PlacedTensor, StreamCode
 from runtime.errors import ArtifactError
 
 CODE = StreamCode(
     "s",
     bytes(range(48)),
     np.arange(256, dtype=np.uint8),
-    (Resident("x", 0, (2, 4), "int8"),),
-    (Resident("y", 64, (3,), "int32"),),
+    (PlacedTensor("x", 0, (2, 4), "int8"),),
+    (PlacedTensor("y", 64, (3,), "int32"),),
     (Layer("a", ("conv2d",), 12, 100), Layer("b", ("max_pool",), 0, 50)),
     np.array([0, 1, -1], np.int32),
     ("a y=0", "b", ""),
@@ -63,9 +63,12 @@ def test_a_changed_byte_gives_a_stream_or_an_error(at: int, change: int) -> None
         ({"program": bytes(47)}, "47 bytes of instructions"),
         ({"layer_of": np.zeros(2, np.int32)}, "2 layers"),
         ({"layer_of": np.array([0, 2, 0], np.int32)}, "instructions of layer 2 of 2"),
-        ({"inputs": (Resident("x", 250, (7,), "int8"),)}, "x of 7 bytes at 250 is not within"),
-        ({"inputs": (Resident("x", 0, (-7,), "int8"),)}, "is not within"),
-        ({"outputs": (Resident("y", 0, (7,), "float32"),)}, "y is float32, and int8 or int32 are"),
+        ({"inputs": (PlacedTensor("x", 250, (7,), "int8"),)}, "x of 7 bytes at 250 is not within"),
+        ({"inputs": (PlacedTensor("x", 0, (-7,), "int8"),)}, "is not within"),
+        (
+            {"outputs": (PlacedTensor("y", 0, (7,), "float32"),)},
+            "y is float32, and int8 or int32 are",
+        ),
     ],
 )
 def test_refuses(change: dict[str, object], message: str) -> None:

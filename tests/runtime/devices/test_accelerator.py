@@ -12,7 +12,7 @@ from runtime.artifact import Artifact
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.errors import RunError
 from runtime.executor import Executor
-from runtime.layers import Cause
+from runtime.layer_profiles import Cause
 from sim.engines import make_engine
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.build import build
 from compiler.codegen import CpuTarget
+from compiler.driver import build
 from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Input, Provenance, Tensor
 from runtime.devices import CpuDevice

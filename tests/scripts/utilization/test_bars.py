@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from scripts.utilization.bars import chart, draw
-from scripts.utilization.layers import Layer
+from scripts.utilization.conv_layers import Layer
 from scripts.utilization.rows import Row, Times
 
 

@@ -8,7 +8,7 @@ import pytest
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from hw.operations import AluOp
 from scripts.utilization.case import Case, expected, make_case
-from scripts.utilization.layers import RESNET18, Layer
+from scripts.utilization.conv_layers import RESNET18, Layer
 
 LAYERS = [
     Layer("plain", 5, 6, 3, 4, 3, 1, 0),

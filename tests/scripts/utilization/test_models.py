@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from compiler.errors import FrontendError
 from scripts.cli import app
-from scripts.utilization.layers import FIRST, RESNET18
+from scripts.utilization.conv_layers import FIRST, RESNET18
 from scripts.utilization.models import layers_of
 
 

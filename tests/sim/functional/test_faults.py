@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.errors import DeadlockError, HardwareError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, HardwareError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import (
     Alu,
@@ -21,10 +21,10 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     Store,
     TokenQueue,
+    Unit,
     pack_uops,
 )
 from sim.engine import Launch
@@ -99,11 +99,11 @@ def test_indices_are_looked_at_only_where_they_are_used() -> None:
         program_of(
             lambda asm: asm.gemm((0, 1), far, reset=True),
             lambda asm: asm.alu(AluOp.ADD, (0, 1), (Loop(3, src=31), Loop(1)), imm=5),
-            lambda asm: asm.nop(Module.COMPUTE, signals=Module.STORE),
+            lambda asm: asm.nop(Unit.COMPUTE, signals=Unit.STORE),
             lambda asm: asm.store(
-                sram=0, dram=0, columns=1, waits_for=Module.COMPUTE, signals=Module.COMPUTE
+                sram=0, dram=0, columns=1, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE
             ),
-            lambda asm: asm.nop(Module.COMPUTE, waits_for=Module.STORE),
+            lambda asm: asm.nop(Unit.COMPUTE, waits_for=Unit.STORE),
         ),
         MicroOp(dst=0, src=31, wgt=15),
     )
@@ -203,18 +203,18 @@ def test_a_fetch_that_is_answered_with_an_error() -> None:
 @pytest.mark.parametrize("validate", [True, False])
 def test_deadlock_names_what_each_module_waits_for(validate: bool) -> None:
     program = program_of(
-        lambda asm: asm.nop(Module.LOAD, waits_for=Module.COMPUTE),
-        lambda asm: asm.nop(Module.COMPUTE, waits_for=(Module.LOAD, Module.STORE)),
-        lambda asm: asm.nop(Module.STORE, signals=Module.COMPUTE),
+        lambda asm: asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE),
+        lambda asm: asm.nop(Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE)),
+        lambda asm: asm.nop(Unit.STORE, signals=Unit.COMPUTE),
     )
 
     with pytest.raises(DeadlockError) as caught:
         run(program, validate=validate)
 
     assert caught.value.waits == (
-        ModuleWait(Module.LOAD, 1, (TokenQueue.COMPUTE_TO_LOAD,)),
-        ModuleWait(Module.COMPUTE, 2, (TokenQueue.LOAD_TO_COMPUTE,)),
-        ModuleWait(Module.STORE, None, ()),
+        UnitWait(Unit.LOAD, 1, (TokenQueue.COMPUTE_TO_LOAD,)),
+        UnitWait(Unit.COMPUTE, 2, (TokenQueue.LOAD_TO_COMPUTE,)),
+        UnitWait(Unit.STORE, None, ()),
     )
 
 
@@ -223,9 +223,9 @@ def test_a_full_queue_holds_up_dispatch(validate: bool) -> None:
     def waiting(count: int) -> Program:
         asm = Assembler(TINY)
         for _ in range(count):
-            asm.nop(Module.LOAD, waits_for=Module.COMPUTE)
+            asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
         for _ in range(count):
-            asm.nop(Module.COMPUTE, signals=Module.LOAD)
+            asm.nop(Unit.COMPUTE, signals=Unit.LOAD)
         asm.finish()
         return asm.build()
 
@@ -237,8 +237,8 @@ def test_a_full_queue_holds_up_dispatch(validate: bool) -> None:
 @pytest.mark.parametrize("validate", [True, False])
 def test_tokens_left_at_the_end(validate: bool) -> None:
     program = program_of(
-        lambda asm: asm.nop(Module.LOAD, signals=Module.COMPUTE),
-        lambda asm: asm.nop(Module.LOAD, signals=Module.COMPUTE),
+        lambda asm: asm.nop(Unit.LOAD, signals=Unit.COMPUTE),
+        lambda asm: asm.nop(Unit.LOAD, signals=Unit.COMPUTE),
     )
 
     with pytest.raises(ProgramError, match="2 in load->compute") as caught:
@@ -258,7 +258,7 @@ def test_a_program_without_finish(validate: bool) -> None:
 def test_a_token_counter_that_overflows() -> None:
     asm = Assembler(TINY)
     for _ in range(65536):
-        asm.nop(Module.LOAD, signals=Module.COMPUTE)
+        asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
     asm.finish()
 
     with pytest.raises(ProgramError, match="token number 65536") as caught:

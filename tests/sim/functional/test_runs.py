@@ -12,7 +12,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 from sim.engine import Launch, Stalls
 from sim.errors import CycleLimitError, EngineError
 from sim.functional import FunctionalEngine
@@ -52,8 +52,8 @@ def test_on_chip_memories_start_at_zero_and_persist_between_launches() -> None:
     write.alu(AluOp.ADD, (0, 1), imm=77)
     write.finish()
     read = Assembler(TINY)
-    read.store(sram=0, dram=0, columns=3, signals=Module.COMPUTE)
-    read.finish(waits_for=Module.STORE)
+    read.store(sram=0, dram=0, columns=3, signals=Unit.COMPUTE)
+    read.finish(waits_for=Unit.STORE)
 
     launch(engine, write.build(), image)
     _, memory = launch(engine, read.build())
@@ -77,10 +77,10 @@ def test_base_registers_are_added_to_every_access() -> None:
     asm.load(MemoryId.ACC, sram=0, dram=0, columns=1)
     asm.load(MemoryId.ACC_8BIT, sram=1, dram=0, columns=1)
     asm.load(MemoryId.WGT, sram=0, dram=0, columns=1)
-    asm.load(MemoryId.INP, sram=0, dram=0, columns=1, signals=Module.COMPUTE)
-    asm.gemm((0, 1), waits_for=Module.LOAD, signals=Module.STORE)
-    asm.store(sram=0, dram=0, columns=2, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    asm.finish(waits_for=Module.STORE)
+    asm.load(MemoryId.INP, sram=0, dram=0, columns=1, signals=Unit.COMPUTE)
+    asm.gemm((0, 1), waits_for=Unit.LOAD, signals=Unit.STORE)
+    asm.store(sram=0, dram=0, columns=2, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
 
     _, memory = launch(engine, asm.build(), image, bases=bases)
 
@@ -141,13 +141,13 @@ def test_progress_tells_the_micro_ops_done() -> None:
 
 def test_events_tell_tokens_starts_and_ends_in_the_order_they_happened() -> None:
     asm = Assembler(TINY)
-    asm.nop(Module.COMPUTE, waits_for=Module.LOAD)
-    asm.nop(Module.LOAD, signals=Module.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
+    asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
     asm.finish()
 
     result, _ = launch(FunctionalEngine(TINY), asm.build(), events=True)
 
-    load, compute, queue = Module.LOAD, Module.COMPUTE, TokenQueue.LOAD_TO_COMPUTE
+    load, compute, queue = Unit.LOAD, Unit.COMPUTE, TokenQueue.LOAD_TO_COMPUTE
     assert result.events == (
         Event(None, load, 1, EventKind.START),
         Event(None, load, 1, EventKind.END),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hw.config_files import load_config
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import (
     AluOp,
@@ -22,9 +22,9 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
-    Module,
     Program,
     TokenQueue,
+    Unit,
     pack_uops,
     work_of,
 )
@@ -72,9 +72,9 @@ def program_of(*writes: Callable[[Assembler], object], finish: bool = True) -> P
 
 def add_and_store(asm: Assembler) -> None:
     asm.load(MemoryId.ACC, sram=0, dram=DATA // 16, columns=4)
-    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Module.STORE)
-    asm.store(sram=0, dram=RESULT // 4, columns=4, waits_for=Module.COMPUTE, signals=Module.COMPUTE)
-    asm.nop(Module.COMPUTE, waits_for=Module.STORE)
+    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Unit.STORE)
+    asm.store(sram=0, dram=RESULT // 4, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
 
 
 def long_alu(asm: Assembler) -> None:
@@ -157,16 +157,16 @@ def test_events_tell_the_story(engine: Engine) -> None:
         kinds = [event.kind for event in events if event.instruction == instruction]
         assert [kind for kind in kinds if kind not in (EventKind.POP, EventKind.PUSH)] == [
             EventKind.FETCH,
-            EventKind.DEAL,
+            EventKind.DISPATCH,
             EventKind.START,
             EventKind.END,
         ]
     tokens = [(event.module, event.instruction, event.kind, event.queue) for event in events]
     assert [token for token in tokens if token[3] is not None] == [
-        (Module.COMPUTE, 2, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
-        (Module.STORE, 3, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
-        (Module.STORE, 3, EventKind.PUSH, TokenQueue.STORE_TO_COMPUTE),
-        (Module.COMPUTE, 4, EventKind.POP, TokenQueue.STORE_TO_COMPUTE),
+        (Unit.COMPUTE, 2, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
+        (Unit.STORE, 3, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
+        (Unit.STORE, 3, EventKind.PUSH, TokenQueue.STORE_TO_COMPUTE),
+        (Unit.COMPUTE, 4, EventKind.POP, TokenQueue.STORE_TO_COMPUTE),
     ]
 
 
@@ -182,8 +182,8 @@ def test_on_chip_memories_persist_between_launches(engine: Engine) -> None:
     image = image_with(MicroOp(1))
     launch(engine, program_of(lambda asm: asm.alu(AluOp.ADD, (0, 1), imm=77)), image)
     read = Assembler(TINY)
-    read.store(sram=0, dram=0, columns=3, signals=Module.COMPUTE)
-    read.finish(waits_for=Module.STORE)
+    read.store(sram=0, dram=0, columns=3, signals=Unit.COMPUTE)
+    read.finish(waits_for=Unit.STORE)
     _, after = launch(engine, read.build(), image)
     assert after[:12].tolist() == [0] * 4 + [77] * 4 + [0] * 4
 
@@ -194,8 +194,8 @@ def test_closed_engine_starts_anew(engine: Engine) -> None:
     engine.close()
     engine.close()
     read = Assembler(TINY)
-    read.store(sram=0, dram=0, columns=1, signals=Module.COMPUTE)
-    read.finish(waits_for=Module.STORE)
+    read.store(sram=0, dram=0, columns=1, signals=Unit.COMPUTE)
+    read.finish(waits_for=Unit.STORE)
     _, after = launch(engine, read.build(), image)
     assert after[:4].tolist() == [0] * 4
 
@@ -264,7 +264,7 @@ def test_illegal_program_is_refused_before_it_starts(engine: Engine) -> None:
         (lambda asm: asm.gemm((0, 1), (Loop(2, dst=31),)), Fault.SRAM_INDEX, 1),
         (lambda asm: asm.gemm((3, 3), ()), Fault.UOP_RANGE, 1),
         (lambda asm: asm.alu(AluOp.SHR, (0, 1), imm=32), Fault.SHIFT, 1),
-        (lambda asm: asm.nop(Module.COMPUTE, signals=Module.LOAD), Fault.TOKENS_LEFT, None),
+        (lambda asm: asm.nop(Unit.COMPUTE, signals=Unit.LOAD), Fault.TOKENS_LEFT, None),
     ],
 )
 def test_the_machine_itself_refuses(
@@ -281,15 +281,15 @@ def test_the_machine_itself_refuses(
 
 def test_deadlock_names_what_each_module_waits_for(engine: Engine) -> None:
     program = program_of(
-        lambda asm: asm.nop(Module.STORE, waits_for=Module.COMPUTE),
-        lambda asm: asm.nop(Module.COMPUTE, waits_for=(Module.LOAD, Module.STORE)),
+        lambda asm: asm.nop(Unit.STORE, waits_for=Unit.COMPUTE),
+        lambda asm: asm.nop(Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE)),
     )
     with pytest.raises(DeadlockError) as caught:
         launch(engine, program, validate=False)
     assert caught.value.waits == (
-        ModuleWait(Module.LOAD, None, ()),
-        ModuleWait(Module.COMPUTE, 2, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
-        ModuleWait(Module.STORE, 1, (TokenQueue.COMPUTE_TO_STORE,)),
+        UnitWait(Unit.LOAD, None, ()),
+        UnitWait(Unit.COMPUTE, 2, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
+        UnitWait(Unit.STORE, 1, (TokenQueue.COMPUTE_TO_STORE,)),
     )
     assert_usable(engine)
 

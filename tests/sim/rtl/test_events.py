@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
-from hw.isa import Assembler, Module, TokenQueue
+from hw.isa import Assembler, TokenQueue, Unit
 from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.events import decode_events
@@ -17,7 +17,7 @@ START, END, POP_PREV, POP_NEXT, PUSH_PREV, PUSH_NEXT = (1 << bit for bit in rang
 FETCH, DISPATCH = 1 << 18, 1 << 19
 
 
-def log(*rows: tuple[int, Module, int]) -> np.ndarray:
+def log(*rows: tuple[int, Unit, int]) -> np.ndarray:
     return np.array(
         [(cycle, bits << UNIT_BITS * module) for cycle, module, bits in rows], dtype=np.uint64
     ).reshape(-1, 2)
@@ -25,8 +25,8 @@ def log(*rows: tuple[int, Module, int]) -> np.ndarray:
 
 def two_computes_and_a_store() -> Assembler:
     asm = Assembler(HardwareConfig())
-    asm.nop(Module.COMPUTE, signals=Module.STORE)
-    asm.nop(Module.STORE, waits_for=Module.COMPUTE)
+    asm.nop(Unit.COMPUTE, signals=Unit.STORE)
+    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
     asm.finish()
     return asm
 
@@ -36,21 +36,21 @@ def test_a_story() -> None:
     seen = decode_events(
         program,
         log(
-            (3, Module.COMPUTE, START),
-            (5, Module.COMPUTE, END | PUSH_NEXT | START),
-            (6, Module.STORE, START | END | POP_PREV),
-            (6, Module.COMPUTE, END),
+            (3, Unit.COMPUTE, START),
+            (5, Unit.COMPUTE, END | PUSH_NEXT | START),
+            (6, Unit.STORE, START | END | POP_PREV),
+            (6, Unit.COMPUTE, END),
         ),
     )
     assert seen == (
-        Event(3, Module.COMPUTE, 0, EventKind.START),
-        Event(5, Module.COMPUTE, 0, EventKind.END),
-        Event(5, Module.COMPUTE, 0, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
-        Event(5, Module.COMPUTE, 2, EventKind.START),
-        Event(6, Module.COMPUTE, 2, EventKind.END),
-        Event(6, Module.STORE, 1, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
-        Event(6, Module.STORE, 1, EventKind.START),
-        Event(6, Module.STORE, 1, EventKind.END),
+        Event(3, Unit.COMPUTE, 0, EventKind.START),
+        Event(5, Unit.COMPUTE, 0, EventKind.END),
+        Event(5, Unit.COMPUTE, 0, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
+        Event(5, Unit.COMPUTE, 2, EventKind.START),
+        Event(6, Unit.COMPUTE, 2, EventKind.END),
+        Event(6, Unit.STORE, 1, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
+        Event(6, Unit.STORE, 1, EventKind.START),
+        Event(6, Unit.STORE, 1, EventKind.END),
     )
 
 
@@ -58,12 +58,12 @@ def test_fetch_tells_of_every_instruction_in_order() -> None:
     program = two_computes_and_a_store().build()
     rows = [(1, FETCH | DISPATCH), (2, FETCH), (4, DISPATCH), (4, START << UNIT_BITS), (5, FETCH)]
     assert decode_events(program, np.array(rows, np.uint64)) == (
-        Event(1, Module.COMPUTE, 0, EventKind.FETCH),
-        Event(1, Module.COMPUTE, 0, EventKind.DEAL),
-        Event(2, Module.STORE, 1, EventKind.FETCH),
-        Event(4, Module.COMPUTE, 0, EventKind.START),
-        Event(4, Module.STORE, 1, EventKind.DEAL),
-        Event(5, Module.COMPUTE, 2, EventKind.FETCH),
+        Event(1, Unit.COMPUTE, 0, EventKind.FETCH),
+        Event(1, Unit.COMPUTE, 0, EventKind.DISPATCH),
+        Event(2, Unit.STORE, 1, EventKind.FETCH),
+        Event(4, Unit.COMPUTE, 0, EventKind.START),
+        Event(4, Unit.STORE, 1, EventKind.DISPATCH),
+        Event(5, Unit.COMPUTE, 2, EventKind.FETCH),
     )
 
 
@@ -72,7 +72,7 @@ def test_nothing() -> None:
 
 
 def test_more_than_the_program_has() -> None:
-    rows = [(cycle, Module.STORE, START) for cycle in range(2)]
+    rows = [(cycle, Unit.STORE, START) for cycle in range(2)]
     with pytest.raises(EngineError, match="store showed 2 instructions: the program has 1"):
         decode_events(two_computes_and_a_store().build(), log(*rows))
 

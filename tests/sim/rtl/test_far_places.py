@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, pack_uops
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engine import Bytes, Launch
 from sim.errors import BusError
 from sim.functional import FunctionalEngine
@@ -59,17 +59,17 @@ def every_memory(
     def index(memory: MemoryId, address: int) -> int:
         return (offset + address - bases[memory]) // config.element_bytes(memory)
 
-    load, compute = Module.LOAD, Module.COMPUTE
+    load, compute = Unit.LOAD, Unit.COMPUTE
     asm.load(MemoryId.INP, sram=0, dram=index(MemoryId.INP, DATA), columns=1)
     asm.load(MemoryId.WGT, sram=0, dram=index(MemoryId.WGT, DATA), columns=1, signals=compute)
     asm.load(MemoryId.UOP, sram=0, dram=index(MemoryId.UOP, UOPS), columns=1)
     asm.load(MemoryId.ACC, sram=0, dram=index(MemoryId.ACC, DATA), columns=2)
     asm.load(MemoryId.ACC_8BIT, sram=2, dram=index(MemoryId.ACC_8BIT, DATA), columns=2)
     asm.gemm((0, 1), (), waits_for=load)
-    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Module.STORE)
+    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Unit.STORE)
     out = index(MemoryId.OUT, RESULT)
     asm.store(sram=0, dram=out, columns=4, waits_for=compute, signals=compute)
-    asm.finish(waits_for=Module.STORE)
+    asm.finish(waits_for=Unit.STORE)
     return asm.build()
 
 
@@ -137,13 +137,13 @@ def bad_store(asm: Assembler) -> None:
 @pytest.mark.parametrize(
     ("module", "bad", "fault"),
     [
-        (Module.LOAD, bad_load, Fault.BUS_READ),
-        (Module.COMPUTE, bad_alu, Fault.SRAM_INDEX),
-        (Module.STORE, bad_store, Fault.BUS_WRITE),
+        (Unit.LOAD, bad_load, Fault.BUS_READ),
+        (Unit.COMPUTE, bad_alu, Fault.SRAM_INDEX),
+        (Unit.STORE, bad_store, Fault.BUS_WRITE),
     ],
 )
 def test_a_fault_far_into_a_program(
-    engine: RtlEngine, module: Module, bad: Callable[[Assembler], None], fault: Fault, number: int
+    engine: RtlEngine, module: Unit, bad: Callable[[Assembler], None], fault: Fault, number: int
 ) -> None:
     asm = Assembler(TINY)
     # Micro-op 0 names accumulator 1: the loop's second goes beyond the last.
@@ -181,8 +181,8 @@ def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
         asm.alu(AluOp.ADD, (element, element + 1), imm=value)
     for element in (2, 3):
         asm.alu(AluOp.SHR, (element, element + 1), imm=8)
-    asm.nop(Module.COMPUTE, signals=Module.STORE)
-    asm.store(sram=0, dram=RESULT // 4, columns=4, waits_for=Module.COMPUTE)
+    asm.nop(Unit.COMPUTE, signals=Unit.STORE)
+    asm.store(sram=0, dram=RESULT // 4, columns=4, waits_for=Unit.COMPUTE)
     asm.finish()
     image = image_with(*(MicroOp(element) for element in range(4)))
     _, after = launch(engine, asm.build(), image, max_cycles=10_000)

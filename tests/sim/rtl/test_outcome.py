@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ModuleWait, ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa import AluOp, Assembler, MemoryId, Module, TokenQueue
+from hw.isa import AluOp, Assembler, MemoryId, TokenQueue, Unit
 from sim.errors import BusError, EngineError
 from sim.rtl.outcome import failure
 
@@ -84,9 +84,9 @@ def test_deadlock() -> None:
     assert isinstance(error, DeadlockError)
     both = (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)
     assert error.waits == (
-        ModuleWait(Module.LOAD, None, ()),
-        ModuleWait(Module.COMPUTE, 7, both),
-        ModuleWait(Module.STORE, 9, ()),
+        UnitWait(Unit.LOAD, None, ()),
+        UnitWait(Unit.COMPUTE, 7, both),
+        UnitWait(Unit.STORE, 9, ()),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact.stream import Layer, StreamCode
-from runtime.layers import profile_layers
+from runtime.layer_profiles import profile_layers
 from sim.engines import make_engine
 from sim.trace import Labels
 from sim.trace.layer_spans import Span, layer_records, layer_spans

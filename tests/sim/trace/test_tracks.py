@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.config import HardwareConfig
-from hw.isa import AluOp, Assembler, MemoryId, Module
+from hw.isa import AluOp, Assembler, MemoryId, Unit
 from sim.result import Event, EventKind
 from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
 from tests.support.timelines import story
@@ -23,7 +23,7 @@ def test_each_kind_of_work_has_its_track() -> None:
     events: list[Event] = []
     for at, number in enumerate(program.modules().tolist()):
         for kind, cycle in ((EventKind.START, 2 * at), (EventKind.END, 2 * at + 1)):
-            events.append(Event(cycle, Module(number), at, kind))
+            events.append(Event(cycle, Unit(number), at, kind))
     assert [each.track for each in place_slices(tuple(events), program)] == [
         Track.LOAD,
         Track.COMPUTE_LOADS,

@@ -14,7 +14,7 @@ from compiler.frontends.onnx.operators.windows import conv2d_attributes, spatial
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.products import Product
-from compiler.graph.operators.quantised import Along, Quantise
+from compiler.graph.operators.quantised import Dequantise, Quantise
 from compiler.graph.operators.reductions import Reduction
 from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
@@ -50,7 +50,7 @@ def _quantised(
 
 def _real(node: Node, data: Value, scale: Value, zero: Value | None, axis: int) -> Value:
     return node.call(
-        "dequantise", data, scale, _zero(node, scale, zero, data.dtype), to=Along(axis)
+        "dequantise", data, scale, _zero(node, scale, zero, data.dtype), to=Dequantise(axis)
     )
 
 

@@ -21,7 +21,7 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast, Modulo
 from compiler.graph.operators.parts import Concat, Gather, Slice
 from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Axis, Expand, Reshape, Squeeze, Transpose, Unsqueeze
+from compiler.graph.operators.shapes import Expand, Flatten, Reshape, Squeeze, Transpose, Unsqueeze
 from compiler.graph.types import TensorType
 from compiler.ir import BOOL, FLOAT32, INT32, INT64
 
@@ -77,7 +77,7 @@ def test_elements(left: list[int], right: list[int], dtype: str) -> None:
 def test_moves() -> None:
     data = np.arange(24, dtype=np.int64).reshape(2, 3, 4)
     same("reshape", Reshape((4, -1)), data)
-    same("flatten", Axis(2), data)
+    same("flatten", Flatten(2), data)
     same("unsqueeze", Unsqueeze((0, -1)), data)
     same("squeeze", Squeeze(None), data[:1])
     same("expand", Expand((5, 1, 3, 1)), data[:1])

@@ -18,8 +18,8 @@ from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.operators.shapes import (
-    Axis,
     Expand,
+    Flatten,
     Reshape,
     Squeeze,
     Tile,
@@ -206,7 +206,7 @@ def asked(draw: st.DrawFn) -> tuple[str, list[Type], Attributes]:
         "expand": ((INT32,), st.builds(Expand, NUMBERS)),
         "tile": ((INT32,), st.builds(Tile, exactly(rank))),
         "transpose": ((INT32,), st.builds(Transpose, st.none() | orders)),
-        "flatten": ((INT32,), st.builds(Axis, AXES)),
+        "flatten": ((INT32,), st.builds(Flatten, AXES)),
         "squeeze": ((INT32,), st.builds(Squeeze, st.none() | SOME)),
         "unsqueeze": ((INT32,), st.builds(Unsqueeze, SOME)),
         "pad": ((INT32,), st.builds(Pad, exactly(2 * rank).map(_sparse))),

@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
 from hw.operations import AluOp
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import micro_ops
 
@@ -60,14 +60,14 @@ def test_how_much_a_copy_fills() -> None:
 def test_who_executes_what() -> None:
     found = {memory: module_of(copy(memory)) for memory in MemoryId}
     assert found == {
-        MemoryId.UOP: Module.COMPUTE,
-        MemoryId.WGT: Module.LOAD,
-        MemoryId.INP: Module.LOAD,
-        MemoryId.ACC: Module.COMPUTE,
-        MemoryId.OUT: Module.STORE,
-        MemoryId.ACC_8BIT: Module.COMPUTE,
+        MemoryId.UOP: Unit.COMPUTE,
+        MemoryId.WGT: Unit.LOAD,
+        MemoryId.INP: Unit.LOAD,
+        MemoryId.ACC: Unit.COMPUTE,
+        MemoryId.OUT: Unit.STORE,
+        MemoryId.ACC_8BIT: Unit.COMPUTE,
     }
-    assert module_of(compute()) is Module.COMPUTE
+    assert module_of(compute()) is Unit.COMPUTE
 
 
 def test_which_operands_are_read() -> None:

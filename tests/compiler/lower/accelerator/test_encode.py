@@ -16,16 +16,16 @@ from hw.errors import EncodingError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
 from hw.isa.codec import decode_uop
 from hw.operations import AluOp
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.support.command_columns import columns_of
 
 TINY = load_config("tiny")
 KERNEL = Kernel((1, 7, 8), (2, 9, 10), (3, 11, 12))
-LOADER, COMPUTER, STORER = Module.LOAD, Module.COMPUTE, Module.STORE
+LOADER, COMPUTER, STORER = Unit.LOAD, Unit.COMPUTE, Unit.STORE
 
 
 def slots(
-    commands: Sequence[int], module: Module, tokens: Sequence[tuple[set[Module], set[Module]]] = ()
+    commands: Sequence[int], module: Unit, tokens: Sequence[tuple[set[Unit], set[Unit]]] = ()
 ) -> TokenedCommands:
     """Places of one module."""
     bits = [[sum(1 << each for each in modules) for modules in pair] for pair in tokens]
@@ -47,7 +47,7 @@ def encoded(
     return found
 
 
-def one(command: Command, module: Module, uop: int = 0, imm: int = 0) -> Instruction:
+def one(command: Command, module: Unit, uop: int = 0, imm: int = 0) -> Instruction:
     (found,) = encoded([command], slots([0], module), uop, imm)
     return found
 
@@ -137,15 +137,15 @@ def test_the_alu(op: AluOp, imm: int | None) -> None:
         (STORER, COMPUTER, "prev"),
     ],
 )
-def test_tokens_are_of_neighbours(module: Module, neighbour: Module, which: str) -> None:
+def test_tokens_are_of_neighbours(module: Unit, neighbour: Unit, which: str) -> None:
     """Of each kind of instruction that a module has: one flag, and no other."""
-    commands: dict[Module, list[Command]] = {
+    commands: dict[Unit, list[Command]] = {
         LOADER: [copy(MemoryId.INP)],
         COMPUTER: [copy(MemoryId.ACC), compute(), compute(AluOp.ADD)],
         STORER: [copy(MemoryId.OUT)],
     }
     for command in commands[module]:
-        tokens = ({neighbour}, set[Module]()), (set[Module](), {neighbour})
+        tokens = ({neighbour}, set[Unit]()), (set[Unit](), {neighbour})
         popping, pushing = encoded([command], slots([0, 0], module, tokens))
         assert popping.tokens == Tokens(**{f"pop_{which}": True})
         assert pushing.tokens == Tokens(**{f"push_{which}": True})

@@ -19,7 +19,7 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator.join import join
-from compiler.lower.accelerator.pipeline import ProgramCache
+from compiler.lower.accelerator.programs import ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.stream import Operator, compile_stream
 from compiler.target import AcceleratorTarget

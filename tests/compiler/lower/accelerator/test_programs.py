@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.errors import LoweringError
-from compiler.lower.accelerator.pipeline import ProgramCache
+from compiler.lower.accelerator.programs import ProgramCache
 from compiler.lower.accelerator.stream import compile_stream
 from compiler.target import AcceleratorTarget
 from tests.support.accelerator_operators import machine

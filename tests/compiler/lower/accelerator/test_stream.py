@@ -12,9 +12,9 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
 from compiler.target import AcceleratorTarget
-from hw.isa import Finish, Load, module_of
+from hw.isa import Finish, Load, unit_of
 from hw.isa.disasm import disassemble
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY
@@ -122,7 +122,7 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
     found = list(zip(operators, (stage for stage, _ in stream.sites), strict=True))
     places = zip(instructions, found, stream.commands, stream.slots.module, strict=False)
     for instruction, (operator, stage), command, module in places:
-        assert module_of(instruction) is Module(module)
+        assert unit_of(instruction) is Unit(module)
         nothing = isinstance(instruction, Load) and not instruction.x_size
         assert (operator < 0) is (not stage) is (command is None) is nothing
         if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and not nothing:

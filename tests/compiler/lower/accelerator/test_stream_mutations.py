@@ -13,7 +13,7 @@ import pytest
 from hw.config_files import load_config
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
-from hw.isa import Program, TokenQueue, module_of
+from hw.isa import Program, TokenQueue, unit_of
 from tests.support.random_workloads import RandomConvolution
 
 FEW = (4, 23)
@@ -39,8 +39,8 @@ def mutants(program: Program) -> Iterator[tuple[str, Program]]:
     """Each token dropped on one side and on both, popped one later, pushed one earlier."""
     instructions = list(program)
     own = {
-        module: [at for at, one in enumerate(instructions) if module_of(one) is module]
-        for module in {module_of(one) for one in instructions}
+        module: [at for at, one in enumerate(instructions) if unit_of(one) is module]
+        for module in {unit_of(one) for one in instructions}
     }
     for queue in TokenQueue:
         push, pop = flag(queue, push=True), flag(queue, push=False)
@@ -56,7 +56,7 @@ def mutants(program: Program) -> Iterator[tuple[str, Program]]:
                 changed(program, (producer, push, False), (consumer, pop, False)),
             )
             for at, name, step in ((consumer, pop, 1), (producer, push, -1)):
-                line = own[module_of(instructions[at])]
+                line = own[unit_of(instructions[at])]
                 place = line.index(at) + step
                 if not 0 <= place < len(line):
                     continue

@@ -14,7 +14,7 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, 
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
 from hw.config_files import load_config
-from hw.topology import MemoryId, Module
+from hw.topology import MemoryId, Unit
 from tests.support.command_columns import columns_of
 from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands
@@ -22,10 +22,10 @@ from tests.support.random_commands import random_commands
 TINY = load_config("tiny")
 DRAM_BYTES = 1024
 PAIRS = (
-    (Module.LOAD, Module.COMPUTE),
-    (Module.COMPUTE, Module.LOAD),
-    (Module.COMPUTE, Module.STORE),
-    (Module.STORE, Module.COMPUTE),
+    (Unit.LOAD, Unit.COMPUTE),
+    (Unit.COMPUTE, Unit.LOAD),
+    (Unit.COMPUTE, Unit.STORE),
+    (Unit.STORE, Unit.COMPUTE),
 )
 """Producers and consumers of tokens."""
 
@@ -35,9 +35,9 @@ class Slot:
     """A place of the stream by itself; without a command it is an empty one."""
 
     what: Command | None
-    module: Module
-    pops: set[Module]
-    pushes: set[Module]
+    module: Unit
+    pops: set[Unit]
+    pushes: set[Unit]
 
 
 def placed(commands: list[Command]) -> list[Slot]:
@@ -47,7 +47,7 @@ def placed(commands: list[Command]) -> list[Slot]:
     slots = [
         Slot(
             None if at == NO_COMMAND else commands[at],
-            Module(found.module[place]),
+            Unit(found.module[place]),
             found.pops(place),
             found.pushes(place),
         )
@@ -56,7 +56,7 @@ def placed(commands: list[Command]) -> list[Slot]:
     assert [at for at in found.command.tolist() if at != NO_COMMAND] == list(range(len(commands)))
     for slot in slots:
         assert slot.what is None or slot.module is module_of(slot.what)
-        assert slot.what is not None or slot.module is Module.COMPUTE
+        assert slot.what is not None or slot.module is Unit.COMPUTE
     return slots
 
 
@@ -74,7 +74,7 @@ def dependences(slots: list[Slot]) -> list[tuple[int, int]]:
     return pairs
 
 
-def matched(slots: list[Slot]) -> dict[tuple[Module, Module], list[tuple[int, int]]]:
+def matched(slots: list[Slot]) -> dict[tuple[Unit, Unit], list[tuple[int, int]]]:
     """For each pair of modules, its tokens: who gives it, and who takes it."""
     found = {}
     for producer, consumer in PAIRS:
@@ -104,7 +104,7 @@ def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[se
         for gives, takes in tokens:
             if (gives, takes) != without:
                 waits[takes].append(gives)
-    last: dict[Module, int] = {}
+    last: dict[Unit, int] = {}
     for at, slot in enumerate(slots):
         direct = list(waits[at])
         if slot.module in last:
@@ -119,9 +119,9 @@ def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[se
 def runs_to_its_end(slots: list[Slot]) -> bool:
     """Three queues, each in order, and counters of tokens."""
     queues = {
-        module: [each for each in slots if each.module is module] for module in reversed(Module)
+        module: [each for each in slots if each.module is module] for module in reversed(Unit)
     }
-    tokens = Counter[tuple[Module, Module]]()
+    tokens = Counter[tuple[Unit, Unit]]()
     moved = True
     while moved:
         moved = False
@@ -191,7 +191,7 @@ def test_no_more_waits_than_meetings_of_load_and_store(rng: random.Random) -> No
     meetings = {
         other
         for one, other in dependences(slots)
-        if {slots[one].module, slots[other].module} == {Module.LOAD, Module.STORE}
+        if {slots[one].module, slots[other].module} == {Unit.LOAD, Unit.STORE}
     }
     empty = [at for at, each in enumerate(slots) if each.what is None]
     assert len(empty) <= len(meetings)
@@ -199,7 +199,7 @@ def test_no_more_waits_than_meetings_of_load_and_store(rng: random.Random) -> No
         # One that passes tokens on both ways stands for two.
         assert slots[at].pops
         assert slots[at].pushes
-        assert slots[at].pops | slots[at].pushes == {Module.LOAD, Module.STORE}
+        assert slots[at].pops | slots[at].pushes == {Unit.LOAD, Unit.STORE}
 
 
 def copy(memory: MemoryId, sram: int, dram: int, columns: int = 1) -> Copy:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.build.network import CompileOptions
+from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner

@@ -12,7 +12,7 @@ from compiler.errors import QuantisationError
 from compiler.requantisation import RequantSpec
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from hw.config import HardwareConfig
-from hw.isa import Assembler, Loop, MemoryId, MicroOp, Module, pack_uops
+from hw.isa import Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
 from hw.operations import AluOp
 from sim.functional import FunctionalEngine
 from tests.support.alu_emulator import emulate
@@ -41,12 +41,12 @@ def on_machine(operations: tuple[AluOperation, ...], acc: Numbers) -> Numbers:
         else:
             asm.alu(operation.op, (len(rows), len(rows) + 1), [Loop(BLOCKS, dst=1, src=1)])
             rows.append(np.resize(np.array(operation.operand, np.int32), CHANNELS))
-    asm.nop(Module.COMPUTE, signals=Module.STORE)
+    asm.nop(Unit.COMPUTE, signals=Unit.STORE)
     for plane in range(4):
         to = PLANES // MACHINE.acc_lanes + plane * BLOCKS
-        both = {"waits_for": Module.COMPUTE, "signals": Module.COMPUTE}
+        both = {"waits_for": Unit.COMPUTE, "signals": Unit.COMPUTE}
         asm.store(sram=0, dram=to, columns=BLOCKS, **both)
-        next_ = {"waits_for": Module.STORE, "signals": Module.STORE if plane < 3 else ()}
+        next_ = {"waits_for": Unit.STORE, "signals": Unit.STORE if plane < 3 else ()}
         asm.alu(AluOp.SHR, (0, 1), [Loop(BLOCKS, dst=1)], imm=8, **next_)
     asm.finish()
     image = np.zeros(IMAGE_BYTES, np.uint8)

@@ -17,7 +17,7 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
-from compiler.templates.accelerator.epilogue import AluPass, Kind
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
@@ -35,7 +35,7 @@ WORKLOAD = Conv2dWorkload(
     dilation=(1, 1),
     groups=1,
     passes=(
-        AluPass(AluOp.ADD, "bias", Kind.CHANNEL),
+        AluPass(AluOp.ADD, "bias", OperandKind.CHANNEL),
         *(AluPass(op, op.name) for op in (AluOp.SHR, AluOp.MAX, AluOp.MIN)),
     ),
 )

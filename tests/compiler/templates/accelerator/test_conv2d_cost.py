@@ -16,7 +16,7 @@ from hw.memory_model import parse_memory
 from hw.operations import AluOp
 from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
-from scripts.utilization.layers import parse_layer
+from scripts.utilization.conv_layers import parse_layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place

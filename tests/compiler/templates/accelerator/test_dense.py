@@ -12,7 +12,7 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
-from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind, alu_passes
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.templates.accelerator.products import Products
 from hw.operations import AluOp
@@ -41,7 +41,7 @@ def test_a_layer_with_odd_sizes() -> None:
     spec = RequantSpec.from_scales(
         rng.uniform(2**-11, 2**-8, 21).tolist(), rng.integers(-999, 999, 21).tolist(), -128, 127
     )
-    passes, numbers = structure(spec, 21, config)
+    passes, numbers = alu_passes(spec, 21, config)
     data = pack_data(x[:, :, None, None], config)[:, :, 0, 0]
     weight = pack_weight(w[:, :, None, None], config)[:, :, 0, 0]
     rows, inputs, batch, depth = data.shape
@@ -77,7 +77,7 @@ def test_refuses_tiles_that_do_not_fit() -> None:
 
 
 def test_refuses_what_never_fits() -> None:
-    added = [AluPass(AluOp.ADD, f"r{number}", Kind.ELEMENT) for number in range(40)]
+    added = [AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT) for number in range(40)]
     with pytest.raises(
         Unsupported,
         match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 41$",

@@ -13,7 +13,7 @@ from compiler.targets.planner import best_choice
 from compiler.te import Schedule
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import AluPass, Kind
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind
 from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.alu_passes import Passes, draw_values, low_bytes
@@ -57,7 +57,7 @@ def test_a_sum_of_tensors_of_different_scales(engine: str) -> None:
     left, right = (draw_values(rng, (2, 3, 5, 3, 1, 4), INT8) for _ in range(2))
     passes = (
         AluPass(AluOp.MUL, "left"),
-        AluPass(AluOp.ADD, "other", Kind.ELEMENT, INT8, (AluPass(AluOp.MUL, "right"),)),
+        AluPass(AluOp.ADD, "other", OperandKind.ELEMENT, INT8, (AluPass(AluOp.MUL, "right"),)),
         AluPass(AluOp.SHR, "shift"),
         RELU,
         AluPass(AluOp.MIN, "most"),
@@ -72,7 +72,7 @@ def test_a_sum_of_tensors_of_different_scales(engine: str) -> None:
 
 def test_a_tensor_added_to_itself() -> None:
     values = draw_values(np.random.default_rng(3), (1, 1, 4, 4, 1, 4), INT8)
-    passes = (AluPass(AluOp.ADD, "again", Kind.ELEMENT, INT8), AluPass(AluOp.SHR, "half"))
+    passes = (AluPass(AluOp.ADD, "again", OperandKind.ELEMENT, INT8), AluPass(AluOp.SHR, "half"))
     workload = ElementwiseWorkload(values.shape, passes)
     tensors = {"data": values, "again": values}
     schedule = scheduled(workload, best(workload))
@@ -86,7 +86,7 @@ def test_operands_of_channels_that_do_not_stay() -> None:
     values = draw_values(rng, (1, 10, 3, 2, 1, 4), INT8)
     ops = (AluOp.MUL, AluOp.ADD, AluOp.MAX)
     operands = {op.name: draw_values(rng, (10, 1, 4), INT32) for op in ops}
-    passes = Passes(tuple(AluPass(op, op.name, Kind.CHANNEL) for op in ops), operands)
+    passes = Passes(tuple(AluPass(op, op.name, OperandKind.CHANNEL) for op in ops), operands)
     workload = ElementwiseWorkload(values.shape, passes.passes)
     choice = best(workload)
     assert choice == {**tile(1, 3, 2), "resident": 0}
@@ -100,7 +100,7 @@ def test_operands_of_channels_that_do_not_stay() -> None:
 
 @pytest.mark.parametrize(("blocks", "resident"), [(8, 1), (9, 0)])
 def test_operands_of_channels_stay_up_to_a_quarter(blocks: int, resident: int) -> None:
-    passes = (AluPass(AluOp.ADD, "bias", Kind.CHANNEL),)
+    passes = (AluPass(AluOp.ADD, "bias", OperandKind.CHANNEL),)
     workload = ElementwiseWorkload((1, blocks, 2, 2, 1, 4), passes)
     assert best(workload)["resident"] == resident
 
@@ -108,7 +108,7 @@ def test_operands_of_channels_stay_up_to_a_quarter(blocks: int, resident: int) -
 def test_operands_that_fit_one_way_only_come_that_way() -> None:
     """One block of channels would stay; four operands and a pixel for two threads are 12."""
     small = TINY.replace(log_acc_buffer=7)
-    passes = tuple(AluPass(AluOp.ADD, f"bias{number}", Kind.CHANNEL) for number in range(4))
+    passes = tuple(AluPass(AluOp.ADD, f"bias{number}", OperandKind.CHANNEL) for number in range(4))
     workload = ElementwiseWorkload((1, 2, 1, 1, 1, 4), passes)
     assert best_choice(accelerator(small), TEMPLATE, workload)["resident"] == 0
     fixed = {"resident": (1,)}
@@ -118,7 +118,7 @@ def test_operands_that_fit_one_way_only_come_that_way() -> None:
 
 def test_tiles_fill_accumulators() -> None:
     """Two tensors on one thread: 16 elements of each are the 32 accumulators, 17 are too many."""
-    passes = (AluPass(AluOp.ADD, "b", Kind.ELEMENT, INT8), RELU)
+    passes = (AluPass(AluOp.ADD, "b", OperandKind.ELEMENT, INT8), RELU)
     workload = ElementwiseWorkload((1, 1, 1, 17, 1, 4), passes)
     assert best(workload, threads=1)["x"] == 9
     stream_of(scheduled(workload, tile(1, 1, 16, 1, "x")), TINY, ZERO)
@@ -154,7 +154,9 @@ def test_refuses_a_number_without_room() -> None:
 
 
 def test_refuses_what_never_fits() -> None:
-    passes = tuple(AluPass(AluOp.ADD, f"r{number}", Kind.ELEMENT, INT8) for number in range(20))
+    passes = tuple(
+        AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT, INT8) for number in range(20)
+    )
     with pytest.raises(
         Unsupported,
         match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 42$",

@@ -22,10 +22,10 @@ from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.epilogue import (
     AluPass,
     Epilogue,
-    Kind,
+    OperandKind,
+    alu_passes,
     in_accumulators,
     requantisation,
-    structure,
 )
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.templates.pattern import Match
@@ -45,9 +45,9 @@ def _sums() -> Tensor:
 
 
 def test_stages_are_named_by_their_passes() -> None:
-    scale = AluPass(AluOp.MUL, "scale", Kind.CHANNEL)
+    scale = AluPass(AluOp.MUL, "scale", OperandKind.CHANNEL)
     own = (scale, AluPass(AluOp.SHR, "shift"))
-    epilogue = Epilogue((scale, AluPass(AluOp.ADD, "residual", Kind.ELEMENT, INT8, own)))
+    epilogue = Epilogue((scale, AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT, INT8, own)))
     output, operands = epilogue.compute(_sums())
     assert [each.name for each in stages([output]) if each.source is not None] == [
         "sums",
@@ -74,7 +74,7 @@ def _residual(rng: np.random.Generator, shape: tuple[int, ...]) -> Passes:
     first, last = (draw_passes(rng, shape, 1, name=name) for name in ("first", "last"))
     own = draw_passes(rng, shape, 2, least=1, name="own")
     shift = Passes((AluPass(AluOp.SHR, "shift"),), {}, {"shift": int(rng.integers(0, 12))})
-    added = AluPass(AluOp.ADD, "residual", Kind.ELEMENT, INT8, own.passes)
+    added = AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT, INT8, own.passes)
     values = {"residual": draw_values(rng, shape, INT8), **own.values}
     return first + shift + Passes((added,), values, own.immediates) + last
 
@@ -106,7 +106,7 @@ test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
 
 
 def test_a_power_of_two_for_the_whole_tensor_needs_no_tensor() -> None:
-    passes, numbers = structure(RequantSpec.pow2(3, bound=1 << 20), 20, PYNQ)
+    passes, numbers = alu_passes(RequantSpec.pow2(3, bound=1 << 20), 20, PYNQ)
     assert passes == tuple(
         AluPass(op, f"operand_{number}")
         for number, op in enumerate((AluOp.ADD, AluOp.SHR, AluOp.MAX, AluOp.MIN))
@@ -117,21 +117,21 @@ def test_a_power_of_two_for_the_whole_tensor_needs_no_tensor() -> None:
 
 def test_numbers_of_channels_are_tensors_named_by_their_pass() -> None:
     spec = RequantSpec.from_scales([0.01 + 0.001 * c for c in range(20)], list(range(20)))
-    passes, numbers = structure(spec, 20, PYNQ)
+    passes, numbers = alu_passes(spec, 20, PYNQ)
     lowered = lower_requantisation(spec)
     steps = [*lowered.accumulator, *lowered.output]
     assert [each.op for each in passes] == [each.op for each in steps]
-    assert any(each.kind is Kind.CHANNEL for each in passes)
+    assert any(each.kind is OperandKind.CHANNEL for each in passes)
     for number, (step, alu_pass) in enumerate(zip(steps, passes, strict=True)):
         assert alu_pass.operand == f"operand_{number}"
         if isinstance(step.operand, int):
             assert (alu_pass.kind, numbers.immediates[alu_pass.operand]) == (
-                Kind.IMMEDIATE,
+                OperandKind.IMMEDIATE,
                 step.operand,
             )
             continue
         packed = numbers.tensors[alu_pass.operand]
-        assert (alu_pass.kind, packed.shape) == (Kind.CHANNEL, (2, 1, 16))
+        assert (alu_pass.kind, packed.shape) == (OperandKind.CHANNEL, (2, 1, 16))
         assert packed.dtype == np.int32
         np.testing.assert_array_equal(packed.reshape(-1)[:20], step.operand)
         assert not packed.reshape(-1)[20:].any()
@@ -151,7 +151,7 @@ def test_passes_do_what_the_specification_says(seed: int, config: str) -> None:
     residuals = [] if plain else [ScaledResidual(float(rng.uniform(0.1, 1)))]
     spec = RequantSpec.from_scales(scales, bias, residuals=residuals, is_exact=is_exact)
     expected = spec.reference(sums, 1, [] if plain else [skip]).astype(np.int64)
-    after = Passes.of(structure(spec, channels, chosen))
+    after = Passes.of(alu_passes(spec, channels, chosen))
     skips = pack_sums(skip, chosen).astype(np.int8)
     found = Passes(after.passes, {**after.values, "skip": skips}, after.immediates)
     applied = found.applied(pack_sums(sums, chosen))
@@ -175,7 +175,7 @@ def test_what_is_not_exact_is_refused() -> None:
     """So many sums are not clipped that their products exceed 32 bits."""
     spec = requantisation(_requantised(30843466, 26, 22533), 26843619)
     with pytest.raises(Unsupported, match=r"^not exact in 32 bits: acc \* M \+ C, M up to "):
-        structure(spec, 1, PYNQ)
+        alu_passes(spec, 1, PYNQ)
 
 
 def test_numbers_that_no_specification_has_are_refused() -> None:

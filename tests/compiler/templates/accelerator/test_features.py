@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.lower.accelerator.onchip import footprint
-from compiler.lower.accelerator.pipeline import accelerator_passes
-from compiler.lower.pipeline import lower
+from compiler.lower.accelerator.programs import accelerator_passes
+from compiler.lower.lowering import lower
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.features import FEATURES, features

@@ -11,7 +11,7 @@ from compiler.lower.accelerator.stream import Stream
 from compiler.requantisation import RequantSpec
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
-from compiler.templates.accelerator.epilogue import AluPass, Kind, structure
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind, alu_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from hw.isa import Alu
 from hw.operations import AluOp
@@ -32,7 +32,7 @@ def test_a_mean_by_requantisation() -> None:
     """1/49 is part of the multiplier; each mean is rounded once, halves upwards."""
     config = machine("small8")
     values = draw_values(np.random.default_rng(7), (1, 4, 7, 7, 1, 8), INT8)
-    passes, numbers = structure(RequantSpec.from_scales([1 / 49], [0], -128, 127), 32, config)
+    passes, numbers = alu_passes(RequantSpec.from_scales([1 / 49], [0], -128, 127), 32, config)
     workload, target = GlobalPoolWorkload(values.shape, passes), accelerator(config)
     schedule = TEMPLATE.schedule(workload, best_choice(target, TEMPLATE, workload), target.machine)
     tensors = {"data": values, **numbers.tensors}
@@ -60,7 +60,7 @@ def _turns(stream: Stream, op: AluOp) -> list[int]:
 
 
 def test_refuses_what_never_fits() -> None:
-    passes = tuple(AluPass(AluOp.ADD, f"r{number}", Kind.ELEMENT) for number in range(40))
+    passes = tuple(AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT) for number in range(40))
     with pytest.raises(
         Unsupported, match=r"^tiny is too small .* ACC has 32 elements and they take 42$"
     ):

@@ -13,7 +13,7 @@ from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
-from compiler.templates.accelerator.epilogue import structure
+from compiler.templates.accelerator.epilogue import alu_passes
 from compiler.templates.accelerator.packing import (
     pack_data,
     pack_weight,
@@ -51,7 +51,7 @@ class Layer:
         channels = SHAPE[1]
         weight = rng.integers(-128, 128, (channels, channels, 2, 2), dtype=np.int8)
         spec = RequantSpec.pow2(9, rng.integers(-999, 999, channels).tolist(), -128, 127)
-        passes, numbers = structure(spec, channels, config)
+        passes, numbers = alu_passes(spec, channels, config)
         packed = pack_weight(weight, config)
         workload = Conv2dWorkload(
             packed_data_shape(SHAPE, config), packed.shape, (1, 1), PADDING, (1, 1), 1, passes

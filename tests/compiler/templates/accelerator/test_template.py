@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import CapacityError, Unsupported
-from compiler.lower.accelerator.pipeline import accelerator_passes
-from compiler.lower.pipeline import lower
+from compiler.lower.accelerator.programs import accelerator_passes
+from compiler.lower.lowering import lower
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import TEMPLATES, accelerator
 from compiler.targets.planner import best_choice

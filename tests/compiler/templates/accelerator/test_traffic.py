@@ -23,7 +23,7 @@ from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
-from runtime.layers import StreamRun
+from runtime.layer_profiles import StreamRun
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
 from tests.support.quantised_graphs import Net, residual_net

@@ -10,7 +10,7 @@ import pytest
 
 from hw.config_files import load_config
 from runtime.artifact.stream import Layer, StreamCode
-from runtime.layers import LayerProfile, profile_layers
+from runtime.layer_profiles import LayerProfile, profile_layers
 from scripts.matmul import matmul_program
 from scripts.run.page import Area, AreaKind, Page, write_page
 from scripts.run.page.figures import figures

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtime.layers import Cause
+from runtime.layer_profiles import Cause
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map

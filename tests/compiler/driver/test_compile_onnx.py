@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from compiler.build.network import (
+from compiler.codegen import CpuTarget
+from compiler.driver.compile_onnx import (
     CompileOptions,
     compile_network,
     import_network,
     input_tensors,
     prepare_network,
 )
-from compiler.codegen import CpuTarget
 from compiler.errors import BuildError
 from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance, Tensor, to_bytes

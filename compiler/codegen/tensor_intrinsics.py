@@ -23,8 +23,7 @@ from compiler.codegen.llvm import I32, call_intrinsic, constant, splat
 from compiler.codegen.vector_access import read, write
 from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.buffer import Buffer
-from compiler.ir.operands import kept_axes, parameters
-from compiler.ir.stmt import Invoke, Region
+from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 
 __all__ = ["EMITTERS", "emit_invoke"]
 

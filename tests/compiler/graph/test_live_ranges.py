@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from compiler.errors import GraphError
 from compiler.graph import Function, TupleType
-from compiler.graph.lifetimes import lifetimes
+from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
 from compiler.graph.passes import BindSymbols
 from compiler.graph.types import symbols_of
@@ -36,7 +36,7 @@ func @f(x: float32[4], c: bool[], t: (int8[3], bool[2])):
 
 def test_by_hand() -> None:
     # Lines: a 1, b 2, s 3, u 4, d 5, e 6, yield 7, yield 8, p 9, q 10, r 11, y 12, z 13, return 14.
-    found = {each.name: (each.size, each.first, each.last) for each in lifetimes(graph(PROGRAM))}
+    found = {each.name: (each.size, each.first, each.last) for each in live_ranges(graph(PROGRAM))}
     assert found == {
         "a": (16, 1, 6),
         # As part of u, which p takes apart.
@@ -53,7 +53,7 @@ def test_by_hand() -> None:
 def test_sizes() -> None:
     program = "func @f(x: int{}[3]):\n  y = identity(x)\n  return y"
     for bits, size in ((4, 3), (8, 3), (12, 6), (64, 24)):
-        (tenant,) = lifetimes(graph(program.format(bits)))
+        (tenant,) = live_ranges(graph(program.format(bits)))
         assert tenant.size == size
 
 
@@ -62,7 +62,7 @@ def test_sizes() -> None:
 def test_what_is_read_lives(function: Function) -> None:
     symbols = frozenset[str]().union(*(symbols_of(each.type) for each in function.params))
     bound = BindSymbols(tuple((each, 2) for each in sorted(symbols))).apply(function)
-    found = lifetimes(bound)
+    found = live_ranges(bound)
     made = {let.name for let in all_lets(bound.body) if not isinstance(let.type, TupleType)}
     assert {each.name for each in found if "." not in each.name} <= made
     assert plan_memory(found).size <= sum(each.size + 64 for each in found)
@@ -70,4 +70,4 @@ def test_what_is_read_lives(function: Function) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(GraphError, match=r"y float32\[N\] has a symbolic extent"):
-        lifetimes(graph("func @f(x: float32[N]):\n  y = relu(x)\n  return y"))
+        live_ranges(graph("func @f(x: float32[N]):\n  y = relu(x)\n  return y"))

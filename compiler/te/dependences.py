@@ -12,17 +12,17 @@ from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Stor
 from compiler.ir.visit import blocks, statements, variables
 from compiler.te.tree import allocated, read_by, written_by
 
-__all__ = ["any_order", "carried_dependence", "feeds", "vectorization_obstacle"]
+__all__ = ["axis_kinds", "carried_dependence", "reassociable", "vectorization_obstacle"]
 
 _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
-def feeds(loop: str, block: Block) -> frozenset[IterKind]:
+def axis_kinds(loop: str, block: Block) -> frozenset[IterKind]:
     """The kinds of the block's axes that a loop drives."""
     return frozenset(each.kind for each in block.iters if loop in variables(each.value))
 
 
-def any_order(block: Block) -> bool:
+def reassociable(block: Block) -> bool:
     """Whether a reduction gives the same bits in whatever order its terms come.
 
     True of integers, whose sums and products wrap, and of minima, maxima and logic.
@@ -50,7 +50,7 @@ def carried_dependence(loop: For) -> str | None:
         for buffer in sorted(written_by(block)):
             if buffer in private:
                 continue
-            kinds = feeds(name, block)
+            kinds = axis_kinds(name, block)
             if IterKind.REDUCE in kinds:
                 return f"{block.name} reduces along {name}"
             if not kinds:
@@ -72,15 +72,15 @@ def vectorization_obstacle(loop: For, reassociate: bool) -> str | None:
                 return f"loop {var.name} inside it is {kind.value}"
             case Invoke(intrinsic=intrinsic):
                 return f"{intrinsic.name} inside it is no operation on lanes"
-            case Block() if feeds(name, stmt) == {IterKind.REDUCE}:
+            case Block() if axis_kinds(name, stmt) == {IterKind.REDUCE}:
                 if stmt.init is not None:
                     return f"{stmt.name} is initialised inside {name}: decompose_reduction first"
-                if not any_order(stmt) and not reassociate:
+                if not reassociable(stmt) and not reassociate:
                     return (
                         f"{stmt.name} adds floats along {name}; lanes add in another order, which "
                         f"changes roundings: reassociate permits it"
                     )
             case _:
                 pass
-    kinds = {kind for each in blocks(loop.body) for kind in feeds(name, each)}
+    kinds = {kind for each in blocks(loop.body) for kind in axis_kinds(name, each)}
     return None if kinds == {IterKind.REDUCE} else carried_dependence(loop)

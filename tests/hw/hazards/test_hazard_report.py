@@ -13,8 +13,8 @@ from hw.errors import DeadlockError, EncodingError, ProgramError
 from hw.faults import Fault
 from hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazards
 from hw.hazards.check import RACES_KEPT
-from hw.hazards.report import HazardError
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Module, Program, TokenQueue, pack_uops
+from hw.hazards.hazard_report import HazardError
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 from tests.support.hazard_steps import (
     TINY,
     alu,
@@ -28,7 +28,7 @@ from tests.support.hazard_steps import (
     two_steps,
 )
 
-LOAD, COMPUTE, STORE = Module
+LOAD, COMPUTE, STORE = Unit
 L2C, C2L, C2S, S2C = TokenQueue
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
 

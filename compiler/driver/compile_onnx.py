@@ -11,8 +11,8 @@ from msgspec import structs
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.build.build import Backends, build
 from compiler.codegen import CpuTarget
+from compiler.driver.build import Backends, build
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import Runner, evaluate
@@ -32,7 +32,7 @@ from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 __all__ = [
     "CompileOptions",
-    "Prepared",
+    "PreparedNetwork",
     "RealNetwork",
     "Samples",
     "compile_network",
@@ -105,7 +105,7 @@ class CompileOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedNetwork:
     """A network, quantised if the options say so, ready to be built for any targets.
 
     Attributes
@@ -191,7 +191,7 @@ def prepare_network(
     provenance: Provenance,
     options: CompileOptions,
     report: Callable[[str], None] | None = None,
-) -> Prepared:
+) -> PreparedNetwork:
     """Import, unless `import_network` has done so, and quantise. Raises as `compile_network`."""
     progress = report or (lambda _: None)
     if isinstance(model, ModelProto):
@@ -210,7 +210,7 @@ def prepare_network(
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
     provenance = _with_tools(provenance, mode)
-    return Prepared(function, imported.inputs, imported.outputs, scales, provenance, real)
+    return PreparedNetwork(function, imported.inputs, imported.outputs, scales, provenance, real)
 
 
 def _with_tools(provenance: Provenance, mode: str) -> Provenance:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from hw.config import HardwareConfig
-from hw.rtl.beat_cutter import BeatCutter
+from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.topology import MemoryId
 from tests.support.rtl import Context, only_built, random_bytes, seeds, simulate
 
@@ -21,7 +21,7 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
     rng = random.Random(seed)
     bus = config.bus_bytes
     content = random_bytes(rng, 1 << 15)
-    cutter = BeatCutter(config, memories)
+    unpacker = BeatUnpacker(config, memories)
 
     async def bench(ctx: Context) -> None:
         for _ in range(jobs):
@@ -30,12 +30,12 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
             width, rows = rng.randint(1, 3 * bus // size + 2), rng.randint(1, 4)
             stride = rng.randint(0, 4 * bus // size + 3) * size
             address = rng.randrange(0, 1 << 12, size)
-            ctx.set(cutter.start, 1)
-            ctx.set(cutter.address, address % bus)
-            ctx.set(cutter.stride, stride % bus)
+            ctx.set(unpacker.start, 1)
+            ctx.set(unpacker.address, address % bus)
+            ctx.set(unpacker.stride, stride % bus)
             await ctx.tick()
-            ctx.set(cutter.start, 0)
-            ctx.set(cutter.select, 1 << place)
+            ctx.set(unpacker.start, 0)
+            ctx.set(unpacker.select, 1 << place)
             for row in range(rows):
                 for element in range(width):
                     at = address + row * stride + element * size
@@ -46,27 +46,27 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
         banks = max(1, size // bus)
         for bank in range(banks):
             start = at // bus * bus + bank * bus
-            ctx.set(cutter.beat, int.from_bytes(content[start : start + bus], "little"))
-            ctx.set(cutter.row_ends, row_ends)
+            ctx.set(unpacker.beat, int.from_bytes(content[start : start + bus], "little"))
+            ctx.set(unpacker.row_ends, row_ends)
             for _ in range(rng.choice((0, 0, 1))):
                 # Nothing moves while nothing is taken.
-                ctx.set(cutter.advance, 0)
+                ctx.set(unpacker.advance, 0)
                 await ctx.tick()
-            ctx.set(cutter.advance, 1)
-            assert ctx.get(cutter.bank) == bank
-            assert ctx.get(cutter.element_ends) == (bank == banks - 1)
+            ctx.set(unpacker.advance, 1)
+            assert ctx.get(unpacker.bank) == bank
+            assert ctx.get(unpacker.element_ends) == (bank == banks - 1)
             if size < bus:
-                assert ctx.get(cutter.offset) == at % bus
+                assert ctx.get(unpacker.offset) == at % bus
                 fills = at % bus + size == bus
-                assert ctx.get(cutter.beat_ends) == (fills or row_ends)
+                assert ctx.get(unpacker.beat_ends) == (fills or row_ends)
             else:
-                assert ctx.get(cutter.beat_ends)
+                assert ctx.get(unpacker.beat_ends)
             piece = content[at + bank * bus : at + bank * bus + min(size, bus)]
-            low = ctx.get(cutter.data) & ((1 << 8 * len(piece)) - 1)
+            low = ctx.get(unpacker.data) & ((1 << 8 * len(piece)) - 1)
             assert low == int.from_bytes(piece, "little")
             await ctx.tick()
 
-    simulate(cutter, bench)
+    simulate(unpacker, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(2))
@@ -84,5 +84,5 @@ def test_serves_one_memory() -> None:
 
 
 def test_names_tell_memories_apart() -> None:
-    cutter = only_built(BeatCutter(SMALL, (MemoryId.INP, MemoryId.WGT)))
-    assert cutter.variant() == "inp_wgt"
+    unpacker = only_built(BeatUnpacker(SMALL, (MemoryId.INP, MemoryId.WGT)))
+    assert unpacker.variant() == "inp_wgt"

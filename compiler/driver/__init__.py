@@ -1,5 +1,5 @@
 """From a graph to an artifact: every kernel compiled, every tensor in its place."""
 
-from compiler.build.build import build
+from compiler.driver.build import build
 
 __all__ = ["build"]

@@ -10,10 +10,10 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 from hw.topology import MemoryId
 
-__all__ = ["BeatCutter"]
+__all__ = ["BeatUnpacker"]
 
 
-class BeatCutter(Block):
+class BeatUnpacker(Block):
     """Follows a row of elements through the beats that carry it.
 
     An element as wide as a beat or wider lies in several banks, one a beat. A narrower one lies

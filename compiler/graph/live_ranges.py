@@ -7,7 +7,7 @@ from math import prod
 from typing import TypeAlias, assert_never
 
 from compiler.graph.constant import Constant
-from compiler.graph.memory import Tenant
+from compiler.graph.memory import LiveRange
 from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
 from compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
 from compiler.graph.verify import verify
@@ -17,7 +17,7 @@ _Names: TypeAlias = Nested[str | None]
 """The names of a value's tensors; None for tensors of parameters and constants."""
 
 
-def lifetimes(function: Function) -> tuple[Tenant, ...]:
+def live_ranges(function: Function) -> tuple[LiveRange, ...]:
     """The live ranges of the tensors that calls and `if` compute, in the order of the text.
 
     A tensor has the name of its value; the tensors of a tuple are `name.0`, `name.1` and so on.
@@ -43,11 +43,11 @@ class _Liveness:
         self._last: dict[str, int] = {}
         self._line = 0
 
-    def of(self, body: Body) -> tuple[Tenant, ...]:
+    def of(self, body: Body) -> tuple[LiveRange, ...]:
         """The live ranges in a function's body."""
         self._body(body)
         return tuple(
-            Tenant(name, size, self._first[name], self._last[name])
+            LiveRange(name, size, self._first[name], self._last[name])
             for name, size in self._sizes.items()
         )
 

@@ -1,4 +1,4 @@
-"""`sim.admission`: what no engine runs."""
+"""`sim.preflight`: what no engine runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.isa import Finish, Program
-from sim.admission import admit
 from sim.engine import Launch
 from sim.errors import EngineError, MemoryImageError
+from sim.preflight import preflight
 
 CONFIG = HardwareConfig()
 PROGRAM = Program.from_instructions(CONFIG, [Finish()])
@@ -19,7 +19,7 @@ ILLEGAL = Program.from_instructions(CONFIG, [Finish(), Finish()])
 
 def test_the_program_is_in_memory_afterwards() -> None:
     memory = np.zeros(64, dtype=np.uint8)
-    admit(CONFIG.replace(name="another"), PROGRAM, memory, Launch(address=32))
+    preflight(CONFIG.replace(name="another"), PROGRAM, memory, Launch(address=32))
     assert memory.tobytes() == bytes(32) + PROGRAM.data + bytes(16)
 
 
@@ -27,17 +27,17 @@ def test_refusals_leave_memory_alone() -> None:
     memory = np.zeros(32, dtype=np.uint8)
     other = CONFIG.replace(name="wide", bus_bits=128)
     with pytest.raises(EngineError, match=r"is for configuration pynq, this engine .* for wide"):
-        admit(other, PROGRAM, memory, Launch(address=0))
+        preflight(other, PROGRAM, memory, Launch(address=0))
     with pytest.raises(EngineError, match="base register of WGT is 1"):
-        admit(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0)))
+        preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0)))
     with pytest.raises(ProgramError, match="instruction 1"):
-        admit(CONFIG, ILLEGAL, memory, Launch(address=0))
+        preflight(CONFIG, ILLEGAL, memory, Launch(address=0))
     with pytest.raises(MemoryImageError, match="memory ends at 0x20"):
-        admit(CONFIG, PROGRAM, memory, Launch(address=32))
+        preflight(CONFIG, PROGRAM, memory, Launch(address=32))
     assert not memory.any()
 
 
 def test_an_illegal_program_may_be_wanted() -> None:
     memory = np.zeros(32, dtype=np.uint8)
-    admit(CONFIG, ILLEGAL, memory, Launch(address=0, validate=False))
+    preflight(CONFIG, ILLEGAL, memory, Launch(address=0, validate=False))
     assert memory.tobytes() == ILLEGAL.data

@@ -13,7 +13,7 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["DramTensor", "Operator", "addresses_of", "grain", "layout_of", "rounded_up"]
+__all__ = ["DramTensor", "Operator", "addresses_of", "dram_alignment", "layout_of", "rounded_up"]
 
 _PAGE = 4096
 
@@ -56,7 +56,7 @@ class DramTensor:
         return self.buffer.size * self.buffer.dtype.numpy.itemsize
 
 
-def grain(config: HardwareConfig) -> int:
+def dram_alignment(config: HardwareConfig) -> int:
     """The alignment of tensors in bytes: a page, and whole elements of every memory."""
     return max(_PAGE, *(config.element_bytes(each) for each in MemoryId))
 
@@ -89,7 +89,7 @@ def layout_of(
 
     Tensors without an address in `placed` come after those with one, in pages of their own.
     """
-    size = grain(target.config)
+    size = dram_alignment(target.config)
     found: dict[str, Buffer] = {}
     for operator, function in zip(operators, lowered, strict=True):
         buffers = _global_buffers(function)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.build.call_sequence import CallSequence, call_sequence
+from compiler.driver.call_sequence import CallSequence, call_sequence
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
-from compiler.graph.lifetimes import lifetimes
+from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
@@ -191,7 +191,7 @@ def _places(
     """The place of each tensor, and the size of the arena in bytes."""
     results = {each for each in sequence.results if isinstance(each, str)}
     places: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
-    tenants = [each for each in lifetimes(function) if each.name not in results]
+    tenants = [each for each in live_ranges(function) if each.name not in results]
     plan = plan_memory(tenants, ALIGNMENT)
     for name in sequence.types:
         places.setdefault(name, Output())

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from scripts.errors import LayerError
-from scripts.utilization.layers import FIRST, RESNET18, Layer, distinct, parse_layer
+from scripts.utilization.conv_layers import FIRST, RESNET18, Layer, distinct, parse_layer
 
 
 def test_the_table_is_the_networks() -> None:

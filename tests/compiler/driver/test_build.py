@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.build.build import Backends, build
 from compiler.codegen import CpuTarget
+from compiler.driver.build import Backends, build
 from compiler.errors import BuildError, CodegenError, GraphError
 from compiler.graph import Constant, Function
-from compiler.graph.evaluate import Given, evaluate
+from compiler.graph.evaluate import NestedArray, evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import If
 from compiler.graph.types import symbols_of
@@ -49,7 +49,7 @@ def agrees(function: Function, tolerance: float = 0.0, **options: Any) -> Artifa
     return artifact
 
 
-def flattened(value: Given) -> list[Any]:
+def flattened(value: NestedArray) -> list[Any]:
     if not isinstance(value, tuple):
         return [value]
     return [array for each in value for array in flattened(each)]

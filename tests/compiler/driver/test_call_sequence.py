@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.build.call_sequence import call_sequence
+from compiler.driver.call_sequence import call_sequence
 from compiler.errors import BuildError, GraphError
 from compiler.graph.passes import Fuse, transform
 from tests.support.graphs import graph

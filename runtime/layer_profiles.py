@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.encoding import Opcode
 from hw.isa import Program
-from hw.topology import MemoryId, Module, TokenQueue
+from hw.topology import MemoryId, TokenQueue, Unit
 from runtime.artifact.stream import Layer, StreamCode
 from sim.result import EventKind, Result
 
@@ -135,7 +135,7 @@ def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[C
     now = 0
     layer = 0
     for event in result.events:
-        if event.module is not Module.COMPUTE or event.cycle is None:
+        if event.module is not Unit.COMPUTE or event.cycle is None:
             continue
         at = event.instruction
         match event.kind:
@@ -152,7 +152,7 @@ def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[C
                 end = max(event.cycle, start)
                 found[layer][kinds[at]] += end - start
                 now = end
-            case EventKind.PUSH | EventKind.FETCH | EventKind.DEAL:
+            case EventKind.PUSH | EventKind.FETCH | EventKind.DISPATCH:
                 pass
     assert result.cycles is not None, "checked by the caller"
     if found:

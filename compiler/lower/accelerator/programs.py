@@ -8,13 +8,13 @@ from compiler.errors import LoweringError
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Commands
 from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
+from compiler.lower.accelerator.dram_layout import dram_alignment
 from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
-from compiler.lower.accelerator.places import grain
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
-from compiler.lower.pipeline import CPU_PASSES, Pass, Simplify, lower
+from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
 
 __all__ = ["ElaboratedProgram", "ProgramCache", "accelerator_passes"]
@@ -78,7 +78,9 @@ class ProgramCache:
             passes = self.passes or accelerator_passes(self.target)
             self._lowered[id(program)] = program, lower(program, passes)
         lowered, config = self._lowered[id(program)][1], self.target.config
-        commands = elaborate(lowered, self.target, ChipMemory(config, from_top), grain(config))
+        commands = elaborate(
+            lowered, self.target, ChipMemory(config, from_top), dram_alignment(config)
+        )
         footprints = Footprints.of(commands.prototypes, config)
         used = drop_unused_loads(commands, footprints, config)
         return ElaboratedProgram(lowered, late_resets(used, footprints), footprints)
