@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hw.cache import Build, ContentCache, content_key, default_cache
 from hw.errors import CacheError
 
-PATIENCE = 30
+TIMEOUT = 30
 
 
 def building(log: Path, seconds: float, text: str = "thing") -> Build:
@@ -60,7 +60,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(PATIENCE)
+        process.join(TIMEOUT)
     assert [process.exitcode for process in processes] == [0, 0]
     assert count(tmp_path / "log") == 1
 
@@ -78,13 +78,13 @@ def test_killed_build_leaves_nothing_that_matters(tmp_path: Path) -> None:
         cwd=repository,
         env=os.environ | {"PYTHONPATH": str(repository)},
     )
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while count(log) == 0:
         assert time.monotonic() < deadline, "the build did not start"
         assert process.poll() is None, "the build ended by itself"
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
-    process.wait(PATIENCE)
+    process.wait(TIMEOUT)
     assert list(root.glob(".key-*")), "it was killed in the middle"
     use(root, log, 0)
     assert count(log) == 2
