@@ -12,7 +12,7 @@ from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.array import Array
 from hw.rtl.block import Block
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
+from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, bases_layout
 from hw.rtl.micro_ops import MicroOps
 from hw.rtl.pipeline import Pipeline
@@ -47,7 +47,7 @@ class ComputeUnit(Block):
     bad_index, bad_shift, fault_index
         As in `Pipeline`.
     status
-        See `ModuleStatus`.
+        See `UnitStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -73,7 +73,7 @@ class ComputeUnit(Block):
                 "bad_index": Out(1),
                 "bad_shift": Out(1),
                 "fault_index": Out(INDEX_BITS),
-                "status": Out(ModuleStatus()),
+                "status": Out(UnitStatus()),
             }
         )
 

@@ -13,7 +13,7 @@ from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, ModuleStatus, queued_layout
+from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, UnitStatus, queued_layout
 from hw.rtl.load import LOAD_MEMORIES, LoadUnit
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
@@ -72,7 +72,7 @@ class Core(Block):
                 "fault_index": Out(INDEX_BITS),
                 "fetched": Out(1),
                 "dispatched": Out(1),
-                **{stage.name.lower(): Out(ModuleStatus()) for stage in Stage},
+                **{stage.name.lower(): Out(UnitStatus()) for stage in Stage},
             }
         )
 

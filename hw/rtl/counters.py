@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.registers import State
 from hw.rtl.block import Block
-from hw.rtl.layouts import ModuleStatus
+from hw.rtl.layouts import UnitStatus
 from hw.topology import Unit as Stage
 
 __all__ = ["Counters", "counter_names"]
@@ -42,7 +42,7 @@ class Counters(Block):
                 "clear": In(1),
                 "running": In(1),
                 "snapshot": In(1),
-                **{f"{stage.name.lower()}_status": In(ModuleStatus()) for stage in Stage},
+                **{f"{stage.name.lower()}_status": In(UnitStatus()) for stage in Stage},
                 **{name: Out(COUNTER_BITS) for name in counter_names()},
             }
         )

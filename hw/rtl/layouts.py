@@ -19,7 +19,7 @@ __all__ = [
     "INSTRUCTION_BITS",
     "NO_INSTRUCTION",
     "UNIT_EVENTS",
-    "ModuleStatus",
+    "UnitStatus",
     "burst_layout",
     "clog2",
     "executed_by",
@@ -98,7 +98,7 @@ UNIT_EVENTS = data.StructLayout({event.name.lower(): 1 for event in UnitEvent})
 """What happens to a unit's instructions in this cycle."""
 
 
-class ModuleStatus(wiring.Signature):
+class UnitStatus(wiring.Signature):
     """What a unit is doing, for the counters, the registers and the `events` port.
 
     Members

@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, ModuleStatus, queued_layout, view_of
+from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
 from hw.topology import LOADED_BY
@@ -31,7 +31,7 @@ class LoadUnit(Block):
     bases, port, write
         As in `LoadDma`.
     status
-        See `ModuleStatus`.
+        See `UnitStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -43,7 +43,7 @@ class LoadUnit(Block):
                 "bases": In(bases_layout(config)),
                 "port": Out(ReadPort(config)),
                 "write": Out(WritePort(config, LOAD_MEMORIES)),
-                "status": Out(ModuleStatus()),
+                "status": Out(UnitStatus()),
             }
         )
 

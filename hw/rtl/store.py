@@ -11,7 +11,7 @@ from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.bursts import BurstGenerator
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, ModuleStatus, clog2, queued_layout, row_bits, view_of
+from hw.rtl.layouts import INDEX_BITS, UnitStatus, clog2, queued_layout, row_bits, view_of
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.out_reader import OutReader
 from hw.rtl.ports import AxiWriteMaster, TokenPort
@@ -43,7 +43,7 @@ class StoreUnit(Block):
     fault, fault_index
         Memory refused a write of this instruction.
     status
-        See `ModuleStatus`.
+        See `UnitStatus`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -61,7 +61,7 @@ class StoreUnit(Block):
                 "idle": Out(1),
                 "fault": Out(1),
                 "fault_index": Out(INDEX_BITS),
-                "status": Out(ModuleStatus()),
+                "status": Out(UnitStatus()),
             }
         )
 

@@ -284,7 +284,7 @@ func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 3, 3], v: float32[4, 4, 1, 1
 
 
 def test_requantisations_are_exact_on_the_targets() -> None:
-    """A shift of 23 leaves the sum of two tensors no room in 32 bits."""
+    """A shift of 23 leaves no bits of 32 for the sum of two tensors."""
     program = """
 func @main(x: float32[2, 4, 6, 6], w: float32[4, 4, 1, 1], v: float32[4, 4, 1, 1]):
   c = conv2d(x, w)
