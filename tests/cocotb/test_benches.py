@@ -18,7 +18,17 @@ RUNS = {TINY: ALL, WIDE: ("bench_programs",)}
 
 
 @pytest.mark.parametrize("config", RUNS, ids=lambda config: config.name)
-@pytest.mark.parametrize("simulator", Simulator, ids=lambda simulator: simulator.value)
+@pytest.mark.parametrize(
+    "simulator",
+    [
+        pytest.param(simulator, marks=marks, id=simulator.value)
+        # Under Verilator the `rtl` engine runs the same Verilog in every other test.
+        for simulator, marks in (
+            (Simulator.ICARUS, ()),
+            (Simulator.VERILATOR, pytest.mark.exhaustive),
+        )
+    ],
+)
 def test_every_bench_passes(simulator: Simulator, config: HardwareConfig, tmp_path: Path) -> None:
     modules = [f"tests.cocotb.{module}" for module in RUNS[config]]
     outcomes = run_benches(simulator, config, modules, tmp_path)

@@ -53,7 +53,10 @@ def _spoilt_design(config: HardwareConfig) -> VerilogDesign:
     return VerilogDesign(design.top, files, design.modules)
 
 
-@pytest.mark.parametrize(("name", "acc_read_ports"), [("tiny", 2), ("small8", 1)])
+@pytest.mark.parametrize(
+    ("name", "acc_read_ports"),
+    [("tiny", 2), pytest.param("small8", 1, marks=pytest.mark.exhaustive)],
+)
 def test_reads_of_what_is_written(name: str, acc_read_ports: int) -> None:
     config = load_config(name).replace(acc_read_ports=acc_read_ports)
     design = _spoilt_design(config)

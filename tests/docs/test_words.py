@@ -22,9 +22,9 @@ def test_what_is_found(tmp_path: Path) -> None:
         "        for each in range(3)\n"
         "    ]\n"
     )
-    told = [line.removeprefix(f"{file}:") for line in findings([file])]
-    assert told == [
-        "1: 'turn' is called iteration",
+    found = [line.removeprefix(f"{file}:") for line in findings([file])]
+    assert found == [
+        "1: turn is called iteration",
         "3: `each` is the name of something",
         "6: `each` is the name of something",
     ]

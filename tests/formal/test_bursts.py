@@ -55,9 +55,9 @@ def burst_harness(generator: Any, config: HardwareConfig, longest: int, size_bit
     ("config", "longest", "size_bits"),
     [
         pytest.param(DEFAULT, DEFAULT.longest_burst, row_bits(DEFAULT), id="default"),
-        pytest.param(DEFAULT, FETCH_BEATS, FETCH_BITS, id="fetch"),
         pytest.param(SMALLEST, 1, 12, id="smallest"),
-        pytest.param(WIDE, 256, 16, id="wide"),
+        pytest.param(DEFAULT, FETCH_BEATS, FETCH_BITS, id="fetch", marks=pytest.mark.exhaustive),
+        pytest.param(WIDE, 256, 16, id="wide", marks=pytest.mark.exhaustive),
     ],
 )
 def test_every_run(config: HardwareConfig, longest: int, size_bits: int, tmp_path: Path) -> None:

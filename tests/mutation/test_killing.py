@@ -36,6 +36,7 @@ def test_the_file_of_a_planted_design(tmp_path: Path) -> None:
     assert load_planted(tmp_path / "planted.json") == (TINY, design)
 
 
+@pytest.mark.exhaustive
 def test_the_original_survives(planted: Path) -> None:
     assert run_tests(RANDOM_PROGRAMS, planted, 0).kind is VerdictKind.SURVIVED
 

@@ -53,6 +53,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     assert result.stderr == f"error: {tmp_path / 'file'}: Not a directory\n"
 
 
+@pytest.mark.exhaustive
 def test_resources(tmp_path: Path) -> None:
     arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path), "--resources"]
     result = CliRunner().invoke(app, [*arguments, "--family", "ecp5", "--json"])

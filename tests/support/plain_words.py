@@ -21,36 +21,47 @@ _SUFFIXES = (".py", ".md", ".cpp", ".hpp", ".h", ".toml", ".lark")
 _EXEMPT = ("tests/support/plain_words.py", "tests/docs/test_words.py", "docs/glossary.md")
 _HISTORY = ("CHANGELOG.md", "tests/golden/vectors")
 
-_BETTER = {
-    r"(?<!\bin )\bturns?\b": "iteration",
-    r"\b(?:LiftStarts|lift_starts)\b": "HoistReductionInit",
-    r"\b(?:ShareAccumulators)\b": "InPlaceAccumulators",
-    r"\bAsk\b": "TypeQuery",
-    r"\bFindings\b": "AnalysisCache",
-    r"\bTold\b|\btold\.py\b": "RunReport",
-    r"\bGiven\b(?= *[(\]:,|)])": "RunInputs",
-    r"\b(?:Doubt|Gap)\b": "Unknown, Unchecked",
-    r"\b(?:Resident|TokenedSlot)\b": "PlacedCommand",
-    r"\bValuesKnown\b|\bclass Known\b": "ValueForms",
-    r"\bclass Small\b": "Int8Value",
-    r"\bclass Sums\b": "PendingAccumulator",
-    r"\bBeatCutter\b|\bbeat_cutter\b": "BeatUnpacker",
-    r"\bPATIENCE\b": "DEADLOCK_CYCLES",
-    r"\bopen_orders\b": "outstanding_writes",
-    r"\b(?:complain|complaints?)\b": "describe, diagnostics",
-    r"\badmission\b": "preflight",
-    r"\bshare\.py\b": "in_place_accumulators.py",
-    r"\btoo_far\b": "shift_out_of_range",
-    r"\bhw[./]memories\b": "hw/topology.py",
-    r"\bsim[./]timing\b": "hw/memory_model.py",
-    r"\bcompiler[./]build\b": "compiler/driver",
-    r"\bscripts[./]demo\b": "scripts/matmul_demo.py",
-    r"\bHole\b": "Knob",
-    r"\b[Rr]ooms?\b": "package, module",
-    r"\bdealt\b": "dispatched",
+_NAMES = {
+    "turn": "iteration",
+    "turns": "iterations",
+    "room": "package, module",
+    "rooms": "packages, modules",
+    "Rooms": "Packages",
+    "dealt": "dispatched",
+    "LiftStarts": "HoistReductionInit",
+    "ShareAccumulators": "InPlaceAccumulators",
+    "Ask": "TypeQuery",
+    "Findings": "AnalysisCache",
+    "Told": "RunReport",
+    "Doubt": "Unknown",
+    "Gap": "Unchecked",
+    "Resident": "PlacedCommand",
+    "Hole": "Knob",
+    "BeatCutter": "BeatUnpacker",
+    "PATIENCE": "DEADLOCK_CYCLES",
+    "open_orders": "outstanding_writes",
+    "too_far": "shift_out_of_range",
+    "complain": "describe",
+    "complaint": "diagnostic",
+    "complaints": "diagnostics",
+    "admission": "preflight",
+    "ModuleWait": "UnitWait",
 }
-_RULE = re.compile("|".join(f"(?P<_{i}>{pattern})" for i, pattern in enumerate(_BETTER)))
-_WORDS = tuple(_BETTER.values())
+_PARTS = {
+    "class Known": "ValueForms",
+    "class Small": "Int8Value",
+    "class Sums": "PendingAccumulator",
+    "class Given": "RunInputs",
+    "hw.memories": "hw.topology",
+    "hw/memories": "hw/topology",
+    "sim.timing": "hw.memory_model",
+    "sim/timing": "hw/memory_model",
+    "compiler.build": "compiler.driver",
+    "compiler/build": "compiler/driver",
+    "scripts.demo": "scripts.matmul_demo",
+    "scripts/demo": "scripts/matmul_demo",
+}
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def findings(paths: list[Path]) -> Iterator[str]:
@@ -58,9 +69,10 @@ def findings(paths: list[Path]) -> Iterator[str]:
     for path in paths:
         text = path.read_text()
         for number, line in enumerate(text.splitlines(), 1):
-            if found := _RULE.search(line):
-                better = _WORDS[int((found.lastgroup or "")[1:])]
-                yield f"{path}:{number}: {found[0]!r} is called {better}"
+            names = _NAMES.keys() & set(_NAME.findall(line.replace("in turn", "")))
+            found = [(name, _NAMES[name]) for name in sorted(names)]
+            found += [(part, better) for part, better in _PARTS.items() if part in line]
+            yield from (f"{path}:{number}: {name} is called {better}" for name, better in found)
         if path.suffix == ".py" and "each" in text:
             yield from (f"{path}:{line}: `each` is the name of something" for line in _each(text))
 

@@ -54,9 +54,8 @@ def check_scratchpad(memory: MemoryId, family: Family) -> None:
     assert (found.lut, found.ff) == (0, 0)
 
 
-@pytest.mark.parametrize("family", BOTH)
-def test_a_scratchpad_of_the_default_is_block_ram(family: Family) -> None:
-    check_scratchpad(MemoryId.WGT, family)
+def test_a_scratchpad_of_the_default_is_block_ram() -> None:
+    check_scratchpad(MemoryId.WGT, Family.ECP5)
 
 
 @pytest.mark.exhaustive

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hw.config_files import load_config
 from scripts.bench import rtl
 
 
+@pytest.mark.exhaustive
 def test_it_reports_the_build_and_the_run() -> None:
     build, run = rtl.measure(load_config("tiny"), size=16)
     # No cache has it: Verilator and the compiler were at work.
