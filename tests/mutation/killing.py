@@ -26,7 +26,7 @@ _NOT_THESE = (
 )
 TESTS: Mapping[str, tuple[str, ...]] = {
     "tiny": (
-        "tests/cosim/test_random_programs.py::test_presets[tiny]",
+        "tests/cosim/test_random_programs.py::test_few[tiny]",
         "tests/cosim/test_faults.py",
         "tests/sim/rtl/test_engines.py",
         "tests/sim/test_fill.py",
@@ -37,7 +37,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("-k", f"{_NOT_THESE} and not icarus and not bus128"),
     ),
     "small8": (
-        "tests/cosim/test_random_programs.py::test_presets[small8]",
+        "tests/cosim/test_random_programs.py::test_few[small8]",
         "tests/sim/rtl/test_engines.py",
         "tests/cosim/test_cycles.py::test_vectors",
         "tests/sim/rtl/test_far_places.py",

@@ -16,7 +16,7 @@ from tests.mutation.plugin import load_planted, save_planted
 
 ROOT = Path(__file__).parents[2]
 TINY = load_config("tiny")
-RANDOM_PROGRAMS = ("tests/cosim/test_random_programs.py::test_presets[tiny]",)
+RANDOM_PROGRAMS = ("tests/cosim/test_random_programs.py::test_few[tiny]",)
 
 
 @pytest.fixture(scope="module")
