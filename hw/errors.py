@@ -73,12 +73,12 @@ class UnitWait:
     its instruction pops; there are none if the instruction waits for something else.
     """
 
-    module: Unit
+    unit: Unit
     instruction: int | None
     queues: tuple[TokenQueue, ...]
 
     def __str__(self) -> str:
-        name = self.module.name.lower()
+        name = self.unit.name.lower()
         if self.instruction is None:
             return f"{name} is idle"
         if not self.queues:

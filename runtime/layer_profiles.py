@@ -135,7 +135,7 @@ def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[C
     now = 0
     layer = 0
     for event in result.events:
-        if event.module is not Unit.COMPUTE or event.cycle is None:
+        if event.unit is not Unit.COMPUTE or event.cycle is None:
             continue
         at = event.instruction
         match event.kind:

@@ -9,29 +9,29 @@ from hw.config import HardwareConfig
 from hw.isa import Work
 from sim.result import Result
 
-__all__ = ["counters", "module_table", "print_counters"]
+__all__ = ["counters", "print_counters", "unit_table"]
 
 
 def counters(result: Result) -> dict[str, object]:
-    """The JSON of the counters: bytes and micro-ops, and with time each module's cycles by
+    """The JSON of the counters: bytes and micro-ops, and with time each unit's cycles by
     activity."""
     found = _work(result.work)
-    if result.modules is not None:
-        found["modules"] = _modules(result)
+    if result.units is not None:
+        found["modules"] = _units(result)
     return found
 
 
-def module_table(result: Result) -> Table:
-    """Each module's cycles by activity, a row a module, for a result with time.
+def unit_table(result: Result) -> Table:
+    """Each unit's cycles by activity, a row a unit, for a result with time.
 
     A cell that is too wide folds: its percentage is on a line of its own.
     """
     table = Table("cycles", box=None, pad_edge=False, header_style="bold")
     for column in ("busy", "waits for token", "waits for memory", "idle"):
         table.add_column(column, justify="right")
-    for module, spent in _modules(result).items():
+    for unit, spent in _units(result).items():
         total = sum(spent.values()) or 1
-        table.add_row(module, *(f"{n:,} {n / total:6.1%}" for n in spent.values()))
+        table.add_row(unit, *(f"{n:,} {n / total:6.1%}" for n in spent.values()))
     return table
 
 
@@ -59,7 +59,7 @@ def print_counters(
     console.print(table, highlight=False)
     if result.cycles is not None:
         console.print()
-        console.print(module_table(result), highlight=False)
+        console.print(unit_table(result), highlight=False)
 
 
 def _work(work: Work) -> dict[str, object]:
@@ -73,16 +73,16 @@ def _work(work: Work) -> dict[str, object]:
     }
 
 
-def _modules(result: Result) -> dict[str, dict[str, int]]:
-    """Cycles of each module by activity; those of a module sum to the run's."""
-    if result.cycles is None or result.modules is None:
+def _units(result: Result) -> dict[str, dict[str, int]]:
+    """Cycles of each unit by activity; those of a unit sum to the run's."""
+    if result.cycles is None or result.units is None:
         return {}
     return {
-        module.name.lower(): {
+        unit.name.lower(): {
             "busy": cycles.busy,
             "token": cycles.token,
             "memory": cycles.memory,
             "idle": result.cycles - cycles.busy - cycles.token - cycles.memory,
         }
-        for module, cycles in result.modules.items()
+        for unit, cycles in result.units.items()
     }

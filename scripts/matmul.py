@@ -3,8 +3,8 @@
 A is m x k, B is n x k and C is m x n, all int8; C keeps the low 8 bits of each sum, as STORE does.
 
 C is computed tile by tile, each tile in one half of ACC while the other half's tile is stored. The
-sum over k runs in chunks: the load module fills one half of INP and WGT with the next chunk while
-the compute module works on the other half. Tokens synchronise the modules:
+sum over k runs in chunks: the load unit fills one half of INP and WGT with the next chunk while
+the compute unit works on the other half. Tokens synchronise the units:
 
     load -> compute     a chunk is loaded
     compute -> load     a half of INP and WGT is free again

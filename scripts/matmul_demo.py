@@ -1,4 +1,4 @@
-"""`make matmul`: a matrix product on the RTL, checked, with its cycles by module and activity."""
+"""`make matmul`: a matrix product on the RTL, checked, with its cycles by unit and activity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.console import FAILED, errors_in_one_line
-from scripts.counters import module_table
+from scripts.counters import unit_table
 from scripts.matmul import matmul_program
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -125,7 +125,7 @@ def _print_outcome(console: Console, outcome: Outcome, macs: int, made: float) -
     useful = outcome.macs / (result.cycles * macs)
     console.print(f"utilisation         {useful:.1%} of {macs} multipliers")
     console.print()
-    console.print(module_table(result))
+    console.print(unit_table(result))
 
 
 if __name__ == "__main__":

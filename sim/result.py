@@ -8,11 +8,11 @@ from enum import Enum
 from hw.isa import Work
 from hw.topology import TokenQueue, Unit
 
-__all__ = ["Event", "EventKind", "ModuleCycles", "Result"]
+__all__ = ["Event", "EventKind", "Result", "UnitCycles"]
 
 
 class EventKind(Enum):
-    """The kinds of events. START and END bracket an instruction's stay in its module.
+    """The kinds of events. START and END bracket an instruction's stay in its unit.
 
     Only engines with time have FETCH and DISPATCH.
     """
@@ -37,15 +37,15 @@ class Event:
     """An event of an instruction. `cycle` is None from an engine without time."""
 
     cycle: int | None
-    module: Unit
+    unit: Unit
     instruction: int
     kind: EventKind
     queue: TokenQueue | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleCycles:
-    """A module's cycles from launch to done, by activity: with the idle ones they sum to the total.
+class UnitCycles:
+    """A unit's cycles from launch to done, by activity: with the idle ones they sum to the total.
 
     Attributes
     ----------
@@ -68,8 +68,8 @@ class Result:
     ----------
     cycles
         Cycles from launch to done; None from an engine without time.
-    modules
-        Each module's cycles; None from an engine without time.
+    units
+        Each unit's cycles; None from an engine without time.
     work
         Bytes and micro-ops, a function of the program alone.
     events
@@ -80,7 +80,7 @@ class Result:
 
     engine: str
     cycles: int | None
-    modules: dict[Unit, ModuleCycles] | None
+    units: dict[Unit, UnitCycles] | None
     work: Work
     events: tuple[Event, ...]
     seconds: float

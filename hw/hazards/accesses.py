@@ -24,10 +24,10 @@ __all__ = ["ACCESSES", "Access", "Accesses", "accesses_of"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A kind of access: a module that writes or reads a memory (None: DRAM)."""
+    """A kind of access: a unit that writes or reads a memory (None: DRAM)."""
 
     memory: MemoryId | None
-    module: Unit
+    unit: Unit
     writes: bool
 
 
@@ -54,8 +54,8 @@ _SLOTS = 3
 """An instruction has three accesses at most."""
 
 
-def _kind(memory: MemoryId | None, module: Unit, writes: bool) -> int:
-    return ACCESSES.index(Access(memory, module, writes))
+def _kind(memory: MemoryId | None, unit: Unit, writes: bool) -> int:
+    return ACCESSES.index(Access(memory, unit, writes))
 
 
 _NONE = -1

@@ -35,7 +35,7 @@ def check_hazards(
 ) -> HazardReport:
     """Check that the tokens of `program` order all conflicting accesses, whatever the timing.
 
-    Instructions of different modules that access an element of an on-chip memory, or a byte of
+    Instructions of different units that access an element of an on-chip memory, or a byte of
     DRAM, one of them writing, must be ordered by tokens (`order`, `conflicts`). On-chip memory
     counts as not loaded when the program starts. DRAM accesses are assumed to stay inside memory.
 
@@ -58,7 +58,7 @@ def check_hazards(
     """
     columns = program.columns()
     token_fault = _token_fault(program.config, columns)
-    modules = units_of(columns)
+    units = units_of(columns)
     rectangles = rectangles_of(program.config, columns, bases)
     data = np.frombuffer(image, dtype=np.uint8) if isinstance(image, bytes) else image
     if data is not None and (data.ndim != 1 or data.dtype != np.uint8):
@@ -69,8 +69,8 @@ def check_hazards(
     # Here: Numba, which compiles the search, takes half a second to import.
     from hw.hazards.conflicts import search
 
-    found = search(program.config, columns, modules, rectangles, bases, data, RACES_KEPT)
-    owners = modules.tolist()
+    found = search(program.config, columns, units, rectangles, bases, data, RACES_KEPT)
+    owners = units.tolist()
     unknown = {
         **found.unknown,
         Unknown.BEYOND_ADDRESSES: _beyond(rectangles, program.config.address_bits),

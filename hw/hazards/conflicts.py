@@ -1,20 +1,20 @@
-"""The search for conflicts: unordered accesses of one location by different modules.
+"""The search for conflicts: unordered accesses of one location by different units.
 
 Why the last access is enough. Instructions are visited in an execution order that tokens allow
 (`Order.sequence`). Of two that conflict, the later is therefore never ordered before the earlier,
 and there is a race exactly if the earlier may be incomplete when the later starts. The instructions
-of one module that are complete then are a prefix of its instructions (`order`): if the last of them
+of one unit that are complete then are a prefix of its instructions (`order`): if the last of them
 to access a location is complete, so are all before it. So a table of last accesses, one for each
-module and kind of access, misses no location with a race, and finds none that is not there. Which
+unit and kind of access, misses no location with a race, and finds none that is not there. Which
 execution order is visited does not matter: two unordered instructions are both in it, one after the
 other.
 
-Only accesses of different modules are compared. Within a module, results are those of program order
+Only accesses of different units are compared. Within a unit, results are those of program order
 by construction of the machine: LOADs run one by one, GEMM and ALU forward, everything else of
 compute runs alone, and STOREs' writes have one AXI ID, which keeps them in order.
 
-Few pairs of modules can conflict. Each on-chip memory has one module that writes it: load for INP
-and WGT; compute for ACC, its mirror OUT, and UOP, which no other module accesses. Only store writes
+Few pairs of units can conflict. Each on-chip memory has one unit that writes it: load for INP
+and WGT; compute for ACC, its mirror OUT, and UOP, which no other unit accesses. Only store writes
 DRAM.
 
 Importing this module imports Numba.
@@ -67,18 +67,18 @@ class SearchResult:
 def search(
     config: HardwareConfig,
     columns: Columns,
-    modules: npt.NDArray[np.int8],
+    units: npt.NDArray[np.int8],
     rectangles: Rectangles,
     bases: Sequence[int],
     image: npt.NDArray[np.uint8] | None,
     keep: int,
 ) -> SearchResult:
     """Search a legal program for conflicts, and keep `keep` of them; see `check_hazards`."""
-    order = order_of(columns, modules)
+    order = order_of(columns, units)
     pieces = pieces_of(rectangles)
     accesses = accesses_of(config, columns, order.sequence, pieces, bases[MemoryId.UOP], image)
     conflicts, count = _find_conflicts(config, order, accesses, pieces.cuts, keep)
-    waits = np.ones(len(modules), dtype=np.bool_)
+    waits = np.ones(len(units), dtype=np.bool_)
     waits[order.sequence] = False
     return SearchResult(conflicts, count, accesses.unknown, np.flatnonzero(waits))
 
@@ -97,7 +97,7 @@ def _find_conflicts(
 ) -> tuple[list[Conflict], int]:
     """Compare every access with the accesses before it in the execution order.
 
-    There is a conflict for each instruction that was the last of its module to access some of an
+    There is a conflict for each instruction that was the last of its unit to access some of an
     access's locations, at the lowest such location.
 
     Parameters
@@ -116,7 +116,7 @@ def _find_conflicts(
     for kind, access in enumerate(ACCESSES):
         found = _opponents(access)
         opponents[kind, : len(found)] = found
-    modules = np.array([access.module for access in ACCESSES], dtype=np.int64)
+    units = np.array([access.unit for access in ACCESSES], dtype=np.int64)
     memories = [access.memory for access in ACCESSES]
     sizes = [len(cuts) if memory is None else config.depth(memory) for memory in memories]
     rows, count = compare_accesses(
@@ -128,13 +128,13 @@ def _find_conflicts(
         accesses.sets.begin,
         accesses.sets.end,
         opponents,
-        modules,
+        units,
         np.concatenate([[0], np.cumsum(sizes)]),
         keep,
     )
     # Conflicts of one comparison by their earlier instruction; its locations were met ascending.
     rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))][:keep]
-    earlier = order.positions[order.begins[modules[rows[:, 2]]] + rows[:, 3] - 1]
+    earlier = order.positions[order.begins[units[rows[:, 2]]] + rows[:, 3] - 1]
     conflicts = [
         Conflict(
             first,
@@ -160,18 +160,18 @@ def compare_accesses(
     begin: Ints,
     end: Ints,
     opponents: Ints,
-    modules: Ints,
+    units: Ints,
     tables: Ints,
     keep: int,
 ) -> tuple[Ints, int]:
     """The loop of `_find_conflicts`; the table of a kind begins at `tables[kind]`.
 
     Returns rows and the number of conflicts. A row is: the number of the comparison, kind of the
-    later access, kind of the earlier, 1 + how many instructions of its module precede the earlier
+    later access, kind of the earlier, 1 + how many instructions of its unit precede the earlier
     one, the later instruction, the location. The rows are those of all comparisons up to the one
     that has the `keep`-th conflict.
     """
-    # 1 + the position, within its module, of the instruction with the last access.
+    # 1 + the position, within its unit, of the instruction with the last access.
     last = np.zeros(tables[-1], dtype=np.int32)
     seen = np.zeros((len(tables) - 1, len(clocks) + 1), dtype=np.int32)
     rows = np.empty((keep + len(clocks), 6), dtype=np.int64)
@@ -185,7 +185,7 @@ def compare_accesses(
                 if opponent < 0:
                     continue
                 table = last[tables[opponent] : tables[opponent + 1]]
-                clock = clocks[position, modules[opponent]]
+                clock = clocks[position, units[opponent]]
                 latest = np.int32(0)
                 for run in range(start[chosen], start[chosen + 1]):
                     for value in table[begin[run] : end[run]]:
@@ -206,7 +206,7 @@ def compare_accesses(
                                 rows[kept, 4], rows[kept, 5] = position, location
                                 kept += 1
             own = last[tables[kind] : tables[kind + 1]]
-            mine = clocks[position, modules[kind]] + 1
+            mine = clocks[position, units[kind]] + 1
             for run in range(start[chosen], start[chosen + 1]):
                 for location in range(begin[run], end[run]):
                     own[location] = mine

@@ -28,11 +28,11 @@ class Conflict:
     later_writes: bool
 
 
-def race_of(program: Program, modules: Sequence[int], conflict: Conflict) -> Race:
-    """The conflict as a race; `modules` has the module that executes each instruction."""
+def race_of(program: Program, units: Sequence[int], conflict: Conflict) -> Race:
+    """The conflict as a race; `units` has the unit that executes each instruction."""
     first, second = sorted((conflict.earlier, conflict.later))
     first_writes = conflict.later_writes == (conflict.later == first)
-    queues = _path(Unit(modules[first]), Unit(modules[second]))
+    queues = _path(Unit(units[first]), Unit(units[second]))
     where = _where(conflict.memory, conflict.address)
     does = ("writes" if first_writes else "reads", "reads" if first_writes else "writes")
     explanation = (
@@ -66,7 +66,7 @@ def _where(memory: MemoryId | None, address: int) -> str:
 
 
 def _path(first: Unit, second: Unit) -> tuple[TokenQueue, ...]:
-    """The queues that lead from one module to another."""
+    """The queues that lead from one unit to another."""
     step = 1 if second > first else -1
     ends = {(queue.producer, queue.consumer): queue for queue in TokenQueue}
     return tuple(ends[Unit(at), Unit(at + step)] for at in range(int(first), int(second), step))

@@ -14,7 +14,7 @@ __all__ = ["HazardError", "HazardReport", "Overwrite", "Race", "Unchecked", "Unk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
-    """Unordered instructions of two modules that access one location, one of them writing.
+    """Unordered instructions of two units that access one location, one of them writing.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class HazardReport:
         over every order that the machine can run in. None where tokens balance.
     races
         The first races found, in an execution order. There is one for each pair of instructions and
-        memory of which the earlier is the last of its module to access the address.
+        memory of which the earlier is the last of its unit to access the address.
     race_count
         How many races were found; `races` keeps the first.
     overwrites

@@ -1,13 +1,13 @@
 """Happens-before, as vector clocks: the instructions that are complete when another one starts.
 
-Two things order instructions. Each module starts its own in program order and completes them in
+Two things order instructions. Each unit starts its own in program order and completes them in
 that order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the
-k-th push, which is given at its instruction's end. A module may start an instruction before the one
-in front of it has ended (GEMM after GEMM, STORE after STORE); between modules that changes nothing:
-a chain of tokens enters a module at the start of one instruction and leaves it at the end of the
-same or a later one, and starts are in order, and ends are. So an instruction x of one module is
-complete when y of another starts exactly if a chain leads from x to y; and, per module, the
-instructions that are complete are a prefix. Three counts, one a module, are y's vector clock.
+k-th push, which is given at its instruction's end. A unit may start an instruction before the one
+in front of it has ended (GEMM after GEMM, STORE after STORE); between units that changes nothing:
+a chain of tokens enters a unit at the start of one instruction and leaves it at the end of the
+same or a later one, and starts are in order, and ends are. So an instruction x of one unit is
+complete when y of another starts exactly if a chain leads from x to y; and, per unit, the
+instructions that are complete are a prefix. Three counts, one a unit, are y's vector clock.
 
 Dispatch is no order: the instruction that is fetched first, or finds space in its queue first, need
 not end first.
@@ -39,11 +39,11 @@ class Order:
     positions
         Indices of the instructions, those of LOAD first and those of STORE last.
     begins
-        By module, the index in `positions` of its first instruction; and last the length.
+        By unit, the index in `positions` of its first instruction; and last the length.
     clocks
-        By instruction and module, how many of the module's instructions are complete for certain
+        By instruction and unit, how many of the unit's instructions are complete for certain
         when the instruction starts. All zero where it never starts. Of the instruction's own
-        module, all that come before it count, though they may still run.
+        unit, all that come before it count, though they may still run.
     """
 
     sequence: Ints
@@ -52,13 +52,13 @@ class Order:
     clocks: Ints
 
 
-def order_of(columns: Columns, modules: npt.NDArray[np.int8]) -> Order:
-    """The order of a program of legal instructions; `modules` has the module of each."""
-    owners = modules.astype(np.int64)
+def order_of(columns: Columns, units: npt.NDArray[np.int8]) -> Order:
+    """The order of a program of legal instructions; `units` has the unit of each instruction."""
+    owners = units.astype(np.int64)
     counts = np.bincount(owners, minlength=len(Unit))
     begins = np.concatenate([[0], np.cumsum(counts)])
-    positions = np.concatenate([np.flatnonzero(modules == module) for module in Unit])
-    clocks = np.zeros((len(modules), len(Unit)), dtype=np.int64)
+    positions = np.concatenate([np.flatnonzero(units == unit) for unit in Unit])
+    clocks = np.zeros((len(units), len(Unit)), dtype=np.int64)
     pops = _queues(_POPPED, owners, columns.pop_prev, columns.pop_next)
     pushes = _queues(_PUSHED, owners, columns.push_prev, columns.push_next)
     sequence = run_tokens(positions, begins, pops, pushes, len(TokenQueue), clocks)
@@ -76,7 +76,7 @@ _POPPED, _PUSHED = (
     np.array([[_NO_QUEUE if queue is None else queue for queue in ends[end]] for end in Unit])
     for ends in (POPS, PUSHES)
 )
-"""By module, the queues that its flags name."""
+"""By unit, the queues that its flags name."""
 
 
 @cached
@@ -87,42 +87,43 @@ def run_tokens(
 
     Fills in `clocks` and returns the sequence.
     """
-    modules = len(begins) - 1
+    unit_count = len(begins) - 1
     sequence = np.empty(len(positions), dtype=np.int64)
-    now = np.zeros((modules, modules), dtype=np.int64)  # the clock that each module started last
-    tokens = np.empty((queues, len(positions), modules), dtype=np.int64)  # complete at each push
+    # The clocks of the instruction that each unit started last, and of each push.
+    now = np.zeros((unit_count, unit_count), dtype=np.int64)
+    tokens = np.empty((queues, len(positions), unit_count), dtype=np.int64)
     pushed, popped = np.zeros(queues, dtype=np.int64), np.zeros(queues, dtype=np.int64)
-    started = np.zeros(modules, dtype=np.int64)
+    started = np.zeros(unit_count, dtype=np.int64)
     steps = 0
     while True:
         chosen, position = -1, len(positions)
-        for module in range(modules):
-            head = begins[module] + started[module]
-            if head < begins[module + 1] and positions[head] < position:
+        for unit in range(unit_count):
+            head = begins[unit] + started[unit]
+            if head < begins[unit + 1] and positions[head] < position:
                 first, second = pops[positions[head], 0], pops[positions[head], 1]
                 if (first < 0 or popped[first] < pushed[first]) and (
                     second < 0 or popped[second] < pushed[second]
                 ):
-                    chosen, position = module, positions[head]
+                    chosen, position = unit, positions[head]
         if chosen < 0:
             return sequence[:steps]
         # Element by element throughout: assignments of slices take seconds to compile.
         for side in range(2):
             queue = pops[position, side]
             if queue >= 0:
-                for module in range(modules):
-                    token = tokens[queue, popped[queue], module]
-                    now[chosen, module] = max(now[chosen, module], token)
+                for unit in range(unit_count):
+                    token = tokens[queue, popped[queue], unit]
+                    now[chosen, unit] = max(now[chosen, unit], token)
                 popped[queue] += 1
         now[chosen, chosen] = started[chosen]
         started[chosen] += 1
-        for module in range(modules):
-            clocks[position, module] = now[chosen, module]
+        for unit in range(unit_count):
+            clocks[position, unit] = now[chosen, unit]
         for side in range(2):
             queue = pushes[position, side]
             if queue >= 0:
-                for module in range(modules):
-                    tokens[queue, pushed[queue], module] = now[chosen, module]
+                for unit in range(unit_count):
+                    tokens[queue, pushed[queue], unit] = now[chosen, unit]
                 tokens[queue, pushed[queue], chosen] = started[chosen]
                 pushed[queue] += 1
         sequence[steps] = position

@@ -88,7 +88,7 @@ class Program:
         """Every field of every instruction, as arrays."""
         return decode_columns(self.config, self.data)
 
-    def modules(self) -> npt.NDArray[np.int8]:
+    def units(self) -> npt.NDArray[np.int8]:
         """The unit that executes each instruction; -1 where the opcode is illegal."""
         return units_of(self.columns())
 

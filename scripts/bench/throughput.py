@@ -229,7 +229,7 @@ def _stores(bench: _Bench) -> list[Line]:
 
 
 def _fetch(bench: _Bench) -> list[Line]:
-    """Empty instructions for all modules in turn, which only fetch limits."""
+    """Empty instructions for all units in turn, which only fetch limits."""
 
     def nops(asm: Assembler, count: int) -> object:
         return [asm.nop(Unit(index % 3)) for index in range(count)]

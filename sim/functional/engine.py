@@ -88,7 +88,7 @@ class FunctionalEngine:
         return Result(
             engine=self.name,
             cycles=None,
-            modules=None,
+            units=None,
             work=work_of(program),
             events=events_of(run.plan, run.log) if how.events else (),
             seconds=seconds,

@@ -35,29 +35,29 @@ def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
     """The records in `log`, ordered by cycle, unit and instruction; pops come before the start,
     pushes after the end."""
     rows = list(_fetch_rows(program, log))
-    for module in Unit:
-        instructions = np.flatnonzero(program.modules() == module)
-        queues = POPS[module] + PUSHES[module]
-        bits = log[:, 1] >> np.uint64(unit_bit(module)) & np.uint64((1 << len(UnitEvent)) - 1)
+    for unit in Unit:
+        instructions = np.flatnonzero(program.units() == unit)
+        queues = POPS[unit] + PUSHES[unit]
+        bits = log[:, 1] >> np.uint64(unit_bit(unit)) & np.uint64((1 << len(UnitEvent)) - 1)
         for edge in _EDGES:
-            happened = _happened(bits, edge, module.name.lower(), len(instructions))
+            happened = _happened(bits, edge, unit.name.lower(), len(instructions))
             numbers = instructions[: len(happened)].tolist()
             cycles, flags = log[happened, 0].tolist(), bits[happened].tolist()
             for instruction, cycle, flag in zip(numbers, cycles, flags, strict=True):
-                rows += _rows(cycle, module, instruction, edge, flag, queues)
+                rows += _rows(cycle, unit, instruction, edge, flag, queues)
     rows.sort(key=lambda row: row[:4])
     return tuple(
-        Event(cycle, module, instruction, kind, queue)
-        for cycle, module, instruction, _, kind, queue in rows
+        Event(cycle, unit, instruction, kind, queue)
+        for cycle, unit, instruction, _, kind, queue in rows
     )
 
 
 def _fetch_rows(program: Program, log: EventLog) -> Iterator[_Row]:
-    modules = [Unit(number) for number in program.modules().tolist()]
+    units = [Unit(number) for number in program.units().tolist()]
     for event, kind in _FETCH_KINDS.items():
-        happened = _happened(log[:, 1], fetch_bit(event), "fetch", len(modules))
+        happened = _happened(log[:, 1], fetch_bit(event), "fetch", len(units))
         for instruction, cycle in enumerate(log[happened, 0].tolist()):
-            yield (cycle, modules[instruction], instruction, event - len(FetchEvent), kind, None)
+            yield (cycle, units[instruction], instruction, event - len(FetchEvent), kind, None)
 
 
 def _happened(
@@ -74,7 +74,7 @@ def _happened(
 
 def _rows(
     cycle: int,
-    module: Unit,
+    unit: Unit,
     instruction: int,
     edge: UnitEvent,
     flags: int,
@@ -83,9 +83,9 @@ def _rows(
     """The start or the end of one instruction, with the tokens that it pops or pushes."""
     kind, token_kind, tokens = _EDGES[edge]
     # The fourth entry orders them: (fetch,) pops, start, end, pushes.
-    rows: list[_Row] = [(cycle, module, instruction, 2 + edge, kind, None)]
+    rows: list[_Row] = [(cycle, unit, instruction, 2 + edge, kind, None)]
     for side, token in enumerate(tokens):
         queue = queues[2 * edge + side]
         if flags >> token & 1 and queue is not None:
-            rows.append((cycle, module, instruction, 4 * edge + side, token_kind, queue))
+            rows.append((cycle, unit, instruction, 4 * edge + side, token_kind, queue))
     return rows

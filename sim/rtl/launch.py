@@ -10,7 +10,7 @@ from hw.registers import CONTROL, Control, State, Status, register_map
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError, MemoryImageError
 from sim.preflight import preflight
-from sim.result import ModuleCycles, Result
+from sim.result import Result, UnitCycles
 from sim.rtl.bench import ACCESS_CYCLES, Bench, Setup
 from sim.rtl.events import decode_events
 from sim.rtl.outcome import failure
@@ -76,7 +76,7 @@ class Driver:
         return Result(
             engine=self._name,
             cycles=cycles,
-            modules={module: self._module_cycles(module) for module in Unit},
+            units={unit: self._unit_cycles(unit) for unit in Unit},
             work=work_of(program),
             events=decode_events(program, log) if how.events else (),
             seconds=seconds,
@@ -119,10 +119,10 @@ class Driver:
             pass
         self._usable = False
 
-    def _module_cycles(self, module: Unit) -> ModuleCycles:
-        name = module.name.lower()
+    def _unit_cycles(self, unit: Unit) -> UnitCycles:
+        name = unit.name.lower()
         busy, token, memory = (self.read(f"{name}_{state.value}") for state in State)
-        return ModuleCycles(busy=busy, token=token, memory=memory)
+        return UnitCycles(busy=busy, token=token, memory=memory)
 
     def read(self, name: str) -> int:
         """The value of a register, 64-bit ones too."""

@@ -33,20 +33,20 @@ def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
         case Fault.NONE:
             return EngineError("the design raised its interrupt with neither a result nor a fault")
         case Fault.DEADLOCK:
-            return DeadlockError(tuple(_wait(module, read) for module in Unit))
+            return DeadlockError(tuple(_wait(unit, read) for unit in Unit))
         case Fault.BUS_READ | Fault.BUS_WRITE:
             return _bus_error(program, culprit, fault, memory_bytes)
     return ProgramError(fault, culprit, _complaint(program, culprit, fault))
 
 
-def _wait(module: Unit, read: Read) -> UnitWait:
-    name = module.name.lower()
+def _wait(unit: Unit, read: Read) -> UnitWait:
+    name = unit.name.lower()
     waits = read(f"{name}_waits")
     if not waits & _ACTIVE:
-        return UnitWait(module, None, ())
-    pops = POPS[module]
+        return UnitWait(unit, None, ())
+    pops = POPS[unit]
     missing = [queue for bit, queue in enumerate(pops) if queue is not None and waits >> bit & 1]
-    return UnitWait(module, read(f"{name}_instruction"), tuple(sorted(missing)))
+    return UnitWait(unit, read(f"{name}_instruction"), tuple(sorted(missing)))
 
 
 def _bus_error(program: Program, culprit: int | None, fault: Fault, memory_bytes: int) -> BusError:

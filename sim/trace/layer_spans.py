@@ -35,7 +35,7 @@ def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Itera
     numbers = labels.layer_of.tolist()
     layer, begin, now = 0, 0, 0
     for event in events:
-        if event.module is not Unit.COMPUTE or event.kind is not EventKind.END:
+        if event.unit is not Unit.COMPUTE or event.kind is not EventKind.END:
             continue
         own = numbers[event.instruction]
         if own >= 0 and own != layer:

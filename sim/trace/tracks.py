@@ -93,7 +93,7 @@ def title_of(number: int) -> str:
 def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]:
     """The slices of finished instructions, by start, each on the first free lane of its track.
 
-    A track has several lanes where a module overlaps instructions: while a STORE waits for its
+    A track has several lanes where a unit overlaps instructions: while a STORE waits for its
     acknowledgement, or the results of a GEMM are in the pipeline, the next one runs.
     """
     opcodes = program.columns().opcode.tolist()
@@ -104,7 +104,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
     finished.sort(key=lambda event: starts[event.instruction])
     free: dict[Track, list[int]] = defaultdict(list)
     for event in finished:
-        track = _track(event.module, opcodes[event.instruction])
+        track = _track(event.unit, opcodes[event.instruction])
         start = starts[event.instruction]
         # Slices without a width are invisible.
         end = max(cycle_of(event), start + 1)
@@ -117,7 +117,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
 def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
     """Each instruction from its arrival to its dispatch: long where its unit's queue was full.
 
-    A slice is long while the module's queue was full. Between slices, fetch waited for memory.
+    A slice is long while the unit's queue was full. Between slices, fetch waited for memory.
     """
     number = number_of(Track.FETCH)
     fetched: dict[int, int] = {}
@@ -129,8 +129,8 @@ def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
             yield Slice(at, Track.FETCH, number, fetched[at], cycle_of(event) + 1)
 
 
-def _track(module: Unit, opcode: int) -> Track:
-    match module:
+def _track(unit: Unit, opcode: int) -> Track:
+    match unit:
         case Unit.LOAD:
             return Track.LOAD
         case Unit.COMPUTE:

@@ -91,7 +91,7 @@ async def fetch_meets_an_error(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_deadlock(dut: HierarchyObject) -> None:
-    """For each module: which instruction waits, and for whose token."""
+    """For each unit: which instruction waits, and for whose token."""
     machine = await Machine.power_on(dut)
     asm = Assembler(machine.config)
     asm.load(MemoryId.INP, sram=0, dram=0, columns=4)
@@ -110,8 +110,8 @@ async def a_deadlock(dut: HierarchyObject) -> None:
         Unit.COMPUTE: (compute, POP_PREV | POP_NEXT),
         Unit.STORE: (store, POP_PREV),
     }
-    for module, (instruction, waits) in expected.items():
-        name = module.name.lower()
+    for unit, (instruction, waits) in expected.items():
+        name = unit.name.lower()
         assert await machine.get(f"{name}_instruction") == instruction, name
         assert await machine.get(f"{name}_waits") == ACTIVE | waits, name
     await machine.run(busy_program(machine.config, 54, 12))

@@ -33,9 +33,9 @@ async def who_it_is(dut: HierarchyObject) -> None:
     assert bus >> 24 == config.longest_burst - 1
     for name in REGISTERS:
         await machine.get(name)  # fails where a bit is undefined
-    for module in Unit:
-        assert await machine.get(f"{module.name.lower()}_instruction") == NO_INSTRUCTION
-        assert await machine.get(f"{module.name.lower()}_waits") == 0
+    for unit in Unit:
+        assert await machine.get(f"{unit.name.lower()}_instruction") == NO_INSTRUCTION
+        assert await machine.get(f"{unit.name.lower()}_waits") == 0
     assert await machine.status() == Status(0)
 
 
@@ -131,7 +131,7 @@ async def interrupt(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def counters(dut: HierarchyObject) -> None:
-    """A snapshot does not move; at the end the states of each module fit into the cycles."""
+    """A snapshot does not move; at the end the states of each unit fit into the cycles."""
     machine = await Machine.power_on(dut)
     running = cocotb.start_soon(_count_running(machine))
     drawn = busy_program(machine.config, 43, 40)
@@ -145,8 +145,8 @@ async def counters(dut: HierarchyObject) -> None:
     assert await machine.poll() == Status.DONE
     cycles = await machine.get("cycles")
     assert 0 < seen[0] < seen[1] < seen[2] < cycles
-    for module in Unit:
-        name = module.name.lower()
+    for unit in Unit:
+        name = unit.name.lower()
         spent = [await machine.get(f"{name}_{state.value}") for state in State]
         assert 0 < sum(spent) <= cycles, name
         assert spent[0], name

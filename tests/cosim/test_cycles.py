@@ -1,4 +1,4 @@
-"""How long programs take, cycle by cycle, and what each module does meanwhile.
+"""How long programs take, cycle by cycle, and what each unit does meanwhile.
 
 Other tests look at results. What only costs time, or only counts it, is pinned here: change the
 files with `--update-golden` when a timing rule of ARCHITECTURE.md changes, and look at every line.
@@ -25,21 +25,21 @@ Golden = Callable[[str, str], None]
 SEEDS = range(8)
 LENGTH = 40
 SHORT = (25, 8)
-"""Seed and length of a short program in which every module waits."""
+"""Seed and length of a short program in which every unit waits."""
 SLOW = (0x15555, 0x2AAAA)
 """Latencies, in cycles, that no memory has: for what they do to the counters."""
 VECTORS = [name for name in vector_names() if name.endswith("small8")]
 
 
 def row(name: str, result: Result) -> str:
-    """One run: its cycles, and each module's busy, token and memory cycles."""
-    assert result.modules is not None
-    spent = [result.modules[module] for module in Unit]
+    """One run: its cycles, and each unit's busy, token and memory cycles."""
+    assert result.units is not None
+    spent = [result.units[unit] for unit in Unit]
     states = (f"{one.busy:6} {one.token:6} {one.memory:6}" for one in spent)
     return f"{name:20} {result.cycles:7} | {' | '.join(states)}\n"
 
 
-HEADING = f"{'':20}  cycles | {' | '.join(f'{module.name.lower():20}' for module in Unit)}\n"
+HEADING = f"{'':20}  cycles | {' | '.join(f'{unit.name.lower():20}' for unit in Unit)}\n"
 COLUMNS = f"{'':20}         | {' | '.join(['  busy  token memory'] * len(Unit))}\n"
 
 
@@ -89,7 +89,7 @@ def test_events(golden: Golden) -> None:
     result, _ = launch(engine, drawn.program, drawn.image, events=True, max_cycles=100_000)
     engine.close()
     lines = [
-        f"{event.cycle:6} {event.module.name.lower():8} {event.instruction:3} "
+        f"{event.cycle:6} {event.unit.name.lower():8} {event.instruction:3} "
         f"{event.kind.value} {event.queue.name.lower() if event.queue is not None else ''}".rstrip()
         for event in result.events
     ]

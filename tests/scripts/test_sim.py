@@ -197,9 +197,9 @@ def test_an_engine_with_time(files: Files) -> None:
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["image_sha256"] == hashlib.sha256(files.after).hexdigest()
-    modules = found["counters"]["modules"]
-    assert modules.keys() == {"load", "compute", "store"}
-    for cycles in modules.values():
+    units = found["counters"]["modules"]
+    assert units.keys() == {"load", "compute", "store"}
+    for cycles in units.values():
         assert cycles.keys() == {"busy", "token", "memory", "idle"}
         assert sum(cycles.values()) == found["cycles"]
         assert min(cycles.values()) >= 0

@@ -1,7 +1,7 @@
 """Accesses of instructions, dependences between them, and tokens that order them.
 
 A program that is correct in program order stays correct in the machine if every dependence between
-two modules is covered by tokens. Dependences are found here on single elements and bytes.
+two units is covered by tokens. Dependences are found here on single elements and bytes.
 """
 
 from __future__ import annotations
@@ -109,15 +109,15 @@ def _loop_touches(
 
 
 class Dependences:
-    """The last recorded instruction of each module that accessed each element."""
+    """The last recorded instruction of each unit that accessed each element."""
 
     def __init__(self, config: HardwareConfig, image_bytes: int) -> None:
         sizes = {int(memory): config.depth(memory) for memory in MemoryId} | {DRAM: image_bytes}
         self._writers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
         self._readers = {key: np.full((3, size), -1, np.int64) for key, size in sizes.items()}
 
-    def needs(self, module: Unit, touched: Sequence[Touch]) -> dict[Unit, int]:
-        """For each other module, the last instruction that must be complete before this one."""
+    def needs(self, unit: Unit, touched: Sequence[Touch]) -> dict[Unit, int]:
+        """For each other unit, the last instruction that must be complete before this one."""
         last = dict.fromkeys(Unit, -1)
         for touch in touched:
             tables = [self._writers] + ([self._readers] if touch.writes else [])
@@ -125,13 +125,13 @@ class Dependences:
                 latest = table[touch.resource][:, touch.indices].max(axis=1, initial=-1)
                 for other in Unit:
                     last[other] = max(last[other], int(latest[other]))
-        return {other: at for other, at in last.items() if other is not module and at >= 0}
+        return {other: at for other, at in last.items() if other is not unit and at >= 0}
 
-    def record(self, position: int, module: Unit, touched: Sequence[Touch]) -> None:
-        """Record the accesses of the instruction `position` of `module`."""
+    def record(self, position: int, unit: Unit, touched: Sequence[Touch]) -> None:
+        """Record the accesses of the instruction `position` of `unit`."""
         for touch in touched:
             table = self._writers if touch.writes else self._readers
-            table[touch.resource][module, touch.indices] = position
+            table[touch.resource][unit, touch.indices] = position
 
 
 def with_tokens(
@@ -143,14 +143,14 @@ def with_tokens(
     need beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
     """
     flags = [dict[str, bool]() for _ in instructions]
-    modules = [unit_of(instruction) for instruction in instructions]
+    units = [unit_of(instruction) for instruction in instructions]
     furthest: dict[tuple[Unit, Unit], int] = {}
     for position, wanted in enumerate(needs):
-        consumer = modules[position]
+        consumer = units[position]
         for producer, at in wanted.items():
             assert at < position
             assert abs(producer - consumer) == 1
-            assert modules[at] is producer
+            assert units[at] is producer
             if at > furthest.get((producer, consumer), -1):
                 furthest[producer, consumer] = at
                 forward = producer < consumer

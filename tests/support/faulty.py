@@ -174,7 +174,7 @@ class _Maker:
         )
 
     def _overflows(self) -> tuple[Case, ...]:
-        """Each module pushes a token more than a queue counts; those that could pop wait."""
+        """Each unit pushes a token more than a queue counts; those that could pop wait."""
         acc = MemoryId.ACC
         never_fed = self.load(acc, x_size=0, pop_prev=1)
         never_stored = self.load(acc, x_size=0, pop_next=1)

@@ -56,7 +56,7 @@ def at(memory: MemoryId, byte: int = PLACE) -> int:
 
 
 Step = Callable[[Assembler, Sequence[Unit], Sequence[Unit]], int]
-"""Appends one instruction, which waits for modules and signals others."""
+"""Appends one instruction, which waits for units and signals others."""
 
 
 def load_inp(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int:

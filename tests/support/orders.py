@@ -19,7 +19,7 @@ __all__ = ["Clash", "Run", "clashes_of", "run_of"]
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two instructions of different modules that touch `addresses`, one of them writing. `first`
+    """Two instructions of different units that touch `addresses`, one of them writing. `first`
     comes earlier in the program; `resource` is a `MemoryId` or, for DRAM, -1."""
 
     first: int
@@ -71,7 +71,7 @@ def _load_uops(one: Load, uops: npt.NDArray[np.uint32], image: npt.NDArray[np.ui
 class Run:
     """The order that tokens alone enforce.
 
-    `before[y]` are the instructions that are complete, or earlier ones of y's own module, when y
+    `before[y]` are the instructions that are complete, or earlier ones of y's own unit, when y
     starts; an instruction that never starts has no entry. `left` counts the tokens never popped.
     """
 
@@ -110,8 +110,8 @@ def run_of(program: Program) -> Run:
 
 def _direct(instructions: list[Instruction], position: int) -> set[int | None]:
     """The instructions that `position` waits for directly; None for a token never pushed."""
-    module = unit_of(instructions[position])
-    own = [at for at in range(position) if unit_of(instructions[at]) is module]
+    unit = unit_of(instructions[position])
+    own = [at for at in range(position) if unit_of(instructions[at]) is unit]
     direct: set[int | None] = set(own[-1:])
     for queue in TokenQueue:
         poppers = _poppers(instructions, queue)

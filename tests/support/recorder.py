@@ -38,7 +38,7 @@ class Recorder:
 
     def emit(self, instruction: Instruction) -> None:
         """Append, execute, and note dependences. Nothing happens if the machine refuses it."""
-        module = unit_of(instruction)
+        unit = unit_of(instruction)
         touched = touches(self.config, instruction, self.machine.uop)
         accumulators = self.machine.acc.copy()
         try:
@@ -49,14 +49,14 @@ class Recorder:
         for touch in touched:
             if touch.resource == MemoryId.UOP and touch.writes:
                 self.written_uops[touch.indices] = True
-        needs = self._neighbours_only(module, self.dependences.needs(module, touched))
+        needs = self._neighbours_only(unit, self.dependences.needs(unit, touched))
         self._append(instruction, needs)
-        self.dependences.record(len(self.instructions) - 1, module, touched)
+        self.dependences.record(len(self.instructions) - 1, unit, touched)
 
     def _append(self, instruction: Instruction, needs: dict[Unit, int]) -> None:
-        module = unit_of(instruction)
+        unit = unit_of(instruction)
         for other in Unit:
-            if abs(other - module) == 1 and self.rng.random() < 0.05:
+            if abs(other - unit) == 1 and self.rng.random() < 0.05:
                 # A token more than necessary.
                 earlier = self._of(other)
                 if earlier:
@@ -64,9 +64,9 @@ class Recorder:
         self.instructions.append(instruction)
         self.needs.append(needs)
 
-    def _neighbours_only(self, module: Unit, needs: dict[Unit, int]) -> dict[Unit, int]:
+    def _neighbours_only(self, unit: Unit, needs: dict[Unit, int]) -> dict[Unit, int]:
         """Load and store share no queue: their dependences go by way of compute."""
-        far = {Unit.LOAD: Unit.STORE, Unit.STORE: Unit.LOAD}.get(module)
+        far = {Unit.LOAD: Unit.STORE, Unit.STORE: Unit.LOAD}.get(unit)
         if far not in needs:
             return needs
         at = needs.pop(far)
@@ -79,19 +79,19 @@ class Recorder:
         needs[Unit.COMPUTE] = max(needs.get(Unit.COMPUTE, -1), rider)
         return needs
 
-    def _of(self, module: Unit) -> list[int]:
-        return [at for at, item in enumerate(self.instructions) if unit_of(item) is module]
+    def _of(self, unit: Unit) -> list[int]:
+        return [at for at, item in enumerate(self.instructions) if unit_of(item) is unit]
 
-    def empty(self, module: Unit) -> Load | Store:
+    def empty(self, unit: Unit) -> Load | Store:
         """Only tokens; every other field may hold anything."""
         memories = {
             Unit.LOAD: (MemoryId.INP, MemoryId.WGT),
             Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
             Unit.STORE: (MemoryId.OUT,),
         }
-        make = Store if module is Unit.STORE else Load
+        make = Store if unit is Unit.STORE else Load
         return make(
-            memory=self.rng.choice(memories[module]),
+            memory=self.rng.choice(memories[unit]),
             sram_base=self.rng.choice((0, 65535)),
             dram_base=self.rng.choice((0, 2**32 - 1)),
             y_size=self.rng.choice((0, 3)),

@@ -177,47 +177,47 @@ def run_in_order(program: Program, image: Image) -> Image:
 def run_shuffled(program: Program, image: Image, seed: int) -> Image:
     """Memory after `program`, executed in an order drawn from those that its tokens allow.
 
-    Each module works in order. The next module is drawn with random odds, so that in some runs one
-    module gets far ahead of another.
+    Each unit works in order. The next unit is drawn with random odds, so that in some runs one
+    unit gets far ahead of another.
     """
     rng = random.Random(seed)
     machine, memory = ReferenceMachine(program.config), image.copy()
-    queues: dict[Unit, list[tuple[int, Instruction]]] = {module: [] for module in Unit}
+    queues: dict[Unit, list[tuple[int, Instruction]]] = {unit: [] for unit in Unit}
     for position, instruction in enumerate(program):
         queues[unit_of(instruction)].append((position, instruction))
-    odds = {module: rng.choice((0.01, 0.1, 1.0)) for module in Unit}
+    odds = {unit: rng.choice((0.01, 0.1, 1.0)) for unit in Unit}
     counts: dict[tuple[int, int], int] = {(a, b): 0 for a in Unit for b in Unit}
     done = dict.fromkeys(Unit, 0)
     while True:
         ready = [
-            module
-            for module in Unit
-            if done[module] < len(queues[module])
-            and all(counts[end] > 0 for end in _pops(module, queues[module][done[module]][1]))
+            unit
+            for unit in Unit
+            if done[unit] < len(queues[unit])
+            and all(counts[end] > 0 for end in _pops(unit, queues[unit][done[unit]][1]))
         ]
         if not ready:
             break
-        (module,) = rng.choices(ready, [odds[module] for module in ready])
-        position, instruction = queues[module][done[module]]
-        done[module] += 1
-        for end in _pops(module, instruction):
+        (unit,) = rng.choices(ready, [odds[unit] for unit in ready])
+        position, instruction = queues[unit][done[unit]]
+        done[unit] += 1
+        for end in _pops(unit, instruction):
             counts[end] -= 1
         machine.step(instruction, memory, position)
-        for end in _pushes(module, instruction):
+        for end in _pushes(unit, instruction):
             counts[end] += 1
-    assert all(done[module] == len(queues[module]) for module in Unit), "deadlock"
+    assert all(done[unit] == len(queues[unit]) for unit in Unit), "deadlock"
     assert not any(counts.values()), "tokens left"
     return memory
 
 
-def _pops(module: Unit, instruction: Instruction) -> list[tuple[int, int]]:
+def _pops(unit: Unit, instruction: Instruction) -> list[tuple[int, int]]:
     """The queues, as (producer, consumer), that must hold a token."""
     tokens = instruction.tokens
-    flags = ((tokens.pop_prev, module - 1), (tokens.pop_next, module + 1))
-    return [(other, module) for flag, other in flags if flag]
+    flags = ((tokens.pop_prev, unit - 1), (tokens.pop_next, unit + 1))
+    return [(other, unit) for flag, other in flags if flag]
 
 
-def _pushes(module: Unit, instruction: Instruction) -> list[tuple[int, int]]:
+def _pushes(unit: Unit, instruction: Instruction) -> list[tuple[int, int]]:
     tokens = instruction.tokens
-    flags = ((tokens.push_prev, module - 1), (tokens.push_next, module + 1))
-    return [(module, other) for flag, other in flags if flag]
+    flags = ((tokens.push_prev, unit - 1), (tokens.push_next, unit + 1))
+    return [(unit, other) for flag, other in flags if flag]

@@ -25,7 +25,7 @@ __all__ = [
     "Kernel",
     "Loop",
     "Site",
-    "module_of",
+    "unit_of_command",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ Command: TypeAlias = Copy | Compute
 
 
 EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
-"""A LOAD of the compute module that copies nothing: it only pops and pushes tokens."""
+"""A LOAD of the compute unit that copies nothing: it only pops and pushes tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,8 +203,8 @@ class Commands:
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
-def module_of(command: Command) -> Unit:
-    """The module that executes it."""
+def unit_of_command(command: Command) -> Unit:
+    """The unit that executes a command."""
     if isinstance(command, Compute):
         return Unit.COMPUTE
     opcode = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD

@@ -89,51 +89,49 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
 
 
 @compiled
-def _merge_clock(clocks: Ints, modules: Ints, position: int, other: int) -> None:
+def _merge_clock(clocks: Ints, units: Ints, position: int, other: int) -> None:
     """Advance a command's clock by that of the command `other`, which is complete before it."""
-    for module in range(3):
-        clocks[position, module] = max(clocks[position, module], clocks[other, module])
-    clocks[position, modules[other]] = max(clocks[position, modules[other]], other)
+    for unit in range(3):
+        clocks[position, unit] = max(clocks[position, unit], clocks[other, unit])
+    clocks[position, units[other]] = max(clocks[position, units[other]], other)
 
 
 @compiled
 def _pop(
     position: int,
     needed: int,
-    modules: Ints,
+    units: Ints,
     tokens: Ints,
     clocks: Ints,
     waits: Ints,
     counts: Ints,
 ) -> None:
-    """Make a command wait for one of a neighbouring module, unless its clock implies that."""
-    if needed == NO_COMMAND or needed <= clocks[position, modules[needed]]:
+    """Make a command wait for one of a neighbouring unit, unless its clock implies that."""
+    if needed == NO_COMMAND or needed <= clocks[position, units[needed]]:
         return
-    module, other = modules[position], modules[needed]
-    _merge_clock(clocks, modules, position, needed)
+    unit, other = units[position], units[needed]
+    _merge_clock(clocks, units, position, needed)
     tokens[position, 0] |= 1 << other
-    tokens[needed, 1] |= 1 << module
-    if module == COMPUTE:
+    tokens[needed, 1] |= 1 << unit
+    if unit == COMPUTE:
         waits[0, other, counts[other]] = needed
         waits[1, other, counts[other]] = position
         counts[other] += 1
 
 
 @compiled
-def _append(
-    module: int, modules: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints
-) -> int:
-    """The position of a new command at the end, with the clock of the last one of its module."""
+def _append(unit: int, units: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints) -> int:
+    """The position of a new command at the end, with the clock of the last one of its unit."""
     position = int(counts[SIZE])
     counts[SIZE] += 1
-    if module == COMPUTE:
+    if unit == COMPUTE:
         computes[counts[COMPUTE]] = position
         counts[COMPUTE] += 1
-    modules[position] = module
-    if last[module] != NO_COMMAND:
+    units[position] = unit
+    if last[unit] != NO_COMMAND:
         for other in range(3):
-            clocks[position, other] = clocks[last[module], other]
-    last[module] = position
+            clocks[position, other] = clocks[last[unit], other]
+    last[unit] = position
     return position
 
 
@@ -169,16 +167,16 @@ def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
 
 @compiled
 def _on_chip(
-    chip: Ints, module: int, other: int, begin: int, end: int, runs: Ints, position: int
+    chip: Ints, unit: int, other: int, begin: int, end: int, runs: Ints, position: int
 ) -> int:
-    """The last command of the module `other` that a command depends on, or `NO_COMMAND`; with a
-    `position` the command is recorded as the last one of its own module instead."""
+    """The last command of the unit `other` that a command depends on, or `NO_COMMAND`; with a
+    `position` the command is recorded as the last one of its own unit instead."""
     found = NO_COMMAND
     for run in range(begin, end):
         written = runs[run, 2]
         for element in range(runs[run, 0], runs[run, 1]):
             if position != NO_COMMAND:
-                chip[module, written, element] = position
+                chip[unit, written, element] = position
                 continue
             found = max(found, chip[other, 1, element])
             if written:
@@ -189,7 +187,7 @@ def _on_chip(
 @cached
 def place(
     which: Ints,
-    units: Ints,
+    command_units: Ints,
     access: Ints,
     first: Ints,
     runs: Ints,
@@ -203,8 +201,8 @@ def place(
     ----------
     which
         For each command its prototype, of which `first` and `runs` are the footprints.
-    units
-        For each command the module that executes it.
+    command_units
+        For each command the unit that executes it.
     access
         [command, 4]: its bytes of DRAM as `_in_dram` takes them, with 0 rows if there are none.
     elements, granules
@@ -213,14 +211,14 @@ def place(
     Returns
     -------
     tuple
-        For each instruction its command or `NO_COMMAND`, its module, and [instruction, 2] the
-        modules that it pops a token from and pushes one to, a bit for each.
+        For each instruction its command or `NO_COMMAND`, its unit, and [instruction, 2] the
+        units that it pops a token from and pushes one to, a bit for each.
     """
     capacity = 2 * len(which)
     commands = np.full(capacity, NO_COMMAND, dtype=np.int64)
-    modules = np.zeros(capacity, dtype=np.int64)
+    units = np.zeros(capacity, dtype=np.int64)
     tokens = np.zeros((capacity, 2), dtype=np.int64)
-    # For each instruction, the last one of each module that is complete when it starts.
+    # For each instruction, the last one of each unit that is complete when it starts.
     clocks = np.full((capacity, 3), NO_COMMAND, dtype=np.int64)
     # For load and store, the instructions that compute waited for, and those that waited.
     waits = np.empty((2, 3, capacity), dtype=np.int64)
@@ -229,24 +227,24 @@ def place(
     computes = np.empty(capacity, dtype=np.int64)
     last = np.full(3, NO_COMMAND, dtype=np.int64)
     chip = np.full((3, 2, elements), NO_COMMAND, dtype=np.int64)
-    # Each module only reads DRAM, or only writes it.
+    # Each unit only reads DRAM, or only writes it.
     dram = np.full((3, granules), NO_COMMAND, dtype=np.int64)
     needs = np.empty(3, dtype=np.int64)
     for command in range(len(which)):
-        module = units[command]
+        unit = command_units[command]
         begin, end = first[which[command]], first[which[command] + 1]
         for other in range(3):
             needs[other] = NO_COMMAND
-            if other != module:
-                needs[other] = _on_chip(chip, module, other, begin, end, runs, NO_COMMAND)
-                if module == STORE or other == STORE:
+            if other != unit:
+                needs[other] = _on_chip(chip, unit, other, begin, end, runs, NO_COMMAND)
+                if unit == STORE or other == STORE:
                     found = _in_dram(dram[other], access[command], granule, NO_COMMAND)
                     needs[other] = max(needs[other], found)
-        if module != COMPUTE:
-            far, least = LOAD + STORE - module, needs[COMPUTE]
+        if unit != COMPUTE:
+            far, least = LOAD + STORE - unit, needs[COMPUTE]
             needed = needs[far]
             needs[far] = NO_COMMAND
-            known = NO_COMMAND if last[module] == NO_COMMAND else clocks[last[module], far]
+            known = NO_COMMAND if last[unit] == NO_COMMAND else clocks[last[unit], far]
             if least != NO_COMMAND:
                 known = max(known, clocks[least, far])
             if needed > known:
@@ -259,21 +257,21 @@ def place(
                 if at < counts[far]:
                     relay = waits[1, far, at]
                 elif least == NO_COMMAND or free == computed:
-                    relay = _append(COMPUTE, modules, clocks, last, computes, counts)
-                    _pop(relay, needed, modules, tokens, clocks, waits, counts)
+                    relay = _append(COMPUTE, units, clocks, last, computes, counts)
+                    _pop(relay, needed, units, tokens, clocks, waits, counts)
                 else:
                     relay = computes[free]
-                    _pop(relay, needed, modules, tokens, clocks, waits, counts)
+                    _pop(relay, needed, units, tokens, clocks, waits, counts)
                     for later in range(free + 1, computed):
-                        _merge_clock(clocks, modules, computes[later], needed)
+                        _merge_clock(clocks, units, computes[later], needed)
                 needs[COMPUTE] = max(least, relay)
-        position = _append(module, modules, clocks, last, computes, counts)
+        position = _append(unit, units, clocks, last, computes, counts)
         commands[position] = command
         # The latest first: its clock may imply the others.
         early, late = min(needs[LOAD], needs[STORE]), max(needs[LOAD], needs[STORE])
         for needed in (max(needs[COMPUTE], late), min(needs[COMPUTE], late), early):
-            _pop(position, needed, modules, tokens, clocks, waits, counts)
-        _on_chip(chip, module, module, begin, end, runs, position)
-        _in_dram(dram[module], access[command], granule, position)
+            _pop(position, needed, units, tokens, clocks, waits, counts)
+        _on_chip(chip, unit, unit, begin, end, runs, position)
+        _in_dram(dram[unit], access[command], granule, position)
     size = counts[SIZE]
-    return commands[:size], modules[:size], tokens[:size]
+    return commands[:size], units[:size], tokens[:size]

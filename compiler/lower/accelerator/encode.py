@@ -47,8 +47,8 @@ def encode_stream(
         values[name] += np.append(column, 0)[at]
     for way, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.
-        values[f"{way}_prev"] = (slots.module > Unit.LOAD) & (bits << 1 >> slots.module)
-        values[f"{way}_next"] = (slots.module < Unit.STORE) & (bits >> slots.module + 1)
+        values[f"{way}_prev"] = (slots.unit > Unit.LOAD) & (bits << 1 >> slots.unit)
+        values[f"{way}_next"] = (slots.unit < Unit.STORE) & (bits >> slots.unit + 1)
     finish = {name: np.append(column, 0) for name, column in values.items()}
     finish["opcode"][-1] = Opcode.FINISH
     return Program.from_columns(config, Columns(**finish))

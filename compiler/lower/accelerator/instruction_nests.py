@@ -64,7 +64,7 @@ def leaf(stmt: Stmt) -> Store | Invoke:
 
 
 def is_load(stmt: Stmt) -> bool:
-    """Whether the load module executes an instruction."""
+    """Whether the load unit executes an instruction."""
     inner = leaf(stmt)
     return isinstance(inner, Store) and inner.buffer.scope in (OnChip.INP, OnChip.WGT)
 

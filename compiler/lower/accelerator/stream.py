@@ -148,7 +148,7 @@ class Stream:
         pops = "".join(f" <{each.name.lower()}" for each in sorted(slots.pops(position)))
         pushes = "".join(f" >{each.name.lower()}" for each in sorted(slots.pushes(position)))
         command = "wait" if at < 0 else str(self._command(at))
-        return f"{Unit(slots.module[position]).name.lower():8}{command}{pops}{pushes}"
+        return f"{Unit(slots.unit[position]).name.lower():8}{command}{pops}{pushes}"
 
     def _tensor(self, name: str) -> DramTensor:
         if name not in self.tensors:

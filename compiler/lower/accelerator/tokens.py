@@ -1,6 +1,6 @@
 """Dependence tokens, from the elements and bytes that commands access on chip and in DRAM.
 
-For each ordered pair of neighbouring modules, producer and consumer: a command depends on the last
+For each ordered pair of neighbouring units, producer and consumer: a command depends on the last
 command of the producer that conflicts with it. It pops a token only if no earlier tokens imply that
 this command is complete, which then pushes one. Queues are in order and dependences only advance,
 so the k-th pop meets the k-th push, one pop covers all earlier commands, and every edge points
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import Commands, Copy, Ints, module_of
+from compiler.lower.accelerator.commands import Commands, Copy, Ints, unit_of_command
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
@@ -36,25 +36,25 @@ class TokenedCommands:
     ----------
     command
         For each instruction the position of its command, or `NO_COMMAND`.
-    module
-        The module that executes the instruction.
+    unit
+        The unit that executes the instruction.
     tokens
-        [instruction, 2]: the modules that it pops a token from and pushes one to, a bit for each.
+        [instruction, 2]: the units that it pops a token from and pushes one to, a bit for each.
     """
 
     command: Ints
-    module: Ints
+    unit: Ints
     tokens: Ints
 
     def __len__(self) -> int:
         return len(self.command)
 
     def pops(self, position: int) -> set[Unit]:
-        """The modules that an instruction pops a token from."""
+        """The units that an instruction pops a token from."""
         return {each for each in Unit if self.tokens[position, 0] >> each & 1}
 
     def pushes(self, position: int) -> set[Unit]:
-        """The modules that an instruction pushes a token to."""
+        """The units that an instruction pushes a token to."""
         return {each for each in Unit if self.tokens[position, 1] >> each & 1}
 
 
@@ -74,11 +74,11 @@ def place_tokens(
 
     table = np.zeros((len(commands.prototypes), 6), np.int64)
     for row, command in zip(table, commands.prototypes, strict=True):
-        row[0] = module_of(command)
+        row[0] = unit_of_command(command)
         if isinstance(command, Copy):
             size = config.element_bytes(command.memory)
             row[1:] = command.dram, command.rows, command.stride, command.columns, size
-    modules, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
+    units, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
     # Contiguous rows are one row.
     whole = (count > 1) & (stride == columns)
     columns, count = np.where(whole, count * columns, columns), np.where(whole, 1, count)
@@ -88,5 +88,5 @@ def place_tokens(
     granules, elements = -(-dram_bytes // granule), chip_elements(config)
     at = footprints
     return TokenedCommands(
-        *place(commands.which, modules, access, at.first, at.runs, elements, granules, granule)
+        *place(commands.which, units, access, at.first, at.runs, elements, granules, granule)
     )

@@ -153,14 +153,14 @@ def _with_tokens(draw: st.DrawFn, bare: list[Instruction]) -> list[Instruction]:
     likely = draw(st.integers(3, 9))
     done = []
     for one in bare:
-        module = unit_of(one)
+        unit = unit_of(one)
         flags: dict[str, bool] = {}
-        for other in NEIGHBOURS[module]:
-            side = "prev" if other < module else "next"
-            pops = draw(st.integers(0, 99)) < (10 * likely if there[other, module] > 0 else 3)
+        for other in NEIGHBOURS[unit]:
+            side = "prev" if other < unit else "next"
+            pops = draw(st.integers(0, 99)) < (10 * likely if there[other, unit] > 0 else 3)
             pushes = draw(st.integers(0, 9)) < likely and not isinstance(one, Finish)
-            there[other, module] -= pops
-            there[module, other] += pushes
+            there[other, unit] -= pops
+            there[unit, other] += pushes
             flags |= {f"pop_{side}": pops, f"push_{side}": pushes}
         done.append(replace(one, tokens=Tokens(**flags)))
     # Most programs are to balance: what is left is popped before the end.
@@ -210,11 +210,11 @@ def flag(queue: TokenQueue, *, push: bool) -> str:
 
 
 def holders(program: Program, queue: TokenQueue, *, push: bool) -> list[int]:
-    module = queue.producer if push else queue.consumer
+    unit = queue.producer if push else queue.consumer
     return [
         at
         for at, one in enumerate(program)
-        if unit_of(one) is module and getattr(one.tokens, flag(queue, push=push))
+        if unit_of(one) is unit and getattr(one.tokens, flag(queue, push=push))
     ]
 
 
@@ -239,7 +239,7 @@ def without_pair(program: Program, producer: int, consumer: int, queue: TokenQue
 
 
 def moved(program: Program, at: int, name: str, step: int) -> Program | None:
-    """The flag on the next instruction of the same module, or (step -1) the one before; None where
+    """The flag on the next instruction of the same unit, or (step -1) the one before; None where
     there is none, or it has the flag too."""
     instructions = list(program)
     own = [

@@ -143,7 +143,7 @@ def test_pops_take_tokens_in_order() -> None:
     assert check_hazards(asm.build(), image=image()).proved
 
 
-def test_one_module_keeps_its_own_order() -> None:
+def test_one_unit_keeps_its_own_order() -> None:
     """Also STOREs to the same bytes, whose writes overlap in time but have one AXI ID."""
     asm = assembler()
     for step in (load_inp, load_inp, load_acc, alu, reset, load_acc_8bit, load_uop, load_uop):

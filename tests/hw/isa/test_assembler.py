@@ -118,12 +118,12 @@ def test_alu_with_and_without_an_immediate() -> None:
     assert tensor.tokens == Tokens(push_prev=True, push_next=True)
 
 
-@pytest.mark.parametrize("module", Unit)
-def test_nop_runs_where_it_should(module: Unit) -> None:
-    written = only(lambda asm: asm.nop(module))
+@pytest.mark.parametrize("unit", Unit)
+def test_nop_runs_where_it_should(unit: Unit) -> None:
+    written = only(lambda asm: asm.nop(unit))
     assert isinstance(written, Load | Store)
     assert written.x_size == 0
-    assert unit_of(written) is module
+    assert unit_of(written) is unit
 
 
 def test_indices_and_length() -> None:
@@ -193,7 +193,7 @@ def test_refusals(write: Callable[[Assembler], object], message: str) -> None:
     assert len(asm) == 1
 
 
-def test_refuses_a_module_that_is_none() -> None:
+def test_refuses_a_unit_that_is_none() -> None:
     wrong: Any = ["load"]
     with pytest.raises(AssemblyError, match=r"compute cannot wait for 'load': "):
         Assembler(PYNQ).gemm((0, 1), waits_for=wrong)

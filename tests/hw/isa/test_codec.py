@@ -271,7 +271,7 @@ def test_bits_outside_every_field_are_ignored(data: st.DataObject, noise: int) -
 
 
 @pytest.mark.parametrize(
-    ("instruction", "module"),
+    ("instruction", "unit"),
     [
         *(
             (replace(LOAD, memory=memory), Unit.COMPUTE)
@@ -285,5 +285,5 @@ def test_bits_outside_every_field_are_ignored(data: st.DataObject, noise: int) -
         (Finish(), Unit.COMPUTE),
     ],
 )
-def test_routing(instruction: Load | Gemm | Alu | Finish, module: Unit) -> None:
-    assert unit_of(instruction) is module
+def test_routing(instruction: Load | Gemm | Alu | Finish, unit: Unit) -> None:
+    assert unit_of(instruction) is unit

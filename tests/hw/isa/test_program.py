@@ -85,7 +85,7 @@ def test_columns_are_the_fields(data: st.DataObject) -> None:
             expected[field.name] = (value - low) % (1 << field.width) + low
         found = {name: int(getattr(columns, name)[position]) for name in expected}
         assert found == expected
-    assert program.modules().tolist() == [unit_of(instruction) for instruction in drawn]
+    assert program.units().tolist() == [unit_of(instruction) for instruction in drawn]
 
 
 def test_columns_of_what_is_no_instruction() -> None:
@@ -95,7 +95,7 @@ def test_columns_of_what_is_no_instruction() -> None:
     assert columns.push_next.tolist() == [1, 0]
     assert columns.sram_base.tolist() == columns.imm.tolist() == [0, 0]
     assert columns.memory_type.tolist() == [0, 6]
-    assert program.modules().tolist() == [-1, 1]
+    assert program.units().tolist() == [-1, 1]
     assert all(getattr(columns, field.name).dtype == np.int64 for field in fields(Columns))
 
 

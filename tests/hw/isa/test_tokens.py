@@ -31,7 +31,7 @@ LOAD, COMPUTE, STORE = Unit
 NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
 
 
-def test_deadlock_names_every_module() -> None:
+def test_deadlock_names_every_unit() -> None:
     asm = Assembler(TINY)
     asm.nop(COMPUTE, waits_for=(LOAD, STORE))
     asm.nop(LOAD, waits_for=COMPUTE, signals=COMPUTE)
@@ -138,7 +138,7 @@ def test_overflow_while_the_consumer_rests_between_two_instructions() -> None:
     assert overflowing(asm, 2) is None
 
 
-def test_overflow_that_needs_the_third_module() -> None:
+def test_overflow_that_needs_the_third_unit() -> None:
     asm = Assembler(TINY)
     asm.nop(STORE, signals=COMPUTE)
     asm.nop(COMPUTE, waits_for=STORE, signals=LOAD)
@@ -160,28 +160,28 @@ def nops(draw: st.DrawFn) -> Program:
     asm = Assembler(config)
     there = dict.fromkeys(((a, b) for a in Unit for b in Unit), 0)
     for _ in range(draw(st.integers(1, 7))):
-        module = draw(st.sampled_from(Unit))
-        signals = [other for other in NEIGHBOURS[module] if draw(st.booleans())]
+        unit = draw(st.sampled_from(Unit))
+        signals = [other for other in NEIGHBOURS[unit] if draw(st.booleans())]
         waits_for = [
             other
-            for other in NEIGHBOURS[module]
-            if draw(st.integers(0, 9)) < (6 if there[other, module] > 0 else 1)
+            for other in NEIGHBOURS[unit]
+            if draw(st.integers(0, 9)) < (6 if there[other, unit] > 0 else 1)
         ]
         for other in waits_for:
-            there[other, module] -= 1
+            there[other, unit] -= 1
         for other in signals:
-            there[module, other] += 1
-        asm.nop(module, waits_for=waits_for, signals=signals)
-    for module in Unit:
-        for other in NEIGHBOURS[module]:
-            for _ in range(there[other, module] - draw(st.sampled_from((0, 0, 0, 1)))):
-                asm.nop(module, waits_for=other)
+            there[unit, other] += 1
+        asm.nop(unit, waits_for=waits_for, signals=signals)
+    for unit in Unit:
+        for other in NEIGHBOURS[unit]:
+            for _ in range(there[other, unit] - draw(st.sampled_from((0, 0, 0, 1)))):
+                asm.nop(unit, waits_for=other)
     asm.finish()
     return asm.build()
 
 
 State = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""Instructions dispatched; by module those started, and those completed."""
+"""Instructions dispatched; by unit those started, and those completed."""
 
 
 class EveryOrder:
@@ -190,9 +190,7 @@ class EveryOrder:
     def __init__(self, program: Program) -> None:
         self.program = list(program)
         self.depth = program.config.instruction_queue
-        self.own = {
-            module: [one for one in self.program if unit_of(one) is module] for module in Unit
-        }
+        self.own = {unit: [one for one in self.program if unit_of(one) is unit] for unit in Unit}
         start: State = (0, (0, 0, 0), (0, 0, 0))
         self.states = {start}
         self.ends: set[State] = set()
@@ -211,16 +209,16 @@ class EveryOrder:
         for one in self.program[:dispatched]:
             issued[unit_of(one)] += 1
         if dispatched < len(self.program):
-            module = unit_of(self.program[dispatched])
-            if issued[module] - started[module] < self.depth:
+            unit = unit_of(self.program[dispatched])
+            if issued[unit] - started[unit] < self.depth:
                 yield dispatched + 1, started, completed
-        for module in Unit:
-            if completed[module] < started[module]:
-                yield dispatched, started, _more(completed, module)
-            elif started[module] < issued[module]:
-                head = self.own[module][started[module]]
-                if all(self.count(state, queue) for queue in _pops(module, head)):
-                    yield dispatched, _more(started, module), completed
+        for unit in Unit:
+            if completed[unit] < started[unit]:
+                yield dispatched, started, _more(completed, unit)
+            elif started[unit] < issued[unit]:
+                head = self.own[unit][started[unit]]
+                if all(self.count(state, queue) for queue in _pops(unit, head)):
+                    yield dispatched, _more(started, unit), completed
 
     def count(self, state: State, queue: TokenQueue) -> int:
         _, started, completed = state
@@ -233,24 +231,24 @@ class EveryOrder:
         return max(self.count(state, queue) for state in self.states)
 
 
-def _more(counts: tuple[int, ...], module: Unit) -> tuple[int, ...]:
-    return tuple(count + (at == module) for at, count in enumerate(counts))
+def _more(counts: tuple[int, ...], unit: Unit) -> tuple[int, ...]:
+    return tuple(count + (at == unit) for at, count in enumerate(counts))
 
 
-def _pops(module: Unit, one: Instruction) -> set[TokenQueue]:
+def _pops(unit: Unit, one: Instruction) -> set[TokenQueue]:
     flags = (one.tokens.pop_prev, one.tokens.pop_next)
-    return _named(queue for queue in _pairs(module, flags, pops=True))
+    return _named(queue for queue in _pairs(unit, flags, pops=True))
 
 
-def _pushes(module: Unit, one: Instruction) -> set[TokenQueue]:
+def _pushes(unit: Unit, one: Instruction) -> set[TokenQueue]:
     flags = (one.tokens.push_prev, one.tokens.push_next)
-    return _named(queue for queue in _pairs(module, flags, pops=False))
+    return _named(queue for queue in _pairs(unit, flags, pops=False))
 
 
-def _pairs(module: Unit, flags: tuple[bool, bool], *, pops: bool) -> Iterator[tuple[int, int]]:
-    for flag, other in zip(flags, (module - 1, module + 1), strict=True):
+def _pairs(unit: Unit, flags: tuple[bool, bool], *, pops: bool) -> Iterator[tuple[int, int]]:
+    for flag, other in zip(flags, (unit - 1, unit + 1), strict=True):
         if flag:
-            yield (other, module) if pops else (module, other)
+            yield (other, unit) if pops else (unit, other)
 
 
 def _named(ends: Iterator[tuple[int, int]]) -> set[TokenQueue]:
@@ -266,7 +264,7 @@ def test_against_every_order(program: Program, limit: int) -> None:
     (end,) = orders.ends
     overflows = {queue for queue in TokenQueue if orders.most(queue) > limit}
     left = {queue for queue in TokenQueue if orders.count(end, queue)}
-    finished = end[1] == tuple(len(orders.own[module]) for module in Unit)
+    finished = end[1] == tuple(len(orders.own[unit]) for unit in Unit)
     error = outcome(program, limit)
     named = {queue for queue in TokenQueue if str(queue) in str(error)}
     match error:
@@ -300,8 +298,8 @@ def _check_waits(orders: EveryOrder, end: State, error: DeadlockError) -> None:
         if wait.instruction is None:
             continue
         one = orders.program[wait.instruction]
-        assert unit_of(one) is wait.module
-        missing = {queue for queue in _pops(wait.module, one) if not orders.count(end, queue)}
+        assert unit_of(one) is wait.unit
+        missing = {queue for queue in _pops(wait.unit, one) if not orders.count(end, queue)}
         assert set(wait.queues) == missing
 
 

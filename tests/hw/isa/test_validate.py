@@ -271,8 +271,8 @@ def broken(config: HardwareConfig, one: Instruction) -> set[Fault]:
             pass
     prev = one.tokens.pop_prev or one.tokens.push_prev
     following = one.tokens.pop_next or one.tokens.push_next
-    module = unit_of(one)
-    if (module is Unit.LOAD and prev) or (module is Unit.STORE and following):
+    unit = unit_of(one)
+    if (unit is Unit.LOAD and prev) or (unit is Unit.STORE and following):
         faults.add(Fault.TOKEN_FLAG)
     return faults
 

@@ -1,4 +1,4 @@
-"""The compute module against the reference machine."""
+"""The compute unit against the reference machine."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
 
 
 class Stand:
-    """A compute module with its queue, tokens and memories."""
+    """A compute unit with its queue, tokens and memories."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Stand:
     ) -> None:
         self.config = config
         self.program = program
-        self.module = module = ComputeUnit(config)
+        self.unit = unit = ComputeUnit(config)
         words = [
             bits(
                 queued_layout(),
@@ -154,14 +154,14 @@ class Stand:
             sum(getattr(instruction.tokens, name) for instruction in program)
             for name in ("pop_prev", "pop_next")
         ]
-        self.prev = TokenSide(module.prev, rng, pops[0], offers)
-        self.next = TokenSide(module.next, rng, pops[1], offers)
-        self.memory = PortMemory(config, module.port, image.tobytes(), rng, **memory_options)
-        self.status = StatusLog(module.status)
-        inp = (module.array_enable, module.inp_address, module.inp_data)
-        wgt = (module.array_enable, module.wgt_address, module.wgt_data)
+        self.prev = TokenSide(unit.prev, rng, pops[0], offers)
+        self.next = TokenSide(unit.next, rng, pops[1], offers)
+        self.memory = PortMemory(config, unit.port, image.tobytes(), rng, **memory_options)
+        self.status = StatusLog(unit.status)
+        inp = (unit.array_enable, unit.inp_address, unit.inp_data)
+        wgt = (unit.array_enable, unit.wgt_address, unit.wgt_data)
         self.agents: tuple[Agent, ...] = (
-            Source(module.queue, words, rng, offers),
+            Source(unit.queue, words, rng, offers),
             self.prev,
             self.next,
             self.memory,
@@ -172,7 +172,7 @@ class Stand:
 
     async def begin(self, ctx: Context) -> None:
         for memory, base in BASES.items():
-            ctx.set(self.module.bases[memory.name.lower()], base)
+            ctx.set(self.unit.bases[memory.name.lower()], base)
 
     async def finish(self, ctx: Context) -> None:
         """Run to the end of the last instruction."""
@@ -183,16 +183,16 @@ class Stand:
     async def out(self, ctx: Context) -> list[int]:
         """Every element of OUT."""
         found = []
-        ctx.set(self.module.out_enable, 1)
+        ctx.set(self.unit.out_enable, 1)
         for address in range(self.config.depth(MemoryId.OUT)):
-            ctx.set(self.module.out_address, address)
+            ctx.set(self.unit.out_address, address)
             await ctx.tick()
-            found.append(int(ctx.get(self.module.out_data)))
+            found.append(int(ctx.get(self.unit.out_data)))
         return found
 
 
 def fresh_machine(config: HardwareConfig, rng: random.Random) -> ReferenceMachine:
-    """INP and WGT filled, for the module reads and does not load them."""
+    """INP and WGT filled, for the unit reads and does not load them."""
     machine = ReferenceMachine(config, BASES)
     values = np.random.default_rng(rng.randrange(1 << 30))
     machine.inp[:] = values.integers(-128, 128, machine.inp.shape, np.int8)
@@ -289,12 +289,12 @@ def run_random(config: HardwareConfig, seed: int, size: int) -> None:
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
         await stand.finish(ctx)
-        assert ctx.get(stand.module.status.quiet)
+        assert ctx.get(stand.unit.status.quiet)
         compare_tokens(stand)
         wanted = [(each >> 8 * part).astype(np.int8).tobytes() for each in machine.acc]
         assert await stand.out(ctx) == [int.from_bytes(each, "little") for each in wanted]
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(4))
@@ -358,7 +358,7 @@ def test_time_of_loops() -> None:
         # All of them hit the same accumulator.
         assert (await stand.out(ctx))[0] & 0xFF == sum(lengths)
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_everything_else_has_the_pipeline_for_itself() -> None:
@@ -368,7 +368,7 @@ def test_everything_else_has_the_pipeline_for_itself() -> None:
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
-        assert not ctx.get(stand.module.finished)
+        assert not ctx.get(stand.unit.finished)
         await stand.finish(ctx)
         starts = stand.status.starts
         ends = [time for _, time in stand.status.ends]
@@ -379,9 +379,9 @@ def test_everything_else_has_the_pipeline_for_itself() -> None:
         # Without data: ends a cycle after its start.
         assert ends[4] == starts[4] + 1
         assert (starts[5], ends[5]) == (ends[4] + 1, ends[4] + 2)
-        assert ctx.get(stand.module.finished)
+        assert ctx.get(stand.unit.finished)
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_states() -> None:
@@ -393,7 +393,7 @@ def test_states() -> None:
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
         await cycle(ctx, *stand.agents, count=25)
-        status = stand.module.status
+        status = stand.unit.status
         assert ctx.get(status.waits) == 0b11
         assert ctx.get(status.index) == FIRST_INDEX + 1
         stand.next.left = 1
@@ -406,7 +406,7 @@ def test_states() -> None:
         states += ["busy"] * (2 + pipeline_depth(TINY)) + ["idle"]
         assert stand.status.states == states
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_an_index_out_of_bounds_is_told() -> None:
@@ -415,10 +415,10 @@ def test_an_index_out_of_bounds_is_told() -> None:
     found = []
 
     def look(ctx: Context) -> None:
-        module = stand.module
-        assert not ctx.get(module.bad_shift)
-        if ctx.get(module.bad_index):
-            found.append((ctx.get(module.fault_index), stand.status.now))
+        unit = stand.unit
+        assert not ctx.get(unit.bad_shift)
+        if ctx.get(unit.bad_index):
+            found.append((ctx.get(unit.fault_index), stand.status.now))
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -426,7 +426,7 @@ def test_an_index_out_of_bounds_is_told() -> None:
         # 0, 20, 40: the third, two cycles after its issue, which is the third after the start.
         assert found == [(FIRST_INDEX + 2, stand.status.starts[2] + 3 + 2)]
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_a_shift_too_far_is_told() -> None:
@@ -437,10 +437,10 @@ def test_a_shift_too_far_is_told() -> None:
     found = []
 
     def look(ctx: Context) -> None:
-        module = stand.module
-        assert not ctx.get(module.bad_index)
-        if ctx.get(module.bad_shift):
-            found.append(ctx.get(module.fault_index))
+        unit = stand.unit
+        assert not ctx.get(unit.bad_index)
+        if ctx.get(unit.bad_shift):
+            found.append(ctx.get(unit.fault_index))
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -448,7 +448,7 @@ def test_a_shift_too_far_is_told() -> None:
         assert found == [FIRST_INDEX + 2]
         assert (await stand.out(ctx))[0] & 0xFF == 32
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_halt_starts_nothing_more() -> None:
@@ -458,9 +458,9 @@ def test_halt_starts_nothing_more() -> None:
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
         await cycles(ctx, *stand.agents, until=has(stand.status.starts, 3))
-        ctx.set(stand.module.halt, 1)
+        ctx.set(stand.unit.halt, 1)
         await cycle(ctx, *stand.agents, count=40)
         assert len(stand.status.starts) == 3
-        assert ctx.get(stand.module.status.quiet)
+        assert ctx.get(stand.unit.status.quiet)
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)

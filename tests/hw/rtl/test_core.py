@@ -43,7 +43,7 @@ class Stand:
         self.content, self.address = physical(image, program)
         self.reads = AxiReadMemory(config, self.core.axi, self.content, rng, **(read or {}))
         self.writes = AxiWriteMemory(config, self.core.axi, self.content, rng, **(write or {}))
-        self.logs = {module: StatusLog(getattr(self.core, module.name.lower())) for module in Unit}
+        self.logs = {unit: StatusLog(getattr(self.core, unit.name.lower())) for unit in Unit}
         self.faults: list[tuple[Fault, int]] = []
         self.agents: tuple[Agent, ...] = (
             self.reads,
@@ -94,9 +94,9 @@ def test_random_programs_under_stalls(config: HardwareConfig, seed: int) -> None
         assert ctx.get(stand.core.bus_idle)
         assert not ctx.get(stand.core.tokens_left)
         assert stand.content[: len(drawn.expected)] == drawn.expected.tobytes()
-        modules = drawn.program.modules()
-        for module, log in stand.logs.items():
-            mine = [index for index, each in enumerate(modules) if each == module]
+        units = drawn.program.units()
+        for unit, log in stand.logs.items():
+            mine = [index for index, each in enumerate(units) if each == unit]
             assert [index for index, _ in log.ends] == mine
         assert stand.faults == []
 
@@ -172,7 +172,7 @@ def test_an_index_beyond_its_memory() -> None:
     assert run_to_fault(assembler.build()) == (Fault.SRAM_INDEX, 1)
 
 
-def test_complete_waits_for_every_module() -> None:
+def test_complete_waits_for_every_unit() -> None:
     """FINISH waits for no token: the LOAD and the STORE before it take longer than it does."""
     assembler = Assembler(TINY)
     assembler.load(MemoryId.INP, sram=0, dram=0, columns=32)

@@ -29,12 +29,12 @@ def test_counts_states_while_running(seed: int) -> None:
         for cycle in range(300):
             running = cycle // 40 % 2 == 0
             clear, snapshot = rng.random() < 0.01, rng.random() < 0.05
-            states = {module: rng.choice((*State, None)) for module in Unit}
+            states = {unit: rng.choice((*State, None)) for unit in Unit}
             ctx.set(counters.running, running)
             ctx.set(counters.clear, clear)
             ctx.set(counters.snapshot, snapshot)
-            for module, state in states.items():
-                status = getattr(counters, f"{module.name.lower()}_status")
+            for unit, state in states.items():
+                status = getattr(counters, f"{unit.name.lower()}_status")
                 for other in State:
                     ctx.set(getattr(status, other.value), other is state)
             for name, value in copy.items():
@@ -46,8 +46,8 @@ def test_counts_states_while_running(seed: int) -> None:
                 live = dict.fromkeys(live, 0)
             elif running:
                 live["cycles"] += 1
-                for module, state in states.items():
+                for unit, state in states.items():
                     if state is not None:
-                        live[f"{module.name.lower()}_{state.value}"] += 1
+                        live[f"{unit.name.lower()}_{state.value}"] += 1
 
     simulate(counters, bench)

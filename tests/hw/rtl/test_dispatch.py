@@ -65,15 +65,15 @@ class Outcome:
     """What dispatch did with a program."""
 
     def __init__(self) -> None:
-        self.dispatched: dict[Unit, list[tuple[int, int]]] = {module: [] for module in Unit}
+        self.dispatched: dict[Unit, list[tuple[int, int]]] = {unit: [] for unit in Unit}
         self.times: dict[Unit, list[int]] = {}
-        self.told: dict[str, list[int]] = {"fetched": [], "dispatched": []}
-        """The cycles in which dispatch says so."""
+        self.event_cycles: dict[str, list[int]] = {"fetched": [], "dispatched": []}
+        """The cycles in which each of these outputs of dispatch is high."""
         self.fault = Fault.NONE
         self.fault_index = 0
 
 
-def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outcome:
+def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outcome:
     """Let dispatch take `words`; stop a while after it is stuck."""
     rng = random.Random(seed)
     dispatch = Dispatch(config)
@@ -82,9 +82,7 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
 
     async def bench(ctx: Context) -> None:
         source = Source(dispatch.instruction, words, rng, chance)
-        sinks = {
-            module: Sink(getattr(dispatch, module.name.lower()), rng, chance) for module in Unit
-        }
+        sinks = {unit: Sink(getattr(dispatch, unit.name.lower()), rng, chance) for unit in Unit}
         ctx.set(dispatch.start, 1)
         ctx.set(dispatch.count, len(words))
         await ctx.tick()
@@ -93,7 +91,7 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
         quiet = 0
 
         def look(ctx: Context) -> None:
-            for name, times in outcome.told.items():
+            for name, times in outcome.event_cycles.items():
                 if ctx.get(getattr(dispatch, name)):
                     times.append(sinks[Unit.LOAD].now)
 
@@ -103,10 +101,10 @@ def deal(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outc
             return quiet > 60
 
         await cycles(ctx, source, Watch(look), *sinks.values(), until=settled)
-        for module, sink in sinks.items():
+        for unit, sink in sinks.items():
             queued = [layout.from_bits(value) for value in sink.received]
-            outcome.dispatched[module] = [(each.index, each.word) for each in queued]
-            outcome.times[module] = sink.times
+            outcome.dispatched[unit] = [(each.index, each.word) for each in queued]
+            outcome.times[unit] = sink.times
         outcome.fault = Fault(ctx.get(dispatch.fault))
         outcome.fault_index = ctx.get(dispatch.fault_index)
 
@@ -118,7 +116,7 @@ def expected(config: HardwareConfig, words: Words) -> Outcome:
     """By the rules: each instruction in its queue, up to the one that is refused."""
     outcome = Outcome()
     data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
-    modules = Program(config, data).modules()
+    units = Program(config, data).units()
     finished = False
     for index, (word, fault) in enumerate(zip(words, faults_of(config, words), strict=True)):
         is_finish = word & 7 == Opcode.FINISH
@@ -129,7 +127,7 @@ def expected(config: HardwareConfig, words: Words) -> Outcome:
         if fault is not Fault.NONE:
             outcome.fault, outcome.fault_index = fault, index
             return outcome
-        outcome.dispatched[Unit(int(modules[index]))].append((index, word))
+        outcome.dispatched[Unit(int(units[index]))].append((index, word))
         finished = finished or is_finish
     return outcome
 
@@ -148,7 +146,7 @@ def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
         case "wrong":
             words[rng.randrange(40)] = wrong_word(config, rng)
     for chance in (1.0, 0.5):
-        found, wanted = deal(config, words, seed, chance), expected(config, words)
+        found, wanted = run_dispatch(config, words, seed, chance), expected(config, words)
         assert found.fault is wanted.fault
         assert found.dispatched == wanted.dispatched
         if wanted.fault is not Fault.NONE:
@@ -159,7 +157,7 @@ def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
 def check_times(found: Outcome) -> None:
     """Each instruction is fetched when those before it are dispatched, then dispatched itself;
     one with a fault never is."""
-    fetched, dispatched = found.told["fetched"], found.told["dispatched"]
+    fetched, dispatched = found.event_cycles["fetched"], found.event_cycles["dispatched"]
     assert dispatched == sorted(time for times in found.times.values() for time in times)
     assert len(fetched) == len(dispatched) + (found.fault is not Fault.NONE)
     assert all(came <= went for came, went in zip(fetched, dispatched, strict=False))
@@ -182,7 +180,7 @@ def test_agrees_with_validate() -> None:
             fault, index = error.fault, error.instruction
         if fault in SHOWN_LATER:
             continue
-        found = deal(TINY, words, 0, 1.0)
+        found = run_dispatch(TINY, words, 0, 1.0)
         assert found.fault is fault
         if fault is not Fault.NONE:
             assert found.fault_index == (NO_INSTRUCTION if index is None else index)
@@ -202,13 +200,13 @@ def test_one_a_cycle() -> None:
     assembler.finish()
     program = assembler.build()
     words = [int.from_bytes(program.word(place), "little") for place in range(len(program))]
-    found = deal(TINY, words, 0, 1.0)
+    found = run_dispatch(TINY, words, 0, 1.0)
     assert found.fault is Fault.NONE
-    for module in Unit:
-        mine = [place for place, each in enumerate(program) if unit_of(each) is module]
-        assert [index for index, _ in found.dispatched[module]] == mine
-        assert found.times[module] == [place + LATENCY for place in mine]
-    assert found.told["fetched"] == found.told["dispatched"]
+    for unit in Unit:
+        mine = [place for place, each in enumerate(program) if unit_of(each) is unit]
+        assert [index for index, _ in found.dispatched[unit]] == mine
+        assert found.times[unit] == [place + LATENCY for place in mine]
+    assert found.event_cycles["fetched"] == found.event_cycles["dispatched"]
 
 
 @pytest.mark.parametrize("blocked", Unit)
@@ -219,10 +217,10 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
         Unit.STORE: (),
     }
     assembler = Assembler(TINY)
-    for module in (*(other for other in Unit if other is not blocked), blocked, *Unit):
-        for memory in order[module]:
+    for unit in (*(other for other in Unit if other is not blocked), blocked, *Unit):
+        for memory in order[unit]:
             assembler.load(memory, sram=0, dram=0, columns=1)
-        if module is Unit.STORE:
+        if unit is Unit.STORE:
             assembler.store(sram=0, dram=0, columns=1)
     assembler.finish()
     program = assembler.build()
@@ -233,8 +231,8 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
         rng = random.Random(0)
         source = Source(dispatch.instruction, words, rng)
         sinks = {
-            module: Sink(getattr(dispatch, module.name.lower()), rng, float(module is not blocked))
-            for module in Unit
+            unit: Sink(getattr(dispatch, unit.name.lower()), rng, float(unit is not blocked))
+            for unit in Unit
         }
         ctx.set(dispatch.start, 1)
         ctx.set(dispatch.count, len(words))
@@ -254,9 +252,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
             assert ctx.get(dispatch.stuck)
             await cycle(ctx, *agents, count=10)
             assert end == len(source.times) + sum(len(sink.received) for sink in sinks.values())
-        assert {len(sink.received) for module, sink in sinks.items() if module is not blocked} == {
-            1
-        }
+        assert {len(sink.received) for unit, sink in sinks.items() if unit is not blocked} == {1}
         assert not sinks[blocked].received
         assert counts == {"fetched": 3, "dispatched": 2}
         # The three stages hold what came after it.
@@ -279,7 +275,7 @@ def test_a_new_program_starts_from_zero() -> None:
 
     async def bench(ctx: Context) -> None:
         rng = random.Random(0)
-        sinks = [Sink(getattr(dispatch, module.name.lower()), rng) for module in Unit]
+        sinks = [Sink(getattr(dispatch, unit.name.lower()), rng) for unit in Unit]
         assert ctx.get(dispatch.stuck)
         for count in (3, 1):
             sinks[Unit.COMPUTE].received.clear()

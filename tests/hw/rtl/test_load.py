@@ -1,4 +1,4 @@
-"""The load module: one LOAD after the other, its tokens and its states."""
+"""The load unit: one LOAD after the other, its tokens and its states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIRST_INDEX = 1 << 20
 
 
 def random_load(rng: random.Random, config: HardwareConfig) -> Load:
-    """Small, some of them empty, with any tokens that the module may have."""
+    """Small, some of them empty, with any tokens that the unit may have."""
     pads = [rng.choice((0, 0, 1, 3)) for _ in range(4)]
     x_size = rng.choice((0, 1, rng.randint(1, 6)))
     y_size = rng.randint(1, 2)
@@ -61,7 +61,7 @@ def random_load(rng: random.Random, config: HardwareConfig) -> Load:
 
 @dataclass
 class Stand:
-    """A load module with its queue, tokens, memory and scratchpads."""
+    """A load unit with its queue, tokens, memory and scratchpads."""
 
     config: HardwareConfig
     loads: list[Load]
@@ -71,7 +71,7 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.module = LoadUnit(config)
+        self.unit = LoadUnit(config)
         self.content = random_bytes(rng, MEMORY_BYTES)
         words = [
             bits(
@@ -82,13 +82,13 @@ class Stand:
             for place, load in enumerate(self.loads)
         ]
         self.tokens = TokenSide(
-            self.module.next, rng, sum(load.tokens.pop_next for load in self.loads), self.offers
+            self.unit.next, rng, sum(load.tokens.pop_next for load in self.loads), self.offers
         )
-        self.memory = PortMemory(config, self.module.port, self.content, rng, **self.memory_options)
-        self.status = StatusLog(self.module.status)
+        self.memory = PortMemory(config, self.unit.port, self.content, rng, **self.memory_options)
+        self.status = StatusLog(self.unit.status)
         self.written: dict[tuple[MemoryId, int], bytearray] = {}
         self.agents = (
-            Source(self.module.queue, words, rng, self.offers),
+            Source(self.unit.queue, words, rng, self.offers),
             self.tokens,
             self.memory,
             self.status,
@@ -97,7 +97,7 @@ class Stand:
 
     def _write(self, ctx: Context) -> None:
         """What a scratchpad does with a write."""
-        write = self.module.write
+        write = self.unit.write
         if not ctx.get(write.valid):
             return
         memory = LOAD_MEMORIES[ctx.get(write.select).bit_length() - 1]
@@ -113,7 +113,7 @@ class Stand:
 
     async def begin(self, ctx: Context) -> None:
         for memory, base in BASES.items():
-            ctx.set(self.module.bases[memory.name.lower()], base)
+            ctx.set(self.unit.bases[memory.name.lower()], base)
 
     def compare(self) -> None:
         """On-chip contents, tokens and events after a run to the end."""
@@ -156,11 +156,11 @@ def test_random_loads(bus_bits: int, seed: int) -> None:
         await stand.begin(ctx)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 20), limit=4000)
         await cycle(ctx, *stand.agents)
-        assert ctx.get(stand.module.status.quiet)
-        assert not ctx.get(stand.module.status.active)
+        assert ctx.get(stand.unit.status.quiet)
+        assert not ctx.get(stand.unit.status.active)
         stand.compare()
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def load_of(columns: int, pad: int = 0, **tokens: bool) -> Load:
@@ -194,7 +194,7 @@ def test_time_of_loads() -> None:
         assert starts[2] == ends[1] + 1
         assert stand.tokens.pushes == ends[:2]
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_states() -> None:
@@ -207,7 +207,7 @@ def test_states() -> None:
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
         await cycle(ctx, *stand.agents, count=4)
-        status = stand.module.status
+        status = stand.unit.status
         assert ctx.get(status.waits) == 0b10
         assert ctx.get(status.active)
         assert ctx.get(status.quiet)
@@ -221,4 +221,4 @@ def test_states() -> None:
         states = ["token"] * 5 + ["busy"] * 5 + ["memory"] * 18 + ["busy"] * 4 + ["idle"] * 2
         assert stand.status.states == states
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)

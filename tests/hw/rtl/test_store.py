@@ -1,4 +1,4 @@
-"""The store module: memory, tokens and time of STOREs."""
+"""The store unit: memory, tokens and time of STOREs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def random_store(rng: random.Random, config: HardwareConfig) -> Store:
 
 @dataclass
 class Stand:
-    """A store module with all that surrounds it."""
+    """A store unit with all that surrounds it."""
 
     config: HardwareConfig
     stores: list[Store]
@@ -69,7 +69,7 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.module = module = StoreUnit(config)
+        self.unit = unit = StoreUnit(config)
         self.machine = ReferenceMachine(config, {MemoryId.OUT: BASE})
         values = np.random.default_rng(rng.randrange(1 << 30))
         self.machine.acc[:] = values.integers(-999, 999, self.machine.acc.shape, np.int32)
@@ -82,14 +82,14 @@ class Stand:
             for place, store in enumerate(self.stores)
         ]
         elements = [element.astype(np.int8).tobytes() for element in self.machine.acc]
-        ports = (module.out_enable, module.out_address, module.out_data)
+        ports = (unit.out_enable, unit.out_address, unit.out_data)
         tokens = sum(store.tokens.pop_prev for store in self.stores)
-        self.source = Source(module.queue, words, rng, self.offers)
-        self.tokens = TokenSide(module.prev, rng, tokens, self.offers)
+        self.source = Source(unit.queue, words, rng, self.offers)
+        self.tokens = TokenSide(unit.prev, rng, tokens, self.offers)
         self.memory = AxiWriteMemory(
-            config, module.axi, bytearray(MEMORY_BYTES), rng, **self.memory_options
+            config, unit.axi, bytearray(MEMORY_BYTES), rng, **self.memory_options
         )
-        self.status = StatusLog(module.status)
+        self.status = StatusLog(unit.status)
         elements_memory = ElementMemory(ports, elements, rng)
         self.agents: tuple[Agent, ...] = (
             self.source,
@@ -152,15 +152,15 @@ def test_random_stores(log_lanes: int, bus_bits: int, seed: int) -> None:
     )
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 16), limit=6000)
         await cycle(ctx, *stand.agents, count=3)
-        assert ctx.get(stand.module.idle)
-        assert ctx.get(stand.module.status.quiet)
-        assert not ctx.get(stand.module.status.active)
+        assert ctx.get(stand.unit.idle)
+        assert ctx.get(stand.unit.status.quiet)
+        assert not ctx.get(stand.unit.status.active)
         stand.compare()
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def row(columns: int, **tokens: bool) -> Store:
@@ -181,7 +181,7 @@ def test_time_of_a_store() -> None:
     stand = Stand(TINY, [row(24, push_prev=True), row(2)], random.Random(0))
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 2))
         start, second = stand.status.starts
         # Read in start + 1, packed two by two, written from start + 4 on, a beat every second.
@@ -192,7 +192,7 @@ def test_time_of_a_store() -> None:
         assert second == start + 25
         stand.compare()
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_a_store_does_not_wait_for_the_acknowledgement_of_the_one_before() -> None:
@@ -201,12 +201,12 @@ def test_a_store_does_not_wait_for_the_acknowledgement_of_the_one_before() -> No
     stand = Stand(TINY.replace(writes_in_flight=16), stores, random.Random(0), options)
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 6))
         assert stand.status.starts[-1] < 30
         stand.compare()
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_states() -> None:
@@ -220,12 +220,12 @@ def test_states() -> None:
     stand.tokens.left = 0
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycle(ctx, *stand.agents, count=5)
         assert stand.status.states == ["token"] * 5
-        assert ctx.get(stand.module.status.waits) == 0b01
-        assert ctx.get(stand.module.status.active)
-        assert ctx.get(stand.module.status.index) == FIRST_INDEX
+        assert ctx.get(stand.unit.status.waits) == 0b01
+        assert ctx.get(stand.unit.status.active)
+        assert ctx.get(stand.unit.status.index) == FIRST_INDEX
         stand.tokens.left = 1
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 1))
         await cycle(ctx, *stand.agents, count=2)
@@ -236,7 +236,7 @@ def test_states() -> None:
         assert states[beat + 1 : end + 1] == ["memory"] * (end - beat)
         assert states[end + 1 :] == ["idle"] * 2
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(4))
@@ -247,22 +247,22 @@ def test_halt_ends_what_was_begun(seed: int) -> None:
     stand = Stand(TINY, stores, rng, {"chances": (0.5, 0.5, 0.5), "latency": range(1, 9)})
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycle(ctx, *stand.agents, count=rng.randint(10, 80))
-        ctx.set(stand.module.halt, 1)
+        ctx.set(stand.unit.halt, 1)
         await cycle(ctx, *stand.agents)
         started = len(stand.status.starts)
-        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.module.idle)))
+        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.unit.idle)))
         bursts = len(stand.memory.bursts)
         assert len(stand.memory.answered) == bursts
         await cycle(ctx, *stand.agents, count=30)
         assert (len(stand.memory.bursts), len(stand.status.starts)) == (bursts, started)
         # Halt lifted, everything else follows.
-        ctx.set(stand.module.halt, 0)
+        ctx.set(stand.unit.halt, 0)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 10))
         stand.compare()
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
 
 
 def test_a_refused_write_is_told_with_its_instruction() -> None:
@@ -272,13 +272,13 @@ def test_a_refused_write_is_told_with_its_instruction() -> None:
     found = []
 
     def look(ctx: Context) -> None:
-        if ctx.get(stand.module.fault):
-            found.append(ctx.get(stand.module.fault_index))
+        if ctx.get(stand.unit.fault):
+            found.append(ctx.get(stand.unit.fault_index))
 
     async def bench(ctx: Context) -> None:
-        ctx.set(stand.module.bases.out, BASE)
+        ctx.set(stand.unit.bases.out, BASE)
         await cycle(ctx, *stand.agents, Watch(look), count=120)
         assert len(stand.status.ends) == 4
 
-    simulate(stand.module, bench)
+    simulate(stand.unit, bench)
     assert found == [FIRST_INDEX + 2]

@@ -68,10 +68,9 @@ def test_a_random_program_twice() -> None:
             assert await machine.wait(ctx) == Status.DONE
             assert machine.content[: len(drawn.expected)] == drawn.expected.tobytes()
             found.append(await machine.get(ctx, "cycles"))
-            for module in Unit:
+            for unit in Unit:
                 states = [
-                    await machine.get(ctx, f"{module.name.lower()}_{state.value}")
-                    for state in State
+                    await machine.get(ctx, f"{unit.name.lower()}_{state.value}") for state in State
                 ]
                 assert 0 < sum(states) <= found[-1]
         # Memory answers alike, so that the time is the same.
@@ -260,7 +259,7 @@ def test_the_interrupt_is_enabled_cause_by_cause() -> None:
     machine.run(bench)
 
 
-def test_events_are_those_of_the_modules() -> None:
+def test_events_are_those_of_the_units() -> None:
     """Three instructions that only carry tokens, and a FINISH."""
     assembler = Assembler(TINY)
     assembler.nop(Unit.LOAD, signals=Unit.COMPUTE)
@@ -281,10 +280,10 @@ def test_events_are_those_of_the_modules() -> None:
         fetch.extend(
             name for place, name in enumerate(("fetched", "dispatched")) if above >> place & 1
         )
-        for module in Unit:
+        for unit in Unit:
             for place, name in enumerate(names):
-                if events >> (len(names) * module + place) & 1:
-                    seen.append((module, name))
+                if events >> (len(names) * unit + place) & 1:
+                    seen.append((unit, name))
         running.append(events >> RUNNING_BIT)
 
     machine.watched.append(Watch(look))

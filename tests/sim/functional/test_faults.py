@@ -201,7 +201,7 @@ def test_a_fetch_that_is_answered_with_an_error() -> None:
 
 
 @pytest.mark.parametrize("validate", [True, False])
-def test_deadlock_names_what_each_module_waits_for(validate: bool) -> None:
+def test_deadlock_names_what_each_unit_waits_for(validate: bool) -> None:
     program = program_of(
         lambda asm: asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE),
         lambda asm: asm.nop(Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE)),

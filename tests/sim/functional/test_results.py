@@ -31,7 +31,7 @@ def test_golden_vectors_are_reproduced_bit_for_bit(name: str) -> None:
 
     np.testing.assert_array_equal(memory, vector.after)
     assert result.work == work_of(vector.program)
-    assert (result.engine, result.cycles, result.modules) == ("functional", None, None)
+    assert (result.engine, result.cycles, result.units) == ("functional", None, None)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

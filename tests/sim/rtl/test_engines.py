@@ -98,8 +98,8 @@ def test_rtl_gives_the_vectors_results(name: str) -> None:
     assert np.array_equal(after, vector.after)
     assert result.work == work_of(vector.program)
     assert result.cycles is not None
-    assert result.modules is not None
-    for spent in result.modules.values():
+    assert result.units is not None
+    for spent in result.units.values():
         assert 0 <= spent.busy + spent.token + spent.memory <= result.cycles
 
 
@@ -115,7 +115,7 @@ def test_pysim_is_rtl_to_the_cycle(name: str) -> None:
             )
             engine.close()
             assert np.array_equal(after, vector.after)
-            runs.append((result.cycles, result.modules, result.events))
+            runs.append((result.cycles, result.units, result.events))
         assert runs[0] == runs[1]
 
 
@@ -135,7 +135,7 @@ def test_same_run_same_time(engine: Engine) -> None:
     for _ in range(3):
         result, after = launch(engine, program, image, events=True)
         assert (after[RESULT : RESULT + 16]).tolist() == expected(image)
-        runs.append((result.cycles, result.modules, result.events))
+        runs.append((result.cycles, result.units, result.events))
     assert runs[0] == runs[1] == runs[2]
 
 
@@ -161,7 +161,7 @@ def test_events_tell_the_story(engine: Engine) -> None:
             EventKind.START,
             EventKind.END,
         ]
-    tokens = [(event.module, event.instruction, event.kind, event.queue) for event in events]
+    tokens = [(event.unit, event.instruction, event.kind, event.queue) for event in events]
     assert [token for token in tokens if token[3] is not None] == [
         (Unit.COMPUTE, 2, EventKind.PUSH, TokenQueue.COMPUTE_TO_STORE),
         (Unit.STORE, 3, EventKind.POP, TokenQueue.COMPUTE_TO_STORE),
@@ -279,7 +279,7 @@ def test_the_machine_itself_refuses(
     assert_usable(engine)
 
 
-def test_deadlock_names_what_each_module_waits_for(engine: Engine) -> None:
+def test_deadlock_names_what_each_unit_waits_for(engine: Engine) -> None:
     program = program_of(
         lambda asm: asm.nop(Unit.STORE, waits_for=Unit.COMPUTE),
         lambda asm: asm.nop(Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE)),

@@ -19,7 +19,7 @@ FETCH, DISPATCH = 1 << 18, 1 << 19
 
 def log(*rows: tuple[int, Unit, int]) -> np.ndarray:
     return np.array(
-        [(cycle, bits << UNIT_BITS * module) for cycle, module, bits in rows], dtype=np.uint64
+        [(cycle, bits << UNIT_BITS * unit) for cycle, unit, bits in rows], dtype=np.uint64
     ).reshape(-1, 2)
 
 

@@ -135,7 +135,7 @@ def bad_store(asm: Assembler) -> None:
 
 @pytest.mark.parametrize("number", FAR, ids=hex)
 @pytest.mark.parametrize(
-    ("module", "bad", "fault"),
+    ("unit", "bad", "fault"),
     [
         (Unit.LOAD, bad_load, Fault.BUS_READ),
         (Unit.COMPUTE, bad_alu, Fault.SRAM_INDEX),
@@ -143,13 +143,13 @@ def bad_store(asm: Assembler) -> None:
     ],
 )
 def test_a_fault_far_into_a_program(
-    engine: RtlEngine, module: Unit, bad: Callable[[Assembler], None], fault: Fault, number: int
+    engine: RtlEngine, unit: Unit, bad: Callable[[Assembler], None], fault: Fault, number: int
 ) -> None:
     asm = Assembler(TINY)
     # Micro-op 0 names accumulator 1: the loop's second goes beyond the last.
     asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
     for _ in range(number - 1):
-        asm.nop(module)
+        asm.nop(unit)
     bad(asm)
     asm.finish()
     with pytest.raises((ProgramError, BusError)) as caught:

@@ -21,7 +21,7 @@ def test_each_kind_of_work_has_its_track() -> None:
     asm.finish()
     program = asm.build()
     events: list[Event] = []
-    for at, number in enumerate(program.modules().tolist()):
+    for at, number in enumerate(program.units().tolist()):
         for kind, cycle in ((EventKind.START, 2 * at), (EventKind.END, 2 * at + 1)):
             events.append(Event(cycle, Unit(number), at, kind))
     assert [each.track for each in place_slices(tuple(events), program)] == [

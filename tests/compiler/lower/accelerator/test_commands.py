@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
+from compiler.lower.accelerator.commands import (
+    Command,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    unit_of_command,
+)
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
 from tests.support.command_columns import columns_of
@@ -58,7 +65,7 @@ def test_how_much_a_copy_fills() -> None:
 
 
 def test_who_executes_what() -> None:
-    found = {memory: module_of(copy(memory)) for memory in MemoryId}
+    found = {memory: unit_of_command(copy(memory)) for memory in MemoryId}
     assert found == {
         MemoryId.UOP: Unit.COMPUTE,
         MemoryId.WGT: Unit.LOAD,
@@ -67,7 +74,7 @@ def test_who_executes_what() -> None:
         MemoryId.OUT: Unit.STORE,
         MemoryId.ACC_8BIT: Unit.COMPUTE,
     }
-    assert module_of(compute()) is Unit.COMPUTE
+    assert unit_of_command(compute()) is Unit.COMPUTE
 
 
 def test_which_operands_are_read() -> None:

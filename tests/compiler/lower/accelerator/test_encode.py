@@ -25,13 +25,13 @@ LOADER, COMPUTER, STORER = Unit.LOAD, Unit.COMPUTE, Unit.STORE
 
 
 def slots(
-    commands: Sequence[int], module: Unit, tokens: Sequence[tuple[set[Unit], set[Unit]]] = ()
+    commands: Sequence[int], unit: Unit, tokens: Sequence[tuple[set[Unit], set[Unit]]] = ()
 ) -> TokenedCommands:
-    """Places of one module."""
-    bits = [[sum(1 << each for each in modules) for modules in pair] for pair in tokens]
+    """Places of one unit."""
+    bits = [[sum(1 << each for each in units) for units in pair] for pair in tokens]
     return TokenedCommands(
         np.array(commands, np.int64),
-        np.full(len(commands), module, np.int64),
+        np.full(len(commands), unit, np.int64),
         np.array(bits or [[0, 0]] * len(commands), np.int64),
     )
 
@@ -47,8 +47,8 @@ def encoded(
     return found
 
 
-def one(command: Command, module: Unit, uop: int = 0, imm: int = 0) -> Instruction:
-    (found,) = encoded([command], slots([0], module), uop, imm)
+def one(command: Command, unit: Unit, uop: int = 0, imm: int = 0) -> Instruction:
+    (found,) = encoded([command], slots([0], unit), uop, imm)
     return found
 
 
@@ -129,7 +129,7 @@ def test_the_alu(op: AluOp, imm: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "neighbour", "which"),
+    ("unit", "neighbour", "which"),
     [
         (LOADER, COMPUTER, "next"),
         (COMPUTER, LOADER, "prev"),
@@ -137,16 +137,16 @@ def test_the_alu(op: AluOp, imm: int | None) -> None:
         (STORER, COMPUTER, "prev"),
     ],
 )
-def test_tokens_are_of_neighbours(module: Unit, neighbour: Unit, which: str) -> None:
-    """Of each kind of instruction that a module has: one flag, and no other."""
+def test_tokens_are_of_neighbours(unit: Unit, neighbour: Unit, which: str) -> None:
+    """Of each kind of instruction that a unit has: one flag, and no other."""
     commands: dict[Unit, list[Command]] = {
         LOADER: [copy(MemoryId.INP)],
         COMPUTER: [copy(MemoryId.ACC), compute(), compute(AluOp.ADD)],
         STORER: [copy(MemoryId.OUT)],
     }
-    for command in commands[module]:
+    for command in commands[unit]:
         tokens = ({neighbour}, set[Unit]()), (set[Unit](), {neighbour})
-        popping, pushing = encoded([command], slots([0, 0], module, tokens))
+        popping, pushing = encoded([command], slots([0, 0], unit, tokens))
         assert popping.tokens == Tokens(**{f"pop_{which}": True})
         assert pushing.tokens == Tokens(**{f"push_{which}": True})
 

@@ -62,7 +62,7 @@ def test_what_is_one_instruction(text: str, whole: bool) -> None:
     ("kind", "loads"),
     [("int8[1] @ inp", True), ("int8[1] @ wgt", True), ("int8[1] @ acc", False)],
 )
-def test_which_are_the_load_modules(kind: str, loads: bool) -> None:
+def test_which_are_the_load_units(kind: str, loads: bool) -> None:
     stmt = body(f"alloc A: {kind}\nfor i in 1:\n  A[i] = S[0, 0, 0]\n")
     assert isinstance(stmt, Alloc)
     assert is_load(stmt.body) is loads

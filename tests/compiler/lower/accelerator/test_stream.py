@@ -120,9 +120,9 @@ def test_every_instruction_tells_where_it_comes_from() -> None:
     operators = stream.operator_of.tolist()
     assert (operators[-1], stream.sites[-1]) == (-1, ("", ()))
     found = list(zip(operators, (stage for stage, _ in stream.sites), strict=True))
-    places = zip(instructions, found, stream.commands, stream.slots.module, strict=False)
-    for instruction, (operator, stage), command, module in places:
-        assert unit_of(instruction) is Unit(module)
+    places = zip(instructions, found, stream.commands, stream.slots.unit, strict=False)
+    for instruction, (operator, stage), command, unit in places:
+        assert unit_of(instruction) is Unit(unit)
         nothing = isinstance(instruction, Load) and not instruction.x_size
         assert (operator < 0) is (not stage) is (command is None) is nothing
         if isinstance(instruction, Load) and instruction.memory is MemoryId.UOP and not nothing:

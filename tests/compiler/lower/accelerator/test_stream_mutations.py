@@ -39,14 +39,14 @@ def mutants(program: Program) -> Iterator[tuple[str, Program]]:
     """Each token dropped on one side and on both, popped one later, pushed one earlier."""
     instructions = list(program)
     own = {
-        module: [at for at, one in enumerate(instructions) if unit_of(one) is module]
-        for module in {unit_of(one) for one in instructions}
+        unit: [at for at, one in enumerate(instructions) if unit_of(one) is unit]
+        for unit in {unit_of(one) for one in instructions}
     }
     for queue in TokenQueue:
         push, pop = flag(queue, push=True), flag(queue, push=False)
         ends = [
-            [at for at in own.get(module, []) if getattr(instructions[at].tokens, name)]
-            for module, name in ((queue.producer, push), (queue.consumer, pop))
+            [at for at in own.get(unit, []) if getattr(instructions[at].tokens, name)]
+            for unit, name in ((queue.producer, push), (queue.consumer, pop))
         ]
         for producer, consumer in zip(*ends, strict=True):
             yield f"{queue} without push {producer}", changed(program, (producer, push, False))

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, module_of
+from compiler.lower.accelerator.commands import (
+    Command,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    unit_of_command,
+)
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
 from hw.config_files import load_config
@@ -35,7 +42,7 @@ class Slot:
     """A place of the stream by itself; without a command it is an empty one."""
 
     what: Command | None
-    module: Unit
+    unit: Unit
     pops: set[Unit]
     pushes: set[Unit]
 
@@ -47,7 +54,7 @@ def placed(commands: list[Command]) -> list[Slot]:
     slots = [
         Slot(
             None if at == NO_COMMAND else commands[at],
-            Unit(found.module[place]),
+            Unit(found.unit[place]),
             found.pops(place),
             found.pushes(place),
         )
@@ -55,8 +62,8 @@ def placed(commands: list[Command]) -> list[Slot]:
     ]
     assert [at for at in found.command.tolist() if at != NO_COMMAND] == list(range(len(commands)))
     for slot in slots:
-        assert slot.what is None or slot.module is module_of(slot.what)
-        assert slot.what is not None or slot.module is Unit.COMPUTE
+        assert slot.what is None or slot.unit is unit_of_command(slot.what)
+        assert slot.what is not None or slot.unit is Unit.COMPUTE
     return slots
 
 
@@ -75,16 +82,14 @@ def dependences(slots: list[Slot]) -> list[tuple[int, int]]:
 
 
 def matched(slots: list[Slot]) -> dict[tuple[Unit, Unit], list[tuple[int, int]]]:
-    """For each pair of modules, its tokens: who gives it, and who takes it."""
+    """For each pair of units, its tokens: who gives it, and who takes it."""
     found = {}
     for producer, consumer in PAIRS:
         gives = [
-            at
-            for at, slot in enumerate(slots)
-            if slot.module is producer and consumer in slot.pushes
+            at for at, slot in enumerate(slots) if slot.unit is producer and consumer in slot.pushes
         ]
         takes = [
-            at for at, slot in enumerate(slots) if slot.module is consumer and producer in slot.pops
+            at for at, slot in enumerate(slots) if slot.unit is consumer and producer in slot.pops
         ]
         assert len(gives) == len(takes), f"tokens from {producer.name} to {consumer.name}"
         found[producer, consumer] = list(zip(gives, takes, strict=True))
@@ -107,9 +112,9 @@ def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[se
     last: dict[Unit, int] = {}
     for at, slot in enumerate(slots):
         direct = list(waits[at])
-        if slot.module in last:
-            direct.append(last[slot.module])
-        last[slot.module] = at
+        if slot.unit in last:
+            direct.append(last[slot.unit])
+        last[slot.unit] = at
         for before in direct:
             assert before < at
             closed[at] |= {before} | closed[before]
@@ -118,20 +123,18 @@ def before(slots: list[Slot], without: tuple[int, int] | None = None) -> list[se
 
 def runs_to_its_end(slots: list[Slot]) -> bool:
     """Three queues, each in order, and counters of tokens."""
-    queues = {
-        module: [each for each in slots if each.module is module] for module in reversed(Unit)
-    }
+    queues = {unit: [each for each in slots if each.unit is unit] for unit in reversed(Unit)}
     tokens = Counter[tuple[Unit, Unit]]()
     moved = True
     while moved:
         moved = False
-        for module, queue in queues.items():
-            while queue and all(tokens[other, module] for other in queue[0].pops):
+        for unit, queue in queues.items():
+            while queue and all(tokens[other, unit] for other in queue[0].pops):
                 slot = queue.pop(0)
                 for other in slot.pops:
-                    tokens[other, module] -= 1
+                    tokens[other, unit] -= 1
                 for other in slot.pushes:
-                    tokens[module, other] += 1
+                    tokens[unit, other] += 1
                 moved = True
     return not any(queues.values()) and not any(tokens.values())
 
@@ -147,7 +150,7 @@ def test_all_that_meets_is_in_order(rng: random.Random, dram: tuple[range, range
     slots = placed(random_commands(rng, TINY, 16, *dram))
     closed = before(slots)
     for one, other in dependences(slots):
-        if slots[one].module is not slots[other].module:
+        if slots[one].unit is not slots[other].unit:
             assert one in closed[other], (str(slots[one]), str(slots[other]))
     assert runs_to_its_end(slots)
 
@@ -156,7 +159,7 @@ def test_all_that_meets_is_in_order(rng: random.Random, dram: tuple[range, range
 @given(st.randoms(use_true_random=False))
 def test_there_is_no_token_more_than_needed(rng: random.Random) -> None:
     """Where load and store have nothing to do with each other: a command takes one if and only if
-    what it needs is later than all that its module has waited for; and the one it needs gives it.
+    what it needs is later than all that its unit has waited for; and the one it needs gives it.
     """
     slots = placed(random_commands(rng, TINY, 16, *APART))
     assert all(each.what is not None for each in slots)
@@ -165,9 +168,9 @@ def test_there_is_no_token_more_than_needed(rng: random.Random) -> None:
     for producer, consumer in PAIRS:
         latest, wanted = -1, []
         for at, slot in enumerate(slots):
-            if slot.module is not consumer:
+            if slot.unit is not consumer:
                 continue
-            needed = [one for one, other in pairs if other == at and slots[one].module is producer]
+            needed = [one for one, other in pairs if other == at and slots[one].unit is producer]
             if needed and max(needed) > latest:
                 latest = max(needed)
                 wanted.append((latest, at))
@@ -191,7 +194,7 @@ def test_no_more_waits_than_meetings_of_load_and_store(rng: random.Random) -> No
     meetings = {
         other
         for one, other in dependences(slots)
-        if {slots[one].module, slots[other].module} == {Unit.LOAD, Unit.STORE}
+        if {slots[one].unit, slots[other].unit} == {Unit.LOAD, Unit.STORE}
     }
     empty = [at for at, each in enumerate(slots) if each.what is None]
     assert len(empty) <= len(meetings)
@@ -229,7 +232,7 @@ def shown(slots: list[Slot]) -> str:
     def line(slot: Slot) -> str:
         pops = "".join(f" <{each.name.lower()}" for each in sorted(slot.pops))
         pushes = "".join(f" >{each.name.lower()}" for each in sorted(slot.pushes))
-        return ("" if slot.what else "empty ") + slot.module.name.lower() + pops + pushes
+        return ("" if slot.what else "empty ") + slot.unit.name.lower() + pops + pushes
 
     return "\n".join(map(line, slots))
 
