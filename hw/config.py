@@ -18,7 +18,7 @@ __all__ = ["Feature", "HardwareConfig"]
 
 ACC_BYTES = 4
 PAGE_BYTES = 4096
-"""No AXI4 burst crosses a boundary of this many bytes (AMBA AXI4, A3.4.1)."""
+"""A page of memory: no AXI4 burst crosses the boundary between two (AMBA AXI4, A3.4.1)."""
 
 
 class Feature(Enum):

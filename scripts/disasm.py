@@ -20,7 +20,7 @@ from scripts.options import (
     ProgramArgument,
     parse_number,
 )
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["command"]
 
@@ -86,7 +86,7 @@ def _verify(program: Program, image: Path | None, address: int | None) -> Hazard
         where = None if address is None else range(address, address + len(program.data))
         return check_hazards(program, program_bytes=where)
     content = np.frombuffer(image.read_bytes(), dtype=np.uint8)
-    memory, start = place(content, program, address)
+    memory, start = place_program(content, program, address)
     return check_hazards(
         program, image=memory, program_bytes=range(start, start + len(program.data))
     )

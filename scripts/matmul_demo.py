@@ -28,7 +28,7 @@ from scripts.options import (
 from scripts.progress import show_progress
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 from sim.result import Result
 
 __all__ = ["Outcome", "command", "run_product"]
@@ -66,7 +66,7 @@ def run_product(engine: Engine, m: int, n: int, k: int, seed: int) -> Outcome:
     a = random.integers(-128, 128, (m, k), dtype=np.int8)
     b = random.integers(-128, 128, (n, k), dtype=np.int8)
     program, layout = matmul_program(engine.config, m, n, k)
-    memory, address = place(layout.image(a, b), program, None)
+    memory, address = place_program(layout.image(a, b), program, None)
     with show_progress() as progress:
         start = time.perf_counter()
         result = engine.launch(program, memory, Launch(address=address, progress=progress))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
+from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import UOP_BYTES
 from hw.errors import AssemblyError
 from hw.isa import MicroOp, pack_uops
@@ -16,7 +16,6 @@ from hw.topology import MemoryId
 
 __all__ = ["MatmulLayout", "Tiles", "choose_tiles"]
 
-PAGE = 4096
 Int8 = npt.NDArray[np.int8]
 Bytes = npt.NDArray[np.uint8]
 
@@ -93,8 +92,8 @@ class MatmulLayout:
 
     def _pages(self, size: int) -> int:
         """`size` rounded up so that what follows is aligned: to a page, or to a larger element."""
-        unit = max(PAGE, *(self.config.element_bytes(memory) for memory in MemoryId))
-        return -(-size // unit) * unit
+        alignment = max(PAGE_BYTES, *(self.config.element_bytes(memory) for memory in MemoryId))
+        return -(-size // alignment) * alignment
 
     @property
     def uop_address(self) -> int:

@@ -37,7 +37,7 @@ from scripts.traces import Traces, choose_traces
 from sim.engine import Bytes, Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.fill import fill_on_chip
-from sim.memory import place
+from sim.memory import place_program
 from sim.result import Result
 
 __all__ = ["command"]
@@ -129,7 +129,7 @@ def command(
         machine = load_config(config)
         code = Program.from_bytes(machine, program.read_bytes())
         before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
-        physical, address = place(before, code, program_address)
+        physical, address = place_program(before, code, program_address)
         check_image_bounds(code, len(before))
         how = Launch(
             address=address,

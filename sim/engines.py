@@ -15,7 +15,7 @@ from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.engine import Bytes, Engine, Launch, Progress
 from sim.errors import EngineError
 from sim.fill import fill_on_chip
-from sim.memory import place
+from sim.memory import place_program
 from sim.result import Result
 
 __all__ = ["ENGINES", "check_engine", "make_engine", "run"]
@@ -82,9 +82,9 @@ def run(
     -------
     tuple
         The result, and the image as the run left it. For the errors see `Engine.launch` and
-        `sim.memory.place`.
+        `sim.memory.place_program`.
     """
-    memory, at = place(image, program, address)
+    memory, at = place_program(image, program, address)
     how = Launch(address=at, max_cycles=max_cycles, events=events, progress=progress)
     machine = make_engine(engine, config, memory_model)
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from hw.isa import Assembler, MemoryId
 from sim.engine import Engine, Launch
 from sim.errors import EngineError
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["fill_on_chip"]
 
@@ -46,5 +46,5 @@ def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) 
         asm.load(memory, sram=0, dram=0, rows=depth // columns, columns=columns, stride=0)
     asm.finish()
     program = asm.build()
-    dram, address = place(np.full(source, pattern, dtype=np.uint8), program)
+    dram, address = place_program(np.full(source, pattern, dtype=np.uint8), program)
     engine.launch(program, dram, Launch(address=address, waveform=waveform))

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
+from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.isa import MemoryId, Program
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError, MemoryImageError
 
-__all__ = ["PAGE_BYTES", "check_bases", "load_program", "place"]
-
-PAGE_BYTES = 4096
-"""Memory comes in pages of this many bytes."""
+__all__ = ["check_bases", "load_program", "place_program"]
 
 
-def place(
+def place_program(
     image: npt.NDArray[np.uint8] | bytes, program: Program, address: int | None = None
 ) -> tuple[Bytes, int]:
     """Memory that holds a copy of `image` from address 0, and `program`.
@@ -130,4 +127,5 @@ def _check_end(end: int, config: HardwareConfig) -> None:
 
 
 def _pages(size: int) -> int:
+    """`size` rounded up to whole pages."""
     return -(-size // PAGE_BYTES) * PAGE_BYTES

@@ -19,7 +19,7 @@ class EventKind(Enum):
 
     FETCH = "fetch"
     """The instruction arrived at dispatch: it was read, and all before it are dispatched."""
-    DISPATCH = "deal"
+    DISPATCH = "dispatch"
     """The instruction was put in its unit's queue, at once or when the queue had space."""
 
     START = "start"

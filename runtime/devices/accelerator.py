@@ -14,7 +14,7 @@ from runtime.devices.device import StepFunction
 from runtime.errors import RunError
 from runtime.layer_profiles import StreamRun, profile_layers
 from sim.engine import Engine, Launch
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["AcceleratorDevice"]
 
@@ -55,7 +55,7 @@ class AcceleratorDevice:
     def _load(self, code: StreamCode) -> StepFunction:
         engine = self._engine
         program = Program.from_bytes(engine.config, code.program)
-        memory, address = place(code.image, program)
+        memory, address = place_program(code.image, program)
         how = Launch(address=address, events=engine.has_time, progress=self._progress)
 
         def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> StreamRun:

@@ -28,7 +28,7 @@ from hw.isa import (
 from scripts.bench.measurements import Measurement, print_measurements
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["main", "measure"]
 
@@ -139,7 +139,7 @@ def _timed(
     image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
     if words is not None:
         image[TABLE : TABLE + len(words)] = words
-    memory, address = place(image, program)
+    memory, address = place_program(image, program)
     how = Launch(address=address)
     engine.launch(program, memory, how)
     best = 0.0

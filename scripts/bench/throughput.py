@@ -21,7 +21,7 @@ from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pac
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Engine, Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["Line", "main", "measure"]
 
@@ -82,7 +82,7 @@ class _Bench:
         image = np.zeros(IMAGE_BYTES, np.uint8)
         table = np.frombuffer(pack_uops(self.config, uops), np.uint8)
         image[TABLE : TABLE + len(table)] = table
-        memory, address = place(image, program)
+        memory, address = place_program(image, program)
         cycles = engine.launch(program, memory, Launch(address=address)).cycles
         assert cycles is not None
         return cycles

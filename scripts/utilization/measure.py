@@ -15,7 +15,7 @@ from scripts.utilization.case import Int8
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct
 from scripts.utilization.rows import Row, Times
 from sim.engine import Engine, Launch
-from sim.memory import place
+from sim.memory import place_program
 
 __all__ = ["measure"]
 
@@ -75,7 +75,7 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
 def _run(engine: Engine, built: Built, wanted: Int8, label: str, say: Report) -> int | None:
     """The cycles of a run, whose result is checked."""
     say(label)
-    memory, address = place(built.image(), built.stream.program, None)
+    memory, address = place_program(built.image(), built.stream.program, None)
     how = Launch(address=address, progress=lambda done: say(f"{label}, {done:,} steps"))
     result = engine.launch(built.stream.program, memory, how)
     _compare(built.result(memory), wanted, f"{label} on {engine.name}")

@@ -18,7 +18,7 @@ from hw.faults import Fault
 from hw.isa import Program
 from hw.registers import Control, Register, Status, register_map
 from hw.topology import MemoryId
-from sim.memory import place
+from sim.memory import place_program
 from tests.cocotb.axi_rules import AxiRules, pin, wire
 from tests.cocotb.machines import machine_under_test
 from tests.support.programs import RandomProgram
@@ -191,7 +191,7 @@ class Machine:
         refused: tuple[tuple[int, int], ...] = (),
     ) -> None:
         """Put `image` and `program` into memory, and start. `bases` are offsets in the image."""
-        content, offset = place(image, program)
+        content, offset = place_program(image, program)
         self.memory.content = bytearray(content.tobytes())
         self.memory.refused = refused
         for memory in MemoryId:

@@ -17,7 +17,7 @@ from hw.config_files import load_config
 from hw.memory_model import MEMORY_PRESETS
 from hw.rtl.verilog import VerilogDesign, generate
 from sim.engine import Launch, Stalls
-from sim.memory import place
+from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.support.programs import random_program
 
@@ -63,7 +63,7 @@ def test_reads_of_what_is_written(name: str, acc_read_ports: int) -> None:
     machines = [RtlEngine(config, memory, design=design) for memory in MEMORY_PRESETS.values()]
     for seed in SEEDS:
         drawn = random_program(config, seed, LENGTH)
-        memory, address = place(drawn.image, drawn.program)
+        memory, address = place_program(drawn.image, drawn.program)
         stalls = Stalls(0.3, seed) if seed % 2 else None
         how = Launch(address=address, stalls=stalls, max_cycles=10_000_000)
         machines[seed % len(machines)].launch(drawn.program, memory, how)

@@ -18,7 +18,7 @@ from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.faulty import Case, cases, image
 
 TINY = load_config("tiny")
@@ -59,7 +59,7 @@ def test_the_run_stops_with_it_at_any_pace(engine: Engine, case: Case) -> None:
 
 
 def _stops(engine: Engine, case: Case, stalls: Stalls | None) -> None:
-    memory, address = place(image(), case.program)
+    memory, address = place_program(image(), case.program)
     how = Launch(
         address=address,
         validate=False,

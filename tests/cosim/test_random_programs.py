@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Launch, Stalls
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.configs import UNCOMMON, presets
 from tests.support.programs import random_program
 
@@ -33,7 +33,7 @@ def _check(config: HardwareConfig, seeds: range) -> None:
         stalls = Stalls(0.3, seed) if seed % 2 else None
         for engine in (functional, machines[seed % len(machines)]):
             timed = engine is not functional
-            memory, address = place(drawn.image, drawn.program)
+            memory, address = place_program(drawn.image, drawn.program)
             how = Launch(address=address, stalls=stalls if timed else None, max_cycles=10_000_000)
             engine.launch(drawn.program, memory, how)
             np.testing.assert_array_equal(

@@ -11,7 +11,7 @@ from hw.isa import Assembler, MemoryId
 from hw.memory_model import MemoryModel
 from hw.timing import TRANSFER_OVERHEAD, issue_cycles, pipeline_depth
 from sim.engine import Launch
-from sim.memory import place
+from sim.memory import place_program
 from sim.pysim import PysimEngine
 from sim.result import EventKind
 
@@ -39,7 +39,7 @@ def test_a_load_alone_on_the_bus(latency: int) -> None:
     asm = Assembler(config)
     asm.load(MemoryId.INP, sram=0, dram=0, columns=elements)
     asm.finish()
-    memory, address = place(np.zeros(1 << 12, np.uint8), program := asm.build())
+    memory, address = place_program(np.zeros(1 << 12, np.uint8), program := asm.build())
     engine = PysimEngine(config, MemoryModel(latency=latency))
     events = engine.launch(program, memory, Launch(address=address, events=True)).events
 

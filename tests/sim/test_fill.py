@@ -11,7 +11,7 @@ from sim.engine import Engine, Launch
 from sim.engines import ENGINES, make_engine
 from sim.errors import EngineError
 from sim.fill import fill_on_chip
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.configs import presets
 from tests.support.launching import launch
 from tests.support.programs import random_program
@@ -65,7 +65,7 @@ def test_micro_ops_inputs_and_weights_have_it(name: str) -> None:
 def _results(engine: Engine, seed: int, pattern: int) -> tuple[bytes, bytes]:
     drawn = random_program(engine.config, seed, 30)
     fill_on_chip(engine, pattern)
-    memory, address = place(drawn.image, drawn.program)
+    memory, address = place_program(drawn.image, drawn.program)
     engine.launch(drawn.program, memory, Launch(address=address))
     return memory[: len(drawn.image)].tobytes(), drawn.expected.tobytes()
 

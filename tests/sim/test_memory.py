@@ -11,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.isa import Finish, Program
 from sim.engine import Launch
 from sim.errors import EngineError, MemoryImageError
-from sim.memory import check_bases, load_program, place
+from sim.memory import check_bases, load_program, place_program
 
 CONFIG = HardwareConfig()
 PROGRAM = Program.from_instructions(CONFIG, [Finish()] * 3)
@@ -23,7 +23,7 @@ SIZE = 48
 def test_the_program_goes_to_the_first_page_above_the_image(size: int) -> None:
     image = np.arange(size, dtype=np.int64).astype(np.uint8)
 
-    memory, address = place(image, PROGRAM)
+    memory, address = place_program(image, PROGRAM)
 
     assert address % 4096 == 0
     assert 0 <= address - size < 4096
@@ -37,8 +37,8 @@ def test_the_program_goes_to_the_first_page_above_the_image(size: int) -> None:
 def test_the_image_is_copied_and_may_be_bytes() -> None:
     image = np.ones(100, dtype=np.uint8)
 
-    memory, _ = place(image, PROGRAM)
-    same, _ = place(bytes(image), PROGRAM)
+    memory, _ = place_program(image, PROGRAM)
+    same, _ = place_program(bytes(image), PROGRAM)
     memory[:] = 7
 
     assert image.tolist() == [1] * 100
@@ -46,52 +46,52 @@ def test_the_image_is_copied_and_may_be_bytes() -> None:
 
 
 def test_an_address_of_ones_own() -> None:
-    memory, address = place(b"\1" * 100, PROGRAM, 112)
+    memory, address = place_program(b"\1" * 100, PROGRAM, 112)
     assert (address, len(memory)) == (112, 4096)
     assert memory[112:160].tobytes() == PROGRAM.data
 
-    memory, address = place(b"\1" * 100, PROGRAM, 1 << 16)
+    memory, address = place_program(b"\1" * 100, PROGRAM, 1 << 16)
     assert (address, len(memory)) == (1 << 16, (1 << 16) + 4096)
 
 
 @pytest.mark.parametrize("address", [0, 16, 96])
 def test_the_program_may_not_overwrite_the_image(address: int) -> None:
     with pytest.raises(MemoryImageError, match=rf"48 bytes at address {address:#x} would .*0x1000"):
-        place(b"\1" * 100, PROGRAM, address)
+        place_program(b"\1" * 100, PROGRAM, address)
 
 
 def test_an_image_may_hold_the_program_already() -> None:
     image = b"\1" * 64 + PROGRAM.data + b"\2" * 10
-    assert place(image, PROGRAM, 64)[0][: len(image)].tobytes() == image
+    assert place_program(image, PROGRAM, 64)[0][: len(image)].tobytes() == image
 
     cut = b"\1" * 64 + PROGRAM.data[:20]
-    assert place(cut, PROGRAM, 64)[0][64:112].tobytes() == PROGRAM.data
+    assert place_program(cut, PROGRAM, 64)[0][64:112].tobytes() == PROGRAM.data
 
 
 @pytest.mark.parametrize("address", [-16, 1, 4104])
 def test_addresses_are_multiples_of_16(address: int) -> None:
     with pytest.raises(MemoryImageError, match="must be a multiple of 16"):
-        place(b"\1", PROGRAM, address)
+        place_program(b"\1", PROGRAM, address)
 
 
 def test_addresses_end_where_the_bus_does() -> None:
     with pytest.raises(
         MemoryImageError, match=r"ends at 0x100000020: .* of 32 bits, .*0x100000000"
     ):
-        place(b"\1", PROGRAM, (1 << 32) - 16)
+        place_program(b"\1", PROGRAM, (1 << 32) - 16)
     wide = Program(CONFIG.replace(address_bits=64), PROGRAM.data)
     for address in ((1 << 64) - SIZE, (1 << 63) - 4096, 1 << 60):
         with pytest.raises(MemoryImageError, match=rf"{address:#x} takes \d+ bytes: more than"):
-            place(b"\1", wide, address)
+            place_program(b"\1", wide, address)
 
 
 def test_images_that_are_none() -> None:
     with pytest.raises(MemoryImageError, match="memory image is empty"):
-        place(b"", PROGRAM)
+        place_program(b"", PROGRAM)
     with pytest.raises(MemoryImageError, match="array of int32 with 1 dimensions"):
-        place(np.zeros(4, dtype=np.int32), PROGRAM)
+        place_program(np.zeros(4, dtype=np.int32), PROGRAM)
     with pytest.raises(MemoryImageError, match="array of uint8 with 2 dimensions"):
-        place(np.zeros((4, 4), dtype=np.uint8), PROGRAM)
+        place_program(np.zeros((4, 4), dtype=np.uint8), PROGRAM)
 
 
 def test_load_program_copies_it() -> None:

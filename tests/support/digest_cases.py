@@ -30,7 +30,7 @@ from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import FIRST, RESNET18, Layer
 from sim.engine import Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.offloaded import both
 from tests.support.onnx_models import light_model
 from tests.support.random_offloads import Offloading
@@ -105,7 +105,7 @@ def _layer(config: str, layer: Layer, threads: int) -> Digests:
     except CompilerError as error:
         return {"refused": type(error).__name__}
     program, image = built.stream.program, built.image()
-    contents, address = place(image, program)
+    contents, address = place_program(image, program)
     engine = make_engine("functional", hardware, memory)
     try:
         engine.launch(program, contents, Launch(address=address))

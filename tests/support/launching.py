@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.isa import Program
 from sim.engine import Bytes, Engine, Launch
-from sim.memory import place
+from sim.memory import place_program
 from sim.result import Result
 
 __all__ = ["IMAGE_BYTES", "launch"]
@@ -25,6 +25,6 @@ def launch(
     """
     if image is None:
         image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
-    memory, address = place(image, program)
+    memory, address = place_program(image, program)
     result = engine.launch(program, memory, Launch(address=address, **how))
     return result, memory[: len(image)]

@@ -27,6 +27,8 @@ _NAMES = {
     "room": "package, module",
     "rooms": "packages, modules",
     "Rooms": "Packages",
+    "deal": "dispatch",
+    "deals": "dispatches",
     "dealt": "dispatched",
     "LiftStarts": "HoistReductionInit",
     "ShareAccumulators": "InPlaceAccumulators",
@@ -46,6 +48,7 @@ _NAMES = {
     "complaints": "diagnostics",
     "admission": "preflight",
     "ModuleWait": "UnitWait",
+    "ModuleCycles": "UnitCycles",
 }
 _PARTS = {
     "class Known": "ValueForms",

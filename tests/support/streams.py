@@ -18,7 +18,7 @@ from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.fill import fill_on_chip
-from sim.memory import place
+from sim.memory import place_program
 from sim.result import Result
 
 __all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
@@ -72,7 +72,7 @@ def run_stream(
     """
     config = stream.target.config
     image = stream.image(values)
-    dram, address = place(image, stream.program)
+    dram, address = place_program(image, stream.program)
     end = address + len(stream.program) * INSTRUCTION_BYTES
     check_hazards(stream.program, image=dram, program_bytes=range(address, end)).raise_if_any()
     machine = make_engine(engine, config, parse_memory(memory))

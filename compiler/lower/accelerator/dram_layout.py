@@ -10,12 +10,10 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.stmt import Function
 from compiler.ir.visit import buffers_in
 from compiler.target import AcceleratorTarget
-from hw.config import HardwareConfig
+from hw.config import PAGE_BYTES, HardwareConfig
 from hw.topology import MemoryId
 
 __all__ = ["DramTensor", "Operator", "addresses_of", "dram_alignment", "layout_of", "rounded_up"]
-
-_PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class DramTensor:
 
 def dram_alignment(config: HardwareConfig) -> int:
     """The alignment of tensors in bytes: a page, and whole elements of every memory."""
-    return max(_PAGE, *(config.element_bytes(each) for each in MemoryId))
+    return max(PAGE_BYTES, *(config.element_bytes(each) for each in MemoryId))
 
 
 def rounded_up(address: int, alignment: int) -> int:

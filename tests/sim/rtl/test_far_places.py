@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
+from hw.config import PAGE_BYTES, HardwareConfig
 from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
@@ -16,7 +16,7 @@ from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pac
 from sim.engine import Bytes, Launch
 from sim.errors import BusError
 from sim.functional import FunctionalEngine
-from sim.memory import PAGE_BYTES, place
+from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.support.launching import launch
 
@@ -85,7 +85,7 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     image, program, engine = image_with(MicroOp(0)), every_memory(config), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), program, image)
     for bit in range(4, BITS.stop):
-        memory, address = place(image, program, IMAGE + (1 << bit))
+        memory, address = place_program(image, program, IMAGE + (1 << bit))
         engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
         assert stored(memory, config) == stored(near, config), hex(address)
     engine.close()

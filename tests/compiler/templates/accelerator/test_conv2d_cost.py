@@ -19,7 +19,7 @@ from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import parse_layer
 from sim.engine import Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 
 PYNQ = HardwareConfig()
 LAYERS = ("C10", "C4", "odd=9,11,40,50,3,1,1")
@@ -40,7 +40,7 @@ def test_within_a_tenth(layer: str, threads: int, memory: str) -> None:
     built = conv.build(threads)
     choice = {**conv.choice, "threads": threads}
     guess = estimate(conv.workload, choice, MachineCost(PYNQ, timing))
-    dram, address = place(built.image(), built.stream.program, None)
+    dram, address = place_program(built.image(), built.stream.program, None)
     engine = make_engine("rtl", PYNQ, model)
     try:
         cycles = engine.launch(built.stream.program, dram, Launch(address=address)).cycles

@@ -25,7 +25,7 @@ from hw.isa import Finish, Program
 from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.accelerator_operators import machine
 from tests.support.random_workloads import convolve
 from tests.support.streams import Array, run_stream
@@ -97,7 +97,7 @@ def launch_cycles() -> int:
     engine = make_engine("rtl", TINY, parse_memory("ddr"))
     try:
         program = Program.from_instructions(TINY, [Finish()])
-        memory, address = place(bytes(1), program)
+        memory, address = place_program(bytes(1), program)
         result = engine.launch(program, memory, Launch(address=address))
     finally:
         engine.close()

@@ -16,7 +16,7 @@ from scripts.run.page import Area, AreaKind, Page, write_page
 from scripts.run.page.figures import figures
 from sim.engine import Launch
 from sim.engines import make_engine
-from sim.memory import place
+from sim.memory import place_program
 from tests.support.browser import Shown, find_chromium, show
 from tests.support.profiles import page, profile
 
@@ -169,7 +169,7 @@ def multiplied() -> tuple[tuple[LayerProfile, ...], int]:
         layer_of=np.array([2 * each // count for each in range(count)], np.int32),
         places=("",) * count,
     )
-    memory, address = place(image, program)
+    memory, address = place_program(image, program)
     engine = make_engine("pysim", config)
     result = engine.launch(program, memory, Launch(address=address, events=True))
     assert result.cycles is not None
