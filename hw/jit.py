@@ -1,4 +1,4 @@
-"""Typed decorators that compile functions with Numba when they first run.
+"""Typed decorators for Numba: the decorated function is compiled at its first call.
 
 Only modules that run compiled code import this one, because Numba takes half a second to import.
 With NUMBA_DISABLE_JIT=1 the functions run as plain Python.
@@ -19,30 +19,30 @@ __all__ = ["cached", "compiled", "fingerprint", "inlined", "intrinsic", "overloa
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Options of all: division does not test for zero, and the interpreter lock is released.
+# Options of all Numba compilations here: division by zero does not raise, and the GIL is released.
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` as one that compiled functions call."""
+    """Compile `function`, so that other compiled functions can call it."""
     result: Callable[P, R] = numba.njit(error_model="numpy", nogil=True)(function)
     return result
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` inline into its callers: for code that runs once a micro-op.
+    """Compile `function` inline into its callers: for code that runs once per micro-op.
 
-    A call would pass every field of a named tuple, which costs more than a micro-op.
+    A call would pass every field of a named tuple, which takes longer than the micro-op itself.
     """
     result: Callable[P, R] = numba.njit(forceinline=True, error_model="numpy", nogil=True)(function)
     return result
 
 
 def cached(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` and cache its machine code on disk, if a folder can be written.
+    """Compile `function` and cache its machine code on disk, if the cache folder is writable.
 
-    Numba's key is the host's processor, the file and bytecode of `function` and the values that it
-    closes over, but not the functions that it calls: `function` must close over a `fingerprint` of
-    their source.
+    Numba's cache key is the host's processor, the file and bytecode of `function`, and the values
+    that `function` closes over. The source of its callees is not in the key: `function` must close
+    over a `fingerprint` of their source.
     """
     try:
         result: Callable[P, R] = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
@@ -52,7 +52,7 @@ def cached(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fingerprint(*packages: str) -> int:
-    """A checksum of the source of all modules directly in `packages`."""
+    """A checksum of the source of all modules in `packages`, without their subpackages."""
     value = 0
     for package in packages:
         for entry in sorted(files(package).iterdir(), key=lambda entry: entry.name):
@@ -62,11 +62,11 @@ def fingerprint(*packages: str) -> int:
 
 
 def overload(function: Callable[..., object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register what compiled code calls in place of the plain Python `function`."""
+    """A decorator that registers a compiled implementation of `function`, as Numba's `overload`."""
     result: Callable[[Callable[P, R]], Callable[P, R]] = extending.overload(function)
     return result
 
 
 def intrinsic(function: Callable[..., object]) -> Any:
-    """Define a function of compiled code by the LLVM instructions that it emits."""
+    """A function for compiled code, from a generator of its LLVM IR, as Numba's `intrinsic`."""
     return extending.intrinsic(function)

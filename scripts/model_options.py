@@ -1,4 +1,4 @@
-"""Options of the verbs that compile models, as annotated types."""
+"""Command-line options of the subcommands that compile models, as types for typer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Quantise(Enum):
 
     @property
     def mode(self) -> Mode | None:
-        """The compiler's mode of quantisation; None for none."""
+        """The compiler's quantisation mode; None for float32."""
         return None if self is Quantise.NONE else Mode(self.value)
 
 
@@ -54,14 +54,14 @@ CalibrateOption = Annotated[
         "--calibrate",
         metavar="PATH",
         readable=False,
-        help="Sample inputs to measure ranges with: .npy, .npz, or a folder of these and of "
-        "pictures (default: seeded noise).",
+        help="Calibration inputs: .npy, .npz, or a folder of such files and pictures (default: "
+        "random values drawn with --seed).",
     ),
 ]
 PixelsOption = Annotated[
     Pixels,
     typer.Option(
-        "--pixels", help="Pixels of pictures: normalised as for ImageNet, or from 0 to 1."
+        "--pixels", help="Values of pictures: normalised as for ImageNet, or from 0 to 1."
     ),
 ]
 
@@ -99,12 +99,14 @@ _ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
         "hiding": "--no-latency-hiding",
     }
 )
-"""Options that concern only the accelerator, by the names of their parameters."""
+"""Options for the accelerator only, by the names of the subcommand's parameters."""
 
 
 def check_for_cpu(context: typer.Context, options: Sequence[str] = ()) -> None:
-    """Refuse options of the accelerator with `--device cpu`: `options`, and all that are on the
-    command line, even with the value of their default."""
+    """Raise `CommandError` for accelerator options, which `--device cpu` does not allow.
+
+    These are `options`, and those on the command line, even with their default value.
+    """
     for name, option in _ACCELERATOR_OPTIONS.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

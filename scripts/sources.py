@@ -1,4 +1,4 @@
-"""Models by the names that the command line takes, read and compiled."""
+"""Imports and compiles the model that a command line names: built in, or an ONNX file."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class ModelOptions:
     seed: int
 
     @property
-    def mode(self) -> Quantise:
-        """The value of `--quantize`, or its default."""
+    def quantise_or_default(self) -> Quantise:
+        """The value of `--quantize`; `MULTIPLIER` if the option is not given."""
         return self.quantise or Quantise.MULTIPLIER
 
 
@@ -78,16 +78,16 @@ class Accelerator:
         return accelerator(self.config, timing, hiding=self.hiding)
 
 
-def targets(machine: Accelerator | None) -> tuple[Target[Any], ...]:
+def targets(device: Accelerator | None) -> tuple[Target[Any], ...]:
     """The compiler's targets: the accelerator, if there is one, and then this processor."""
     host = cpu(CpuTarget.host())
-    return (host,) if machine is None else (machine.target(), host)
+    return (host,) if device is None else (device.target(), host)
 
 
 def compile_source(
     model: str,
     options: ModelOptions,
-    machine: Accelerator | None,
+    device: Accelerator | None,
     report: Callable[[str], None] | None,
 ) -> Artifact:
     """Compile a model for this processor and, if there is one, the accelerator.
@@ -95,17 +95,17 @@ def compile_source(
     Raises as `open_source` and `Source.prepared`.
     """
     prepared = open_source(model, options, report).prepared(report)
-    artifact = prepared.build(targets(machine), report)
+    artifact = prepared.build(targets(device), report)
     if not artifact.streams:
         return artifact
-    # For --device cpu and --check of the artifact, which cannot compile the model again.
-    fallback = prepared.build(targets(machine), report, fallback=True)
+    # `run` needs the fallback for --device cpu and --check: an artifact cannot be recompiled.
+    fallback = prepared.build(targets(device), report, fallback=True)
     return replace(artifact, fallback=fallback)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An imported model, with options for compiling it: its inputs are known."""
+    """An imported model that is not compiled yet, with the options for compiling it."""
 
     imported: Imported
     provenance: Provenance
@@ -127,21 +127,21 @@ def open_source(model: str, options: ModelOptions, report: Callable[[str], None]
     Raises
     ------
     CompilerError
-        As `import_network`; no such file.
+        As `import_network`, and if there is no such file.
     CommandError
-        Calibration of a network that is not quantised; as `model_file`.
+        As `model_file`, and if --calibrate is given without quantisation.
     """
-    quantise = options.mode
+    quantise = options.quantise_or_default
     if quantise is Quantise.NONE and options.calibrate is not None:
-        raise CommandError("--calibrate is for --quantize pow2 and multiplier: none needs no range")
+        raise CommandError("--calibrate is for --quantize pow2 and multiplier, not for none")
     recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
         recorded["calibrate"] = str(options.calibrate)
     if report is not None:
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
-    compiling = CompileOptions(quantise.mode, _samples(options), options.seed)
-    return Source(import_network(proto), provenance, compiling)
+    compile_options = CompileOptions(quantise.mode, _samples(options), options.seed)
+    return Source(import_network(proto), provenance, compile_options)
 
 
 def model_file(model: str) -> Path:

@@ -1,8 +1,8 @@
-"""Residual networks with the shapes of torchvision's and random weights.
+"""ResNet-18, 34 and 50 as ONNX models, with torchvision's shapes and random weights.
 
 He et al., Deep Residual Learning for Image Recognition, CVPR'16; as in torchvision, a bottleneck's
-stride is in its 3 x 3 convolution. Weights are He's, statistics of normalisation are plausible, so
-that values stay in the range of trained networks in all layers.
+stride is in its 3 x 3 convolution. Weights have He initialisation, and batch normalisation has
+plausible statistics: activations of all layers stay in the range of trained networks.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _OPSET = 17
 _IR_VERSION = 8
 """The IR version released with the opset, for old tools."""
 _EPSILON = 1e-5
-_BRANCH = 0.5
-"""The scale of the normalisation that ends a block: blocks add up, and would grow with depth."""
+_BRANCH_SCALE = 0.5
+"""The batch-norm scale at the end of a residual branch; with 1, values would grow with depth."""
 
 
 def resnet18(seed: int = 0, *, batch_norm: bool = False) -> ModelProto:
@@ -30,25 +30,25 @@ def resnet18(seed: int = 0, *, batch_norm: bool = False) -> ModelProto:
     Parameters
     ----------
     batch_norm
-        Whether normalisation has nodes of its own; else it is folded into weights and biases. Both
-        compute the same.
+        Whether the model has BatchNormalization nodes; else they are folded into the convolutions,
+        which computes the same function.
     """
     return _resnet("resnet18", (2, 2, 2, 2), False, seed, batch_norm)
 
 
 def resnet34(seed: int = 0, *, batch_norm: bool = False) -> ModelProto:
-    """ResNet-34, as `resnet18`."""
+    """ResNet-34, with the inputs and parameters of `resnet18`."""
     return _resnet("resnet34", (3, 4, 6, 3), False, seed, batch_norm)
 
 
 def resnet50(seed: int = 0, *, batch_norm: bool = False) -> ModelProto:
-    """ResNet-50, of bottlenecks, as `resnet18`."""
+    """ResNet-50, with bottleneck blocks; inputs and parameters as of `resnet18`."""
     return _resnet("resnet50", (3, 4, 6, 3), True, seed, batch_norm)
 
 
 @dataclass(frozen=True, slots=True)
 class _Conv:
-    """A convolution: output and input channels, kernel, stride."""
+    """A convolution: output and input channels, kernel size, stride, batch-norm scale."""
 
     outputs: int
     inputs: int
@@ -58,7 +58,7 @@ class _Conv:
 
 
 class _Network:
-    """Nodes and weights, layer by layer."""
+    """A builder of an ONNX graph: collects nodes and initialisers."""
 
     def __init__(self, seed: int, batch_norm: bool) -> None:
         self._random = np.random.default_rng(seed)
@@ -72,12 +72,12 @@ class _Network:
         return name
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
-        """Add a tensor of weights."""
+        """Add an initialiser and return its name."""
         self.weights.append(numpy_helper.from_array(array.astype(np.float32), name))
         return name
 
     def conv(self, name: str, x: str, layer: _Conv) -> str:
-        """A convolution and its normalisation."""
+        """Add a convolution with batch normalisation; returns the result's name."""
         shape = (layer.outputs, layer.inputs, layer.kernel, layer.kernel)
         deviation = np.sqrt(2.0 / prod(shape[1:]))
         weight = self._random.standard_normal(shape) * deviation
@@ -85,18 +85,18 @@ class _Network:
         scale = uniform(0.8, 1.2, layer.outputs) * layer.scale
         bias, mean = (0.1 * self._random.standard_normal(layer.outputs) for _ in range(2))
         variance = uniform(0.8, 1.2, layer.outputs)
-        margin = layer.kernel // 2
+        padding = layer.kernel // 2
         attributes = {
             "kernel_shape": [layer.kernel] * 2,
             "strides": [layer.stride] * 2,
-            "pads": [margin] * 4,
+            "pads": [padding] * 4,
         }
         if self._batch_norm:
             inputs = [x, self.weight(f"{name}.weight", weight)]
-            summed = self.node("Conv", inputs, f"{name}.sum", **attributes)
+            convolved = self.node("Conv", inputs, f"{name}.sum", **attributes)
             statistics = {"scale": scale, "bias": bias, "mean": mean, "variance": variance}
-            own = [self.weight(f"{name}.{key}", each) for key, each in statistics.items()]
-            return self.node("BatchNormalization", [summed, *own], name, epsilon=_EPSILON)
+            parameters = [self.weight(f"{name}.{key}", each) for key, each in statistics.items()]
+            return self.node("BatchNormalization", [convolved, *parameters], name, epsilon=_EPSILON)
         factor = scale / np.sqrt(variance + _EPSILON)
         inputs = [
             x,
@@ -105,18 +105,23 @@ class _Network:
         ]
         return self.node("Conv", inputs, name, **attributes)
 
-    def block(self, name: str, x: str, inputs: int, width: int, stride: int, deep: bool) -> str:
-        """A residual block, of `width` channels and stride `stride` where it is narrowest."""
-        outputs = 4 * width if deep else width
+    def block(
+        self, name: str, x: str, inputs: int, width: int, stride: int, bottleneck: bool
+    ) -> str:
+        """Add a residual block, whose first 3 x 3 convolution has `width` channels and `stride`."""
+        outputs = 4 * width if bottleneck else width
         layers: tuple[_Conv, ...]
-        if deep:
+        if bottleneck:
             layers = (
                 _Conv(width, inputs, 1),
                 _Conv(width, width, 3, stride),
-                _Conv(outputs, width, 1, scale=_BRANCH),
+                _Conv(outputs, width, 1, scale=_BRANCH_SCALE),
             )
         else:
-            layers = (_Conv(width, inputs, 3, stride), _Conv(width, width, 3, scale=_BRANCH))
+            layers = (
+                _Conv(width, inputs, 3, stride),
+                _Conv(width, width, 3, scale=_BRANCH_SCALE),
+            )
         y = x
         for number, layer in enumerate(layers, 1):
             y = self.conv(f"{name}.conv{number}", y, layer)
@@ -128,16 +133,16 @@ class _Network:
         return self.node("Relu", [total], f"{name}.relu")
 
     def dense(self, name: str, x: str, inputs: int, outputs: int) -> str:
-        """A dense layer called `name`, that makes `output`."""
+        """Add a dense layer; returns `output`, the name of its result and of the graph's."""
         weight = self._random.standard_normal((outputs, inputs)) / np.sqrt(inputs)
         bias = 0.1 * self._random.standard_normal(outputs)
-        own = [self.weight(f"{name}.weight", weight), self.weight(f"{name}.bias", bias)]
-        self.nodes.append(helper.make_node("Gemm", [x, *own], ["output"], name, transB=1))
+        parameters = [self.weight(f"{name}.weight", weight), self.weight(f"{name}.bias", bias)]
+        self.nodes.append(helper.make_node("Gemm", [x, *parameters], ["output"], name, transB=1))
         return "output"
 
 
 def _resnet(
-    name: str, depths: Sequence[int], deep: bool, seed: int, batch_norm: bool
+    name: str, depths: Sequence[int], bottleneck: bool, seed: int, batch_norm: bool
 ) -> ModelProto:
     network = _Network(seed, batch_norm)
     x = network.conv("conv1", "input", _Conv(64, 3, 7, 2))
@@ -149,8 +154,8 @@ def _resnet(
         width = 64 << stage
         for number in range(depth):
             stride = 2 if stage and not number else 1
-            x = network.block(f"layer{stage + 1}.{number}", x, channels, width, stride, deep)
-            channels = 4 * width if deep else width
+            x = network.block(f"layer{stage + 1}.{number}", x, channels, width, stride, bottleneck)
+            channels = 4 * width if bottleneck else width
     x = network.node("GlobalAveragePool", [x], "avgpool")
     x = network.node("Flatten", [x], "flatten", axis=1)
     output = network.dense("fc", x, channels, 1000)

@@ -1,16 +1,16 @@
-"""Artifacts: compiled networks as values, and as files.
+"""Artifacts: compiled networks, as values in memory and as files.
 
-A file is a zip archive whose members are stored as they are:
+An artifact file is a zip archive with these members, all uncompressed:
 
     manifest.json       `Manifest`: tensors, steps, provenance
     config.json         the accelerator's configuration; absent if only the CPU is used
-    constants.bin       weights, each at a multiple of 64 bytes
+    constants.bin       weights, each aligned to 64 bytes
     code/NAME           native code, a `runtime.native.ObjectCode`
     streams/NAME        instruction streams of the accelerator, each a `StreamCode`
-    fallback.tandem     the same network for the CPU alone, an artifact too
+    fallback.tandem     an artifact of the same network that needs only the CPU; optional
 
-and whose comment is the SHA-256 of everything before it. Any changed byte is thus noticed before
-any part is decoded, and any tool for archives can open the file.
+The archive's comment ends with the SHA-256 of all bytes before it. A changed byte is thus detected
+before any member is decoded, and any zip tool can open the file.
 """
 
 from runtime.artifact.artifact import Artifact

@@ -25,20 +25,20 @@ _Array = NDArray[Any]
 def load(
     code: ObjectCode, *, threads: int | None = None, pool: ThreadPool | None = None
 ) -> NativeFunction:
-    """Link object code to a callable function.
+    """Link object code into this process and return it as a callable function.
 
     Parameters
     ----------
     threads
-        Threads of its parallel loops; None for all cores.
+        The number of threads for the function's parallel loops; None for all cores.
     pool
-        Threads to share with other functions; then `threads` is ignored.
+        A pool to share with other functions; if given, `threads` is ignored.
 
     Raises
     ------
     NativeCodeError
-        If this host is another machine or lacks an instruction set, or if the code cannot be
-        linked.
+        If the code is for another target triple or for instruction sets that this host lacks, or
+        if it cannot be linked.
     """
     host = Host.detect()
     if code.triple != host.triple:
@@ -57,24 +57,24 @@ class NativeFunction:
     Attributes
     ----------
     object_code
-        The object code that it was loaded from.
+        The object code that the function was loaded from.
     pool
-        The threads of its parallel loops.
+        The threads of the function's parallel loops.
     """
 
     def __init__(self, code: ObjectCode, pool: ThreadPool) -> None:
         self.object_code = code
         self.pool = pool
         self._library = _link(code)
-        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
-        self._call = kind(self._library[code.symbol])
-        self._spare: list[_Array] = []
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
+        self._call = prototype(self._library[code.symbol])
+        self._free_workspaces: list[_Array] = []
 
     def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
         """Call the function; returns the outputs, in order.
 
-        Arrays are dense, row-major, of their parameter's shape and type. An input that is an
-        output as well is copied, unless `out` holds the same array object for it.
+        Arrays must be dense and row-major, with their parameter's shape and type. An input that is
+        also an output is copied to the output first, unless `out` has the same array object.
 
         Raises
         ------
@@ -83,30 +83,30 @@ class NativeFunction:
             there is no memory for the workspace.
         """
         code = self.object_code
-        given = self._named("input", code.inputs, inputs)
+        input_arrays = self._checked("input", code.inputs, inputs)
         if out is None:
-            made = {
-                parameter.name: _new(
+            output_arrays = {
+                parameter.name: _allocate(
                     code.name, f"output {parameter.name}", parameter.shape, parameter.numpy
                 )
                 for parameter in code.parameters
                 if parameter.name in code.outputs
             }
         else:
-            made = self._named("output", code.outputs, out)
-            _check_apart(code.name, given, made)
-        for name, array in made.items():
-            if name in given and array is not given[name]:
-                np.copyto(array, given[name])
-        arrays = given | made
+            output_arrays = self._checked("output", code.outputs, out)
+            _check_no_overlap(code.name, input_arrays, output_arrays)
+        for name, array in output_arrays.items():
+            if name in input_arrays and array is not input_arrays[name]:
+                np.copyto(array, input_arrays[name])
+        arrays = input_arrays | output_arrays
         pointers = [_pointer(arrays[each.name]) for each in code.parameters]
         self._run(pointers)
-        return tuple(made[name] for name in code.outputs)
+        return tuple(output_arrays[name] for name in code.outputs)
 
     def run_unchecked(self, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
         """Call the function without checks: arrays must fit, and outputs overlap no other array.
 
-        An input that is an output as well is the same array in both.
+        An input that is also an output is the same array in `inputs` and `outputs`.
         """
         code = self.object_code
         pointers = dict(zip(code.inputs, map(_pointer, inputs), strict=True))
@@ -123,24 +123,25 @@ class NativeFunction:
                 self._call(*pointers, start, ctypes.cast(callback, ctypes.c_void_p))
             if launcher.error is not None:
                 raise launcher.error
-            self._spare.append(workspace)
+            self._free_workspaces.append(workspace)
         else:
             self._call(*pointers, start, None)
-            self._spare.append(workspace)
+            self._free_workspaces.append(workspace)
 
     def _workspace(self) -> _Array:
-        """Memory for one call; concurrent calls have a workspace each. They are kept for reuse."""
+        """Scratch memory for one call: a free workspace of an earlier call, or a new one."""
         try:
-            return self._spare.pop()
+            return self._free_workspaces.pop()
         except IndexError:
             pass
         code = self.object_code
         size = code.shared_bytes + self.pool.threads * code.worker_bytes
-        return _new(code.name, "its workspace", (size + ALIGNMENT,), np.dtype(np.uint8))
+        return _allocate(code.name, "its workspace", (size + ALIGNMENT,), np.dtype(np.uint8))
 
-    def _named(
+    def _checked(
         self, kind: str, names: tuple[str, ...], arrays: Sequence[_Array]
     ) -> dict[str, _Array]:
+        """The arrays by name, if each fits the parameter of that name."""
         function = self.object_code.name
         if len(arrays) != len(names):
             raise NativeCodeError(
@@ -152,13 +153,13 @@ class NativeFunction:
         return dict(zip(names, arrays, strict=True))
 
 
-def _new(function: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:
+def _allocate(function: str, purpose: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):
         size = prod(shape) * dtype.itemsize
         raise NativeCodeError(
-            f"{function} needs {size} bytes for {what}, more than there is"
+            f"{function} needs {size} bytes for {purpose}, more than there is"
         ) from None
 
 
@@ -167,42 +168,44 @@ def _pointer(array: _Array) -> int:
     return address
 
 
-def _check(place: str, parameter: Parameter, array: _Array, written: bool) -> None:
+def _check(label: str, parameter: Parameter, array: _Array, written: bool) -> None:
     if not isinstance(array, np.ndarray):
-        raise NativeCodeError(f"{place} is a NumPy array, not {type(array).__name__}")
+        raise NativeCodeError(f"{label} must be a NumPy array, not {type(array).__name__}")
     if array.shape != parameter.shape:
-        raise NativeCodeError(f"{place} has the shape {parameter.shape}, not {array.shape}")
+        raise NativeCodeError(f"{label} must have shape {parameter.shape}, not {array.shape}")
     if array.dtype != parameter.numpy:
-        raise NativeCodeError(f"{place} is {parameter.dtype}, not {array.dtype}")
+        raise NativeCodeError(f"{label} must be {parameter.dtype}, not {array.dtype}")
     if not (array.flags.c_contiguous and array.flags.aligned):
         raise NativeCodeError(
-            f"{place} is dense and row-major; this one has strides {array.strides}"
+            f"{label} must be dense, row-major and aligned; its strides are {array.strides}"
         )
     if written and not array.flags.writeable:
-        raise NativeCodeError(f"{place} is written, and this array is read-only")
+        raise NativeCodeError(f"{label} must be writeable, and this array is read-only")
 
 
-def _check_apart(symbol: str, given: dict[str, _Array], made: dict[str, _Array]) -> None:
-    """Refuse outputs that overlap another array: code is compiled as if all were distinct."""
-    outputs = list(made.items())
+def _check_no_overlap(
+    function: str, input_arrays: dict[str, _Array], output_arrays: dict[str, _Array]
+) -> None:
+    """Refuse outputs that overlap another array: compiled code assumes that none alias."""
+    outputs = list(output_arrays.items())
     for number, (name, array) in enumerate(outputs):
         others = [(f"output {key}", other) for key, other in outputs[number + 1 :]]
         others += [
             (f"input {key}", other)
-            for key, other in given.items()
+            for key, other in input_arrays.items()
             if not (key == name and other is array)
         ]
         for label, other in others:
             if np.may_share_memory(array, other):
-                raise NativeCodeError(f"{symbol}: output {name} and {label} overlap in memory")
+                raise NativeCodeError(f"{function}: output {name} and {label} overlap in memory")
 
 
 def _link(code: ObjectCode) -> Any:
     initialise()
-    library = binding.JITLibraryBuilder()
-    library.add_object_img(code.code).add_current_process().export_symbol(code.symbol)
+    builder = binding.JITLibraryBuilder()
+    builder.add_object_img(code.code).add_current_process().export_symbol(code.symbol)
     try:
-        tracker = library.link(binding.create_lljit_compiler(), code.symbol)
+        tracker = builder.link(binding.create_lljit_compiler(), code.symbol)
     except RuntimeError as error:
         raise NativeCodeError(f"{code.name} cannot be linked: {error}") from None
     return tracker

@@ -1,4 +1,4 @@
-"""Element-wise operators, on tensors that broadcast."""
+"""Graph operators made from the table of element-wise operators (`compiler.operators`)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from compiler.operators.elementwise import ELEMENTWISE
 
 @dataclass(frozen=True, slots=True)
 class Modulo(Attributes):
-    """With `fmod` 1 the result has the sign of the dividend, else that of the divisor."""
+    """Attributes of `modulo`: the sign is the dividend's if `fmod` is 1, else the divisor's."""
 
     fmod: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Clip(Attributes):
-    """Limits, or None for none; those of integers are integers of their type."""
+    """Attributes of `clip`: bounds, or None; bounds of an integer tensor are values of its type."""
 
     min: float | int | None = None
     max: float | int | None = None
@@ -34,29 +34,28 @@ class Clip(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Attributes):
-    """The type of the result."""
+    """Attributes of `cast`: `to` is the element type of the result."""
 
     to: DType
 
 
-_ATTRIBUTES: Mapping[str, type[Attributes]] = MappingProxyType(
+_DECLARED_CLASSES: Mapping[str, type[Attributes]] = MappingProxyType(
     {"cast": Cast, "clip": Clip, "modulo": Modulo}
 )
-"""Classes that other modules name. Those of other operators are made of the keywords of their
-functions."""
+"""Attribute classes that other modules import; `_attributes_class` generates all other classes."""
 
 
-def _attributes(operator: Elementwise) -> type[Attributes]:
-    """The keywords of the operator's function as attributes, with their types and defaults."""
+def _attributes_class(operator: Elementwise) -> type[Attributes]:
+    """The class of an operator's attributes: a field for each keyword of the scalar function."""
     keywords = [
         parameter
         for parameter in signature(operator.scalar).parameters.values()
         if parameter.kind is Parameter.KEYWORD_ONLY
     ]
-    if operator.name in _ATTRIBUTES or not keywords:
-        return _ATTRIBUTES.get(operator.name, Attributes)
+    if operator.name in _DECLARED_CLASSES or not keywords:
+        return _DECLARED_CLASSES.get(operator.name, Attributes)
     hints = get_type_hints(operator.scalar)
-    described = [
+    fields = [
         (
             parameter.name,
             hints[parameter.name],
@@ -65,11 +64,11 @@ def _attributes(operator: Elementwise) -> type[Attributes]:
         for parameter in keywords
     ]
     name = operator.name.title().replace("_", "")
-    return make_dataclass(name, described, bases=(Attributes,), frozen=True, slots=True)
+    return make_dataclass(name, fields, bases=(Attributes,), frozen=True, slots=True)
 
 
 def _operands(operator: Elementwise) -> Operands:
-    """The positional parameters of the operator's function; a single one is called `x`."""
+    """The operands: the scalar function's positional parameters; a sole parameter is named `x`."""
     positional = [
         parameter
         for parameter in signature(operator.scalar).parameters.values()
@@ -84,15 +83,15 @@ def _spec(operator: Elementwise) -> AnyOp:
     operands = _operands(operator)
     pattern = Pattern.ELEMENTWISE if operands == Operands(("x",)) else Pattern.BROADCAST
 
-    def symbolic(query: TypeQuery, attributes: Attributes) -> tuple[TensorType, ...]:
+    def type_rule(query: TypeQuery, attributes: Attributes) -> tuple[TensorType, ...]:
         shape = broadcast(query, [each.shape for each in query.types])
         if operator.keeps_shape and shape != query.data.shape:
             query.fail(f"{query.show_all()} do not broadcast to {query.show(0)}")
-        (of_scalars,) = query.infer([()] * len(query.types))
-        return (TensorType(shape, of_scalars.dtype),)
+        (scalar_type,) = query.infer([()] * len(query.types))
+        return (TensorType(shape, scalar_type.dtype),)
 
-    kind = _attributes(operator)
-    return computed_by(operator, pattern, operands, kind, symbolic, name=operator.name)
+    attributes_class = _attributes_class(operator)
+    return computed_by(operator, pattern, operands, attributes_class, type_rule, name=operator.name)
 
 
 SPECS: tuple[AnyOp, ...] = tuple(_spec(each) for each in ELEMENTWISE.values())

@@ -1,4 +1,4 @@
-"""The instruction stream of several operators, one after the other."""
+"""Compilation of a sequence of operators to one instruction stream."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ from hw.topology import MemoryId, Unit
 
 __all__ = ["DramTensor", "Operator", "ProgramCache", "Stream", "compile_stream"]
 
-_NO_SITES: tuple[Site, Site] = ("", ()), ("micro-ops", ())
+_NO_SITE: Site = ("", ())
+_UOP_LOAD_SITE: Site = ("micro-ops", ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """An instruction stream and the memory that it works on.
+    """An instruction stream, and the contents of DRAM that the stream runs on.
 
     Attributes
     ----------
     tensors
         The tensors in DRAM, by name.
     constants
-        Contents of memory besides tensors, by address: micro-ops and zeros.
+        Contents of DRAM besides tensors, by address: micro-ops and zeros.
     memory_bytes
-        The size of memory from address 0.
+        The size of the DRAM image, which begins at address 0.
     slots
         The order of the commands, with the tokens that they pop and push.
     joined
@@ -73,30 +74,29 @@ class Stream:
 
     @property
     def operator_of(self) -> npt.NDArray[np.int32]:
-        """For each instruction the number of its operator; -1 for FINISH and those that only move
-        tokens."""
-        return self._of_instructions(self.joined.operator).astype(np.int32)
+        """Each instruction's operator number; -1 for FINISH and instructions without a command."""
+        return self._per_instruction(self.joined.operator).astype(np.int32)
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """For each instruction its place in its operator's program.
+        """For each instruction its stage and loop iterations in its operator's program.
 
         The stage is "" for FINISH and for instructions that only move tokens, and "micro-ops" for
         loads of micro-ops.
         """
-        lists = [program.commands.sites for _, program in self.elaborated]
-        sources = self._of_instructions(self.joined.source).tolist()
+        sites = [program.commands.sites for _, program in self.elaborated]
+        sources = self._per_instruction(self.joined.source).tolist()
         return tuple(
-            lists[operator][at] if at >= 0 else _NO_SITES[operator >= 0]
+            sites[operator][at] if at >= 0 else _UOP_LOAD_SITE if operator >= 0 else _NO_SITE
             for operator, at in zip(self.operator_of.tolist(), sources, strict=True)
         )
 
-    def _of_instructions(self, column: Ints) -> Ints:
-        """A column of commands as one of instructions, with -1 for those without a command."""
+    def _per_instruction(self, column: Ints) -> Ints:
+        """A per-command column, per instruction; -1 for instructions without a command."""
         return np.append(np.append(column, -1)[self.slots.command], -1)
 
     def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:
-        """Memory with these values of tensors; all other tensors are zero.
+        """The DRAM image with `values` for the tensors that it names, and zeros for all others.
 
         Raises
         ------
@@ -106,10 +106,10 @@ class Stream:
         memory = np.zeros(self.memory_bytes, dtype=np.uint8)
         for name, value in values.items():
             tensor = self._tensor(name)
-            wanted = tensor.buffer
-            if value.shape != wanted.shape or value.dtype != wanted.dtype.numpy:
+            buffer = tensor.buffer
+            if value.shape != buffer.shape or value.dtype != buffer.dtype.numpy:
                 raise LoweringError(
-                    f"{name} is {wanted.dtype}{list(wanted.shape)}, not "
+                    f"{name} must be {buffer.dtype}{list(buffer.shape)}, not "
                     f"{value.dtype}{list(value.shape)}"
                 )
             raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), dtype=np.uint8)
@@ -119,23 +119,23 @@ class Stream:
         return memory
 
     def read(self, memory: npt.NDArray[np.uint8], name: str) -> npt.NDArray[np.generic]:
-        """A tensor's values in memory."""
+        """A copy of a tensor's values in a DRAM image."""
         tensor = self._tensor(name)
         raw = memory[tensor.address : tensor.address + tensor.size]
         values: npt.NDArray[np.generic] = raw.view(tensor.buffer.dtype.numpy)
         return values.reshape(tensor.buffer.shape).copy()
 
     def dump(self) -> dict[str, str]:
-        """Each step of lowering as text, by name."""
-        found: dict[str, str] = {}
+        """The program after each step of lowering as text, by the name of the step."""
+        texts: dict[str, str] = {}
         for number, (operator, program) in enumerate(self.elaborated):
             name = operator.title
-            name = f"{name} ({number})" if f"{name}: schedule" in found else name
-            found[f"{name}: schedule"] = text(operator.program)
-            found[f"{name}: lowered"] = text(program.lowered)
-        found["commands"] = "\n".join(map(self._text, range(len(self.slots))))
-        found["instructions"] = disassemble(self.program)
-        return found
+            name = f"{name} ({number})" if f"{name}: schedule" in texts else name
+            texts[f"{name}: schedule"] = text(operator.program)
+            texts[f"{name}: lowered"] = text(program.lowered)
+        texts["commands"] = "\n".join(map(self._text, range(len(self.slots))))
+        texts["instructions"] = disassemble(self.program)
+        return texts
 
     def _command(self, at: int) -> Command:
         command = self.joined.commands[at]
@@ -160,31 +160,30 @@ def compile_stream(
     operators: Sequence[Operator],
     target: AcceleratorTarget,
     placed: Mapping[str, int] = MappingProxyType({}),
-    known: ProgramCache | None = None,
+    cache: ProgramCache | None = None,
 ) -> Stream:
-    """The stream of operators, without barriers between them.
+    """Compile operators to one stream, without barriers between operators.
 
     Parameters
     ----------
     placed
-        Addresses of tensors, multiples of `dram_alignment`. They may share memory: a tensor is
-        valid from its writing until another tensor there is written. Other tensors get memory of
-        their own.
-    known
-        A cache of elaborated programs, for further streams of the same target.
+        Fixed addresses of tensors, multiples of `dram_alignment`. Placed tensors may overlap: one
+        is valid until another at its address is written. All other tensors get disjoint memory.
+    cache
+        Elaborated programs, to share with other streams for the same target.
 
     Raises
     ------
     LoweringError
-        For what the instruction set cannot express, and tensors whose shapes or types differ
+        If the instruction set cannot express an operator, or if a tensor's shape or type differs
         between operators.
     CapacityError
         If buffers do not fit on chip.
     """
-    known = ProgramCache(target) if known is None else known
-    known.check(target)
+    cache = ProgramCache(target) if cache is None else cache
+    cache.check(target)
     programs = [
-        known.elaborated(operator.program, from_top=bool(number % 2))
+        cache.elaborated(operator.program, from_top=bool(number % 2))
         for number, operator in enumerate(operators)
     ]
     tensors, end = layout_of(operators, [each.lowered for each in programs], target, placed)
@@ -195,9 +194,9 @@ def compile_stream(
         for operator, program in zip(operators, programs, strict=True)
     ]
     store = KernelStore()
-    at = dram_uops // target.config.element_bytes(MemoryId.UOP)
+    store_address = dram_uops // target.config.element_bytes(MemoryId.UOP)
     pairs = tuple(zip(operators, programs, strict=True))
-    joined = join(pairs, addresses, store, at, target.config)
+    joined = join(pairs, addresses, store, store_address, target.config)
     uops = encode_kernels(store, target.config)
     memory_bytes = rounded_up(dram_uops + len(uops), alignment)
     slots = place_tokens(joined.commands, joined.footprints, target.config, memory_bytes)
@@ -211,14 +210,14 @@ def compile_stream(
         joined=joined,
         elaborated=pairs,
     )
-    _check_order(stream)
+    _check_tokens(stream)
     return stream
 
 
-def _check_order(stream: Stream) -> None:
-    """Check the tokens with the hazard checker, which shares no code with their placement."""
+def _check_tokens(stream: Stream) -> None:
+    """Check the tokens with the hazard checker, which shares no code with `place_tokens`."""
     try:
         check_hazards(stream.program, image=stream.image({})).raise_if_any()
     except HardwareError as error:
-        message = f"the compiler made a wrong stream, please report it: {error}"
+        message = f"compiler bug, please report it: the stream is not valid: {error}"
         raise LoweringError(message) from error

@@ -1,4 +1,4 @@
-"""Bars in pairs: a layer without latency hiding above the same layer with it."""
+"""Parts of bar charts that show each layer without latency hiding above the same layer with it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 BAR = 10
-"""Pixels of a bar."""
-_GAP = 6
+"""The height of a bar in pixels."""
+_PAIR_GAP = 6  # pixels
 
 
 def runs(row: LayerRow) -> Iterator[tuple[Hiding, LayerProfile]]:
@@ -39,25 +39,25 @@ def hiding_kinds(rows: Sequence[LayerRow]) -> list[Hiding]:
     return [hiding for hiding, _ in runs(rows[0])]
 
 
-def hiding_colour(found: Sequence[Hiding]) -> alt.Color:
+def hiding_colour(kinds: Sequence[Hiding]) -> alt.Color:
     """A colour for each kind of run, with a legend if there are two."""
-    names = [kind.value for kind in found]
-    colours = [HIDING_COLOURS[kind] for kind in found]
+    names = [kind.value for kind in kinds]
+    colours = [HIDING_COLOURS[kind] for kind in kinds]
     return alt.Color(
         "hiding:N",
         scale=alt.Scale(domain=names, range=colours),
-        legend=hiding_legend(found),
+        legend=hiding_legend(kinds),
     )
 
 
-def hiding_legend(found: Sequence[Hiding]) -> alt.Legend | None:
+def hiding_legend(kinds: Sequence[Hiding]) -> alt.Legend | None:
     """A legend of the kinds of runs, if there are two."""
-    return alt.Legend(title="latency hiding:", titleOrient="left") if len(found) > 1 else None
+    return alt.Legend(title="latency hiding:", titleOrient="left") if len(kinds) > 1 else None
 
 
-def hiding_tooltip(found: Sequence[Hiding]) -> list[alt.Tooltip]:
+def hiding_tooltip(kinds: Sequence[Hiding]) -> list[alt.Tooltip]:
     """A tooltip with the kind of run, if there are two."""
-    return [alt.Tooltip("hiding:N", title="latency hiding")] if len(found) > 1 else []
+    return [alt.Tooltip("hiding:N", title="latency hiding")] if len(kinds) > 1 else []
 
 
 def offset(rows: Sequence[LayerRow]) -> alt.YOffset:
@@ -66,12 +66,12 @@ def offset(rows: Sequence[LayerRow]) -> alt.YOffset:
     return alt.YOffset("hiding:N", sort=order, scale=alt.Scale(paddingInner=0.12))
 
 
-def pairs_height(rows: Sequence[LayerRow], pairs: int, bar: int = BAR) -> int:
-    """Height of so many pairs in pixels; of single bars, if there is one run."""
-    return pairs * (bar * len(hiding_kinds(rows)) + _GAP)
+def pairs_height(rows: Sequence[LayerRow], pairs: int, bar_height: int = BAR) -> int:
+    """The height in pixels of `pairs` pairs of bars; of single bars, if layers have one run."""
+    return pairs * (bar_height * len(hiding_kinds(rows)) + _PAIR_GAP)
 
 
 def end_labels(chart: alt.Chart) -> alt.Chart:
-    """Labels at the ends of bars."""
+    """Text marks to the right of the ends of the chart's bars; the caller encodes the text."""
     text: alt.Chart = chart.mark_text(color=INK, align="left", baseline="middle", dx=4, fontSize=10)
     return text

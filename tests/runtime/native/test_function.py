@@ -61,12 +61,12 @@ def test_an_input_may_be_its_own_output(add: NativeFunction) -> None:
 @pytest.mark.parametrize(
     ("number", "value", "message"),
     [
-        (0, np.ones((4, 5), np.float32), r"input A of add has the shape \(4, 6\), not \(4, 5\)"),
-        (0, np.ones((4, 6)), "input A of add is float32, not float64"),
-        (0, np.ones((4, 6), ">f4"), "input A of add is float32, not >f4"),
-        (0, np.ones((6, 4), np.float32).T, r"input A of add is dense .* strides \(4, 16\)"),
-        (1, [1.0] * 6, "input B of add is a NumPy array, not list"),
-        (1, np.ones(25, np.uint8)[1:].view(np.float32), "input B of add is dense"),
+        (0, np.ones((4, 5), np.float32), r"input A of add must have shape \(4, 6\), not \(4, 5\)"),
+        (0, np.ones((4, 6)), "input A of add must be float32, not float64"),
+        (0, np.ones((4, 6), ">f4"), "input A of add must be float32, not >f4"),
+        (0, np.ones((6, 4), np.float32).T, r"input A of add must be dense.* \(4, 16\)"),
+        (1, [1.0] * 6, "input B of add must be a NumPy array, not list"),
+        (1, np.ones(25, np.uint8)[1:].view(np.float32), "input B of add must be dense"),
     ],
 )
 def test_arrays_that_do_not_fit(add: NativeFunction, number: int, value: Any, message: str) -> None:
@@ -96,7 +96,7 @@ def test_outputs_that_overlap(add: NativeFunction) -> None:
 def test_outputs_that_are_read_only(add: NativeFunction) -> None:
     c, q = np.empty((4, 6), np.float32), np.empty(6, np.int32)
     q.flags.writeable = False
-    with pytest.raises(NativeCodeError, match="output R of add is written, and this array is read"):
+    with pytest.raises(NativeCodeError, match="output R of add must be writeable"):
         add(*good(), out=(c, q))
 
 

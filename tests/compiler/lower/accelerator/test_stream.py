@@ -61,8 +61,8 @@ def test_an_image_has_tensors_and_constants() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("S", VALUES[:2], r"^S is int8\[3, 1, 4\], not int8\[2, 1, 4\]$"),
-        ("S", VALUES.astype(np.int32), r"^S is int8\[3, 1, 4\], not int32\[3, 1, 4\]$"),
+        ("S", VALUES[:2], r"^S must be int8\[3, 1, 4\], not int8\[2, 1, 4\]$"),
+        ("S", VALUES.astype(np.int32), r"^S must be int8\[3, 1, 4\], not int32\[3, 1, 4\]$"),
         ("X", VALUES, "^there is no tensor X; there are S, D$"),
     ],
 )
