@@ -1,8 +1,7 @@
 """Expressions: values without side effects.
 
-Python's operators, `binary` and `unary` below and the functions of `ops` build
-expressions and check types; the classes check nothing. Expressions are frozen and compare by
-structure.
+Python's operators, `binary` and `unary` below and the functions of `ops` build expressions and
+check types; the classes check nothing. Expressions are frozen and compare by structure.
 """
 
 from __future__ import annotations

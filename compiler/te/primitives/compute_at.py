@@ -89,9 +89,9 @@ class ComputeAt(Primitive):
             return replace(loop, body=Alloc(alloc, insert_before(loop.body, new, buffer)))
 
         moved = replace_loop(without_alloc(rest, buffer), loop.var.name, insert)
-        lacking = _not_covered(moved, self.stage)
-        if lacking is not None:
-            self.refuse(f"{lacking}: compute that buffer at its place afterwards, or inline it")
+        uncovered = _not_covered(moved, self.stage)
+        if uncovered is not None:
+            self.refuse(f"{uncovered}: compute that buffer at its place afterwards, or inline it")
         return replace(program, body=moved)
 
     def _target(self, block: Block) -> str:
