@@ -63,7 +63,7 @@ class ResetStep:
 @dataclass(frozen=True, slots=True)
 class AluStep:
     """`dst = op(dst, src)`: `src` is another operand, an immediate, or a parameter in the scope
-    IMM, whose number every operator gives."""
+    IMM, whose value each operator supplies."""
 
     op: AluOp
     dst: str
@@ -80,15 +80,15 @@ class TensorInstruction:
     Attributes
     ----------
     function
-        Its behaviour: loops around one statement. Parameters lie in the scope INP, WGT or ACC; an
+        The behaviour: loops around one statement. Parameters lie in the scope INP, WGT or ACC; an
         immediate, which is a scalar, in IMM.
     start
-        The parameter whose values the output has before the steps; it is copied first where it lies
-        elsewhere. None: the steps do not read the output's old values.
+        The parameter that initialises the output before the steps: by a copy, unless both are the
+        same box. None if the steps do not read the output's old values.
     steps
         The operations of the machine, first to last.
     features
-        The features that a configuration needs.
+        The hardware features that the instruction needs.
     """
 
     function: Function
@@ -97,7 +97,7 @@ class TensorInstruction:
     features: frozenset[Feature] = frozenset()
 
     def __post_init__(self) -> None:
-        """Raises `LoweringError` for operands that do not lie where the machine looks for them."""
+        """Raises `LoweringError` for operands in a scope that the machine cannot access."""
         (output,) = self.function.outputs
         for step in self.steps:
             self._check("the output", step.dst, OnChip.ACC)
@@ -124,7 +124,7 @@ class TensorInstruction:
 
     @property
     def name(self) -> str:
-        """The name by which programs call it."""
+        """The name by which programs call the instruction."""
         return self.function.name
 
 
@@ -152,7 +152,7 @@ def two_operands(config: HardwareConfig, op: AluOp) -> TensorInstruction:
 
 
 def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstruction:
-    """`C[b, o] = op(A[b, o], value)`: one instruction for each number, which is in its name.
+    """`C[b, o] = op(A[b, o], value)`: one instruction per number, with the number in its name.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def immediate(config: HardwareConfig, op: AluOp, value: int) -> TensorInstructio
 
 
 def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
-    """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that the operator gives."""
+    """`C[b, o] = op(A[b, o], I[])`: as `immediate`, with a number that each operator supplies."""
     name = f"alu_{op.name.lower()}_imm"
     argument = Buffer("I", (), INT32, OnChip.IMM)
     function = element_program(config, name, lambda a: alu_value(op, a, load(argument)), "A")
@@ -176,7 +176,7 @@ def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
 
 
 def fill(config: HardwareConfig, value: int) -> TensorInstruction:
-    """`C[b, o] = value`: initialises sums and maxima. Refuses numbers as `immediate`."""
+    """`C[b, o] = value`: initialises reductions. Raises the errors of `immediate`."""
     check_immediate(config, AluOp.ADD, value)
     name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda: const(value, INT32))
@@ -185,18 +185,18 @@ def fill(config: HardwareConfig, value: int) -> TensorInstruction:
 
 
 def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
-    """The base instruction set, without `immediate` and `fill`, which are one for each number."""
+    """The base instruction set, without `immediate` and `fill`, which depend on a number."""
     by_operation = (two_operands, immediate_argument)
     return (gemm(config), *(make(config, op) for make in by_operation for op in AluOp))
 
 
 def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
-    """The instruction of this name that `immediate` or `fill` makes; None where neither does.
+    """The instruction of this name that `immediate` or `fill` makes; None for any other name.
 
     Raises
     ------
     LoweringError
-        For a number that they refuse.
+        For a number that `immediate` or `fill` refuses.
     """
     found = re.fullmatch(r"(?:fill|alu_([a-z]+)_imm)_(m?)(0|[1-9][0-9]*)", name)
     if found is None or name.endswith("_m0"):

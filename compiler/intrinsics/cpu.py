@@ -1,8 +1,8 @@
-"""The dot products of CPUs: n sums of four products of bytes, in 32 bits that wrap.
+"""Dot-product intrinsics of CPUs: n sums of four products of bytes, in wrapping int32.
 
     C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
 
-A is the same for all sums. `compiler.codegen.tensor_intrinsics` emits their code.
+A is the same for all sums. `compiler.codegen.tensor_intrinsics` emits the intrinsics' code.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class CpuIntrinsic:
     Attributes
     ----------
     function
-        Its behaviour. Its name is the key of its emitter.
+        The behaviour. The function's name is the key of its code emitter.
     features
-        The features that a processor needs, by LLVM's names.
+        The processor features that the intrinsic needs, by LLVM's names.
     """
 
     function: Function
@@ -38,7 +38,7 @@ class CpuIntrinsic:
 
 
 def dot_product(name: str, left: DType, lanes: int) -> Function:
-    """`lanes` sums of products of `left` with int8."""
+    """The behaviour of a dot product of `lanes` sums: type `left` times int8."""
     c = Buffer("C", (lanes,), INT32)
     a = Buffer("A", (DEPTH,), left)
     b = Buffer("B", (lanes, DEPTH), INT8)
@@ -61,4 +61,4 @@ CPU_INTRINSICS = {
         CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
     )
 }
-"""By name."""
+"""The intrinsics, by name."""

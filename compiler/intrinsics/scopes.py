@@ -10,7 +10,7 @@ __all__ = ["OnChip"]
 
 
 class OnChip:
-    """The scopes."""
+    """The scopes of on-chip memories, and of immediates."""
 
     INP: Final = Scope("inp")
     """Data that the GEMM array reads: [batch, block_in] int8."""
@@ -19,4 +19,4 @@ class OnChip:
     ACC: Final = Scope("acc")
     """Accumulators: [batch, block_out] int32."""
     IMM: Final = Scope("imm")
-    """No memory: immediates of instructions, given with each operator."""
+    """No memory: immediates of instructions, supplied by each operator."""

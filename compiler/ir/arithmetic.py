@@ -63,7 +63,7 @@ _ELEMENTARY: dict[UnaryOp, Callable[[Any], Any]] = {
 
 
 def value_of(const: Const) -> Any:
-    """The value of a constant."""
+    """The value of a constant: an int, a bool, or a NumPy float of its type."""
     return const.dtype.numpy.type(const.value) if const.dtype.is_float else const.value
 
 
@@ -92,7 +92,7 @@ def neutral(op: BinaryOp, dtype: DType) -> Const:
 
 
 def binary_function(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
-    """A function that computes `op` of two values of that type."""
+    """A function that computes `op` of two values of type `dtype`."""
     if op in _ANY_TYPE:
         return _ANY_TYPE[op]
     if dtype.is_float and op in _FLOATS:
@@ -103,7 +103,7 @@ def binary_function(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:
 
 
 def unary_function(op: UnaryOp, dtype: DType) -> Callable[[Any], Any]:
-    """A function that computes `op` of a value of that type."""
+    """A function that computes `op` of a value of type `dtype`."""
     wrap = _wrapping(dtype) if dtype.is_integer else None
     match op:
         case UnaryOp.NOT if dtype.kind is Kind.BOOL:
@@ -127,7 +127,7 @@ def unary_function(op: UnaryOp, dtype: DType) -> Callable[[Any], Any]:
 
 
 def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
-    """A function that casts a value of type `source`."""
+    """A function that casts a value from type `source` to type `target`."""
     match target.kind:
         case Kind.BOOL:
             return lambda a: bool(a != 0)

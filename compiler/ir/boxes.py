@@ -1,4 +1,4 @@
-"""Boxes of constant shape that hold all elements a set of loop iterations accesses."""
+"""Bounding boxes, of constant shape, of the elements that loop iterations access."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Box", "NotABox", "box", "union"]
 
 
 class NotABox(IRError):
-    """No box of constant shape is known that holds the accesses."""
+    """Raised where no bounding box of constant shape is found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box of a buffer: from `lower`, `shape` elements along each dimension."""
+    """A box of a buffer: the elements from `lower` to `lower + shape - 1` in each dimension."""
 
     lower: tuple[Expr, ...]
     shape: tuple[int, ...]
@@ -37,7 +37,7 @@ _Span: TypeAlias = tuple[Linear, int]
 
 
 def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[int]) -> Box:
-    """Return a box that holds `indices` for all values of the inner variables.
+    """Return a bounding box of `indices` over all values of the inner variables.
 
     Parameters
     ----------
@@ -46,24 +46,24 @@ def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[
     inner
         The ranges of the variables that the box covers.
     outer
-        The ranges of the variables that the box may depend on. Variables in neither are outer ones
-        of unknown range.
+        The ranges of the variables that the box may depend on. A variable in neither `inner` nor
+        `outer` is an outer variable of unknown range.
     within
-        The buffer's shape, elements. The box is the whole of a dimension that it would fill or
-        exceed, or whose index depends on data.
+        The buffer's shape, elements. The box spans a whole dimension if it would fill or exceed
+        the dimension, or if the index depends on data.
 
     Returns
     -------
     Box
-        The smallest one if indices are sums of variables, quotients and remainders that ranges take
-        apart; otherwise perhaps a larger one. `lower` depends on outer variables; it may be below
-        0, and lower plus shape above `within`, where the access is. The shape is 0 if an inner
-        variable has no values.
+        The smallest box if indices are sums of variables, and of quotients and remainders that the
+        ranges separate; otherwise perhaps a larger box. `lower` depends on outer variables. Where
+        the access is out of bounds, `lower` may be below 0 and `lower + shape` above `within`. The
+        shape is 0 if an inner variable has an empty range.
 
     Raises
     ------
     NotABox
-        If an inner variable has no bounds, or indices are not one INDEX for each dimension.
+        If an inner variable has no bounds, or there is not one index for each dimension.
     """
     if len(indices) != len(within):
         raise NotABox(f"{len(indices)} indices in a buffer of {len(within)} dimensions")
@@ -81,9 +81,9 @@ def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[
 
 
 def union(boxes: Sequence[Box], within: Sequence[int], outer: Ranges) -> Box:
-    """Return a box around several boxes of one buffer, of shape `within`.
+    """Return a bounding box of several boxes of one buffer, whose shape is `within`.
 
-    The box is the whole of a dimension if the distance between two boxes is not constant.
+    The bounding box spans a whole dimension if the distance between two boxes is not constant.
     """
     filled = [each for each in boxes if 0 not in each.shape]
     if not filled:
@@ -101,7 +101,7 @@ def union(boxes: Sequence[Box], within: Sequence[int], outer: Ranges) -> Box:
 
 
 def _around(sides: Sequence[tuple[Linear, int]], normal: Normaliser) -> tuple[Linear, int] | None:
-    """Start and length around several intervals; None if their distances are not constant."""
+    """Start and length of the hull of intervals; None if their distances are not constant."""
     first = sides[0][0]
     low, high = 0, 0
     for start, extent in sides:
@@ -113,7 +113,7 @@ def _around(sides: Sequence[tuple[Linear, int]], normal: Normaliser) -> tuple[Li
 
 
 class _Spans:
-    """Bounds sums of all variables by sums of outer variables."""
+    """Bounds affine sums: by a lower bound in outer variables, and a constant width."""
 
     def __init__(self, inner: Ranges, outer: Ranges) -> None:
         self._inner = inner
@@ -130,7 +130,7 @@ class _Spans:
         return whole if span is None or span[1] + 1 >= extent else (span[0].expr(), span[1] + 1)
 
     def _span(self, value: Linear) -> _Span | None:
-        """The values of a sum for all values of inner variables; None if no bound is known."""
+        """Lower bound and width of a sum over all inner variables; None if no bound is known."""
         lower, width = Linear((), value.constant), 0
         for atom, factor in value.terms:
             span = self._atom(atom)
@@ -154,7 +154,7 @@ class _Spans:
         return min(spans, key=lambda span: span[1], default=None)
 
     def _mixed(self, atom: Expr) -> _Span | None:
-        """The values of an atom of inner and outer variables."""
+        """Lower bound and width of an atom of inner and outer variables."""
         match atom:
             case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
                 inner = divided(atom, op)

@@ -14,13 +14,13 @@ __all__ = ["Buffer", "Scope"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A memory, by its name. Targets define their own; the two that are named here are a CPU's."""
+    """The name of a memory. Targets define their own scopes; GLOBAL and LOCAL are a CPU's."""
 
     value: str
 
     GLOBAL: ClassVar[Scope]
     LOCAL: ClassVar[Scope]
-    """Near the core: registers or the stack of a CPU's thread."""
+    """Registers, or the stack of a CPU's thread."""
 
 
 Scope.GLOBAL = Scope("global")
@@ -53,5 +53,5 @@ class Buffer:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one index to the next, for each dimension."""
+        """The stride of each dimension, in elements."""
         return tuple(prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))

@@ -1,4 +1,4 @@
-"""Quotients and remainders of affine sums by positive numbers, and sums of them.
+"""Simplifies quotients and remainders of affine sums by positive constants, and their sums.
 
 If a sum is `g * a + b`, and `b` stays within one period of `g`, that is, if `b // g` is the same
 number `k` for all values of `b`, then `(g * a + b) // g` is `a + k`. For a divisor `c` that is a
@@ -59,7 +59,7 @@ class Divisions:
         return ends is not None and INDEX.low <= ends[0] and ends[1] <= INDEX.high
 
     def atom(self, expr: Expr) -> Linear:
-        """`expr` as one term, or its value if it has only one."""
+        """`expr` as a sum of one term, or as a constant if its interval holds one value."""
         only = interval(expr, self.ranges).only
         return Linear.atom(expr) if only is None else Linear((), only)
 
@@ -69,8 +69,8 @@ class Divisions:
         return found if self.exact(found) else Linear.atom(expr)
 
     def coarse(self, value: Linear, limit: int) -> tuple[int, Linear, Linear] | None:
-        """A step that divides `limit`, and sums a and b such that the value is `step * a + b` and
-        `0 <= b < step` always; None if none is found. Any step divides a limit of 0."""
+        """A step that divides `limit`, and sums a and b such that `value` is `step * a + b` and
+        `0 <= b < step` always; None if no step is found. Any step divides a limit of 0."""
         for step in steps(value, limit):
             coarse, fine = value.split(step)
             ends = self.interval(fine).bounds
@@ -120,10 +120,10 @@ class Divisions:
         return _atom(BinaryOp.MOD, value, divisor)
 
     def _reduced(self, value: Linear, divisor: int) -> Linear:
-        """A sum of the same remainder, without multiples of the divisor and needless remainders.
+        """A sum with the same remainder, without multiples of the divisor and redundant remainders.
 
-        Other factors stay as they are, even above the divisor: the `x` of `x % c` has to stay that
-        of `x // c`, so that `recombined` can find them.
+        Other factors are not reduced, even above the divisor: `recombined` merges `x % c` with
+        `x // c` only if both have the same `x`.
         """
         while True:
             factors: dict[Expr, int] = {}
@@ -201,7 +201,8 @@ def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
 
 
 def steps(value: Linear, limit: int) -> list[int]:
-    """The numbers above 1 that divide `limit` and some of a sum's factors, greatest first.
+    """Candidate steps for `Divisions.coarse`, in descending order: `limit` and its common divisors
+    above 1 with factors of the sum.
 
     Any number divides a limit of 0."""
     found = {limit}

@@ -56,12 +56,12 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a float."""
+        """Whether the type is a float."""
         return self.kind is Kind.FLOAT
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is a signed or an unsigned integer."""
+        """Whether the type is a signed or an unsigned integer."""
         return self.kind in (Kind.INT, Kind.UINT)
 
     @property
@@ -95,12 +95,12 @@ INDEX = INT64
 
 
 def smallest_int(low: int, high: int) -> DType:
-    """The smallest of int8, int16 and int32 that holds low..high, which lie within 32 bits."""
+    """The smallest of int8, int16 and int32 that holds `low` to `high`, which must fit int32."""
     return next(each for each in (INT8, INT16, INT32) if each.low <= low and high <= each.high)
 
 
 def dtype_of(text: str) -> DType:
-    """The type of this name, such as `int8`, `float32`, `bool`."""
+    """The type named `text`, such as `int8`, `float32`, `bool`."""
     if text == "bool":
         return BOOL
     for kind in (Kind.UINT, Kind.INT, Kind.FLOAT):

@@ -26,7 +26,7 @@ Cell: TypeAlias = list[int]
 class Memory:
     """The elements of a buffer: `cells[offset + sum(index * stride)]`.
 
-    An element that has not been written is None; others are values in the sense of `arithmetic`.
+    An unwritten element is None; a written element is a value as `arithmetic` defines.
     """
 
     buffer: Buffer
@@ -47,7 +47,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The scope at one point of a program.
+    """The names in scope at one point of a program.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Frame:
     variables
         The variables, by name.
     enclosing
-        All loops and axes around, also those out of scope, for messages.
+        All enclosing loops and axes, in scope or not, for messages.
     """
 
     memories: dict[str, Memory]

@@ -1,7 +1,7 @@
 """Expressions: values without side effects.
 
-Python's operators, `binary` and `unary` below and the functions of `ops` build them and check
-types; the classes check nothing. All are frozen and compare by structure.
+Python's operators, `binary` and `unary` below and the functions of `ops` build expressions and
+check types; the classes check nothing. Expressions are frozen and compare by structure.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class BinaryOp(Enum):
 
     @property
     def compares(self) -> bool:
-        """Whether it is a comparison, whose result is a bool."""
+        """Whether the operation is a comparison, whose result is a bool."""
         return self in (BinaryOp.LT, BinaryOp.LE, BinaryOp.EQ, BinaryOp.NE)
 
 
@@ -110,7 +110,7 @@ class UnaryOp(Enum):
 
 
 class ExprFacts(NamedTuple):
-    """What an expression mentions (`facts.expr_facts`).
+    """Height, variables and loaded buffers of an expression (`facts.expr_facts`).
 
     Attributes
     ----------
@@ -146,12 +146,12 @@ class Operators:
     Attributes
     ----------
     facts
-        What `facts.expr_facts` returns, cached.
+        The cached result of `facts.expr_facts`.
     verified_dtype
-        The type that the verifier found, valid wherever what the expression mentions is the same.
+        The type that the verifier found, valid wherever its variables and buffers are the same.
     normal_for
-        The ranges of its variables for which `normal` last found it to be in normal form, and the
-        sum that it is if it is an index.
+        The variables' ranges for which `normal` last found the expression in normal form, and its
+        affine sum if the expression is an index.
 
     These caches are not part of the value: equality, hashes and pickles leave them out.
     """
@@ -194,7 +194,7 @@ class Operators:
 class Const(Operators):
     """A constant. `value` is an int, a float (rounded to the type) or a bool.
 
-    Constants are equal if their texts are: 0.0 is not -0.0, and a NaN equals itself.
+    Constants are equal if they print the same: 0.0 is not -0.0, and a NaN equals itself.
     """
 
     value: int | float | bool
@@ -210,7 +210,7 @@ class Const(Operators):
 
     @property
     def _digits(self) -> int | str:
-        # Equal programs must have equal results: those of 1 / 0.0 and 1 / -0.0 differ.
+        # Equal programs must have equal results, and 1 / 0.0 is not 1 / -0.0.
         return self.value.hex() if isinstance(self.value, float) else self.value
 
 
@@ -227,7 +227,7 @@ class Var(Operators):
 
 @dataclass(frozen=True, slots=True)
 class Load(Operators):
-    """The element of `buffer` at `indices`, one for each dimension."""
+    """The element of `buffer` at `indices`, one index for each dimension."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -307,7 +307,7 @@ def constant(value: int | float | bool, dtype: DType) -> Const:
 
 
 def represented(value: int | float | bool, dtype: DType) -> int | float | bool:
-    """Return a number as a constant of a type stores it; IRError if it cannot."""
+    """Return a number as a constant of a type stores it; IRError if it is not representable."""
     match dtype.kind:
         case Kind.BOOL:
             if value not in (0, 1):
@@ -343,13 +343,13 @@ def operand(value: Operand, dtype: DType) -> Expr:
 
 
 def _same(expected: DType, found: DType) -> None:
-    # Nearly always the same object; this runs for every node.
+    # The types are nearly always the same object; this runs for every node.
     if found is not expected and found != expected:
         raise IRError(f"{expected} is expected here, not {found}: cast() converts")
 
 
 def common_dtype(what: str, left: Operand, right: Operand) -> DType:
-    """The type of two operands of `what`; a Python number takes the other's type."""
+    """The type of two operands of `what`; a Python number takes the type of the other operand."""
     for value in (left, right):
         if isinstance(value, Operators):
             return cast(Expr, value).dtype
@@ -357,7 +357,7 @@ def common_dtype(what: str, left: Operand, right: Operand) -> DType:
 
 
 def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
-    """Return `op` of two values of one type; a Python number takes the other's type."""
+    """Return `op` of two values of one type; a Python number takes the other operand's type."""
     dtype = common_dtype(op.value, left, right)
     a, b = operand(left, dtype), operand(right, dtype)
     binary_dtype(op, dtype, dtype)
@@ -396,7 +396,7 @@ def unary(op: UnaryOp, value: Operators) -> Expr:
 
 
 def unary_dtype(op: UnaryOp, dtype: DType) -> DType:
-    """The result type of `op` for an operand of this type; IRError if there is none."""
+    """The result type of `op` for an operand of this type; IRError if `op` is undefined for it."""
     match op:
         case UnaryOp.NOT:
             allowed = not dtype.is_float

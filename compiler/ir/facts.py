@@ -1,7 +1,7 @@
-"""Facts about nodes: the names that they mention, computed once and stored in the frozen node.
+"""Facts about nodes: the names that a node uses, computed once and stored in the frozen node.
 
-Searches and rewritings skip subtrees by them, and the verifier skips what it has checked. A
-rewritten program shares unchanged nodes, and so their facts.
+Facts let searches and rewrites skip subtrees, and the verifier skip verified nodes. A rewritten
+program shares unchanged nodes, and so their facts.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _of_stmt(stmt: Stmt) -> Facts:
 def _leaf(
     used: ExprFacts, touched: Mapping[str, Buffer], reads: Iterable[str], writes: Iterable[str]
 ) -> Facts:
-    """The facts about a statement without statements under it."""
+    """The facts about a statement without child statements."""
     return Facts(
         used.height,
         (),
@@ -149,7 +149,7 @@ def _leaf(
 
 
 def _around(body: Stmt, used: ExprFacts) -> Facts:
-    """The facts about a statement around another one and an expression."""
+    """The facts about a statement with the body `body` and an expression with the facts `used`."""
     inside = facts(body)
     loads = used.loads
     return Facts(

@@ -46,7 +46,7 @@ def run(
     Parameters
     ----------
     arrays
-        One for each input, in order, of its shape and type; they are not modified.
+        One array for each input, in order, of its shape and type; not modified.
     complete
         Whether to refuse a program that leaves an element of an output unwritten, instead of
         returning 0 there.

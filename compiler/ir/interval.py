@@ -28,7 +28,7 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
     """Return an interval that holds every value of an expression of integers or bools (0 or 1).
 
     A variable that is not in `ranges`, and an element of a buffer, have the range of their type;
-    that of INDEX is unbounded. Index arithmetic on variables and constants is assumed not to
+    INDEX is unbounded. Index arithmetic on variables and constants is assumed not to
     overflow; index arithmetic on data may. The result is empty if a variable's range is.
 
     Raises
@@ -46,7 +46,7 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
 
 
 def depends_on_data(expr: Expr) -> bool:
-    """Whether an expression contains elements of buffers or casts."""
+    """Whether an expression contains loads or casts."""
     if isinstance(expr, Load | Cast):
         return True
     return any(depends_on_data(each) for each in operands(expr))
@@ -57,7 +57,7 @@ def _whole(dtype: DType) -> Interval:
 
 
 def _bounds(expr: Expr, ranges: Ranges) -> Interval:
-    """As `interval`, but with the numeric bounds of INDEX for data, to detect overflow."""
+    """As `interval`, but data of type INDEX has the bounds of int64, to detect overflow."""
     match expr:
         case Const(value=value, dtype=dtype) if not dtype.is_float:
             return Interval(int(value), int(value))

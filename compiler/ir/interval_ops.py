@@ -28,7 +28,7 @@ class Interval:
 
     @property
     def empty(self) -> bool:
-        """Whether no integer lies in it."""
+        """Whether the interval holds no integer."""
         return self.low is not None and self.high is not None and self.low > self.high
 
     @property
@@ -38,7 +38,7 @@ class Interval:
 
     @property
     def only(self) -> int | None:
-        """Its only integer, or None if it does not hold exactly one."""
+        """The only integer in the interval, or None if there is not exactly one."""
         return self.low if self.low == self.high else None
 
     def __contains__(self, value: int) -> bool:
@@ -53,7 +53,7 @@ class Interval:
         )
 
     def times(self, factor: int) -> Interval:
-        """The interval of the multiples by a factor."""
+        """The interval multiplied by a factor."""
         if self.empty or factor == 0:
             return EMPTY if self.empty else Interval(0, 0)
         low = None if self.low is None else self.low * factor
@@ -61,7 +61,7 @@ class Interval:
         return Interval(low, high) if factor > 0 else Interval(high, low)
 
     def hull(self, other: Interval) -> Interval:
-        """The smallest interval around both."""
+        """The smallest interval that contains both."""
         if self.empty or other.empty:
             return other if self.empty else self
         return Interval(
@@ -83,8 +83,8 @@ _NO, _YES = Interval(0, 0), Interval(1, 1)
 
 
 def unary_interval(op: UnaryOp, a: Interval, top: int) -> Interval:
-    """The interval of `op`. NOT subtracts from `top`: -1, or the greatest value of a bool or an
-    unsigned type."""
+    """The interval of `op`. NOT of a is `top - a`: `top` is -1, or the greatest value of a bool or
+    an unsigned type."""
     match op:
         case UnaryOp.NEG:
             return a.times(-1)
@@ -128,8 +128,8 @@ def _multiplied(a: Interval, b: Interval) -> Interval:
 def _by_sign(
     of_positive: Callable[[Interval, Interval], Interval], a: Interval, b: Interval, flip: int
 ) -> Interval:
-    """The interval of a division, from that by positive divisors. With negative divisors both signs
-    change, and the result is multiplied by `flip`; division by zero gives 0."""
+    """The interval of a quotient or remainder, from its function `of_positive` for positive `b`.
+    For negative `b`, negates both operands and multiplies by `flip`; division by zero gives 0."""
     above, below = b.meet(Interval(1, None)), b.meet(Interval(None, -1))
     found = _NO if 0 in b else EMPTY
     if not above.empty:
@@ -163,7 +163,7 @@ def _remainder(a: Interval, b: Interval) -> Interval:
 
 
 def _below(a: Interval, b: Interval) -> Interval:
-    """Whether `a <= b`."""
+    """The interval of `a <= b`, as 0 or 1."""
     if a.high is not None and b.low is not None and a.high <= b.low:
         return _YES
     return _NO if a.low is not None and b.high is not None and a.low > b.high else BIT
@@ -190,7 +190,7 @@ def _bitwise(op: BinaryOp, a: Interval, b: Interval) -> Interval:
 
 
 def _shifted_right(a: Interval, b: Interval) -> Interval:
-    """The interval of `a >> b`: shifts by any amount go towards 0, or towards -1 from below."""
+    """The interval of `a >> b`: shifts move values towards 0, negative values towards -1."""
     if b.only is not None and 0 <= b.only < 64:
         return _quotient(a, Interval(1 << b.only, 1 << b.only))
     return Interval(

@@ -119,7 +119,7 @@ class Cursor:
         return self._tokens[self._position]
 
     def advance(self) -> Token:
-        """Take the next token. The last one, END, is never passed."""
+        """Consume and return the next token. END, the last token, is never passed."""
         token = self.token
         self._position = min(self._position + 1, len(self._tokens) - 1)
         return token
@@ -142,32 +142,32 @@ class Cursor:
         return self.at(word) and not self.followed_by("[")
 
     def accept(self, text: str) -> bool:
-        """Take this symbol or word, if it comes next."""
+        """Consume the symbol or word `text` if it comes next; return whether it did."""
         found = self.at(text)
         if found:
             self.advance()
         return found
 
     def expect(self, text: str) -> Token:
-        """Take this symbol or word, which must come next."""
+        """Consume and return the symbol or word `text`, which must come next."""
         if not self.at(text):
             self.fail(repr(text))
         return self.advance()
 
     def take(self, kind: TokenKind, expected: str = "") -> Token:
-        """Take a token of this kind, which must come next; `expected` is for the message."""
+        """Consume a token of this kind, which must come next; `expected` is for the message."""
         if self.token.kind is not kind:
             self.fail(expected or kind.value)
         return self.advance()
 
     def integer(self, expected: str) -> int:
-        """Take a plain integer, which must come next."""
+        """Consume and return an integer without sign, which must come next."""
         if not self.token.text.isdecimal():
             self.fail(expected)
         return int(self.advance().text)
 
     def listed(self, opening: str, closing: str, read: Callable[[], _T]) -> tuple[_T, ...]:
-        """Take brackets and what `read` takes in them, with commas between; or nothing in them."""
+        """Parse a bracketed, comma-separated list of items, each parsed by `read`; may be empty."""
         self.expect(opening)
         found: list[_T] = []
         while not self.at(closing) and (not found or self.accept(",")):
@@ -178,7 +178,7 @@ class Cursor:
 
     @contextmanager
     def deeper(self, levels: int = 1) -> Iterator[None]:
-        """A context in which nodes are nested deeper; ParseError if that is too deep."""
+        """A context `levels` nesting levels deeper; ParseError beyond MAX_DEPTH."""
         if self._depth + levels > MAX_DEPTH:
             raise self.token.error(f"nested more than {MAX_DEPTH} deep")
         self._depth += levels

@@ -1,6 +1,6 @@
 """Affine sums: index expressions as integer multiples of atoms, plus a constant.
 
-An atom is an expression that is no sum: a variable, an element of a buffer, a division, a minimum.
+An atom is an expression that is not a sum: a variable, a load, a division, a minimum.
 Equal sums of equal atoms compare equal: `i + 1 + i` and `2 * i + 1` are the same.
 """
 
@@ -25,8 +25,8 @@ class Linear:
     Attributes
     ----------
     terms
-        Each atom once, without factors of 0, in a canonical order: positive factors first, then by
-        descending magnitude, then by name.
+        Pairs of atom and factor: no atom twice, no factor 0, in a canonical order: positive factors
+        first, then by descending magnitude, then by name.
     """
 
     terms: tuple[tuple[Expr, int], ...]
@@ -74,19 +74,19 @@ class Linear:
         return Linear.of(factors, factor * self.constant)
 
     def split(self, divisor: int) -> tuple[Linear, Linear]:
-        """The terms whose factors `divisor` divides, divided by it, and the rest with the
-        constant: the sum is `divisor` times the first, plus the second."""
+        """A quotient and a rest: the terms with factors that are multiples of `divisor`, divided
+        by `divisor`; and the other terms with the constant."""
         even = tuple((atom, each // divisor) for atom, each in self.terms if not each % divisor)
         odd = tuple(term for term in self.terms if term[1] % divisor)
         return Linear(even), Linear(odd, self.constant)
 
     @property
     def divisor(self) -> int:
-        """The greatest common divisor of the factors; 0 if there are none."""
+        """The greatest common divisor of the factors; 0 for a sum without terms."""
         return gcd(*(each for _, each in self.terms))
 
     def factor(self, atom: Expr) -> int:
-        """The factor of an atom; 0 if it is no term."""
+        """The factor of an atom; 0 if the sum does not contain the atom."""
         return next((factor for other, factor in self.terms if other == atom), 0)
 
     def expr(self) -> Expr:
@@ -112,9 +112,9 @@ class Linear:
 
 
 def linear(expr: Expr) -> Linear:
-    """Return an index expression as a sum, which is equal modulo 2**64.
+    """Return an index expression as an affine sum, equal modulo 2**64.
 
-    Atoms are not simplified: simplify first, if equal ones may be written differently.
+    Atoms are not simplified: simplify first, if equal atoms may be written differently.
 
     Raises
     ------

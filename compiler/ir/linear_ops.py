@@ -54,7 +54,7 @@ def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Li
 
 
 def _affine(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear | None:
-    """The result as a sum, which may not be exact; None if it is no sum."""
+    """The result as a sum that may not be exact; None if the result is not affine."""
     number = None if right.terms else right.constant
     match op:
         case BinaryOp.ADD:
@@ -93,7 +93,7 @@ def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Line
 
 
 def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
-    """The product of two sums, neither of which is a number."""
+    """The product of two sums, neither of which is a constant."""
     written = Binary(BinaryOp.MUL, left.expr(), right.expr())
     if depends_on_data(written):
         return sums.atom(written)
@@ -107,7 +107,7 @@ def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
 
 
 def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
-    """The minimum or maximum of two sums, without operands that never are it."""
+    """The minimum or maximum of two sums, without operands that are never the result."""
     kept: list[Linear] = []
     for value in (*_choices(op, left, sums), *_choices(op, right, sums)):
         if not any(_decided(op, other, value, sums) for other in kept):
@@ -196,10 +196,10 @@ def negated(condition: Expr) -> Expr | None:
 
 
 def _negative(value: Linear, sums: Divisions) -> Linear | bool:
-    """Whether a sum is below 0: yes, no, or the simplest sum that is below 0 in the same cases.
+    """Whether a sum is below 0, if decided; else the simplest sum with the same cases below 0.
 
-    `g * a + b` is below 0 where its quotient by `g` is: if `b // g` is always `k`, where `a + k`
-    is. And `x // c + k` is where `x + k * c` is.
+    If `b // g` is always `k`, then `g * a + b < 0` is equivalent to `a + k < 0`; and
+    `x // c + k < 0` to `x + k * c < 0`.
     """
     while True:
         found = sums.interval(value)
@@ -230,7 +230,7 @@ def _undivided(value: Linear) -> Linear | None:
 
 
 def _zero(value: Linear, sums: Divisions) -> Linear | bool:
-    """Whether a sum is 0: yes, no, or the simplest sum that is 0 in the same cases."""
+    """Whether a sum is 0, if decided; else the simplest sum that is 0 in the same cases."""
     if not value.terms:
         return value.constant == 0
     if 0 not in sums.interval(value):
@@ -244,7 +244,7 @@ def _zero(value: Linear, sums: Divisions) -> Linear | bool:
 
 
 def _less(value: Linear) -> Expr:
-    """`value < 0`, with what is subtracted on the right."""
+    """`value < 0`, with subtracted terms moved to the right side."""
     gains, losses = _sides(value)
     excess = -value.constant
     if not losses.terms:
@@ -259,7 +259,7 @@ def _less(value: Linear) -> Expr:
 
 
 def _equal(op: BinaryOp, value: Linear) -> Expr:
-    """`value op 0`, for EQ and NE, with what is subtracted on the right."""
+    """`value op 0`, for EQ and NE, with subtracted terms moved to the right side."""
     gains, losses = _sides(value)
     if not gains.terms or (
         losses.terms and term_order(losses.terms[0]) < term_order(gains.terms[0])

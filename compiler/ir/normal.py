@@ -1,7 +1,7 @@
 """The normal form of expressions, for one set of ranges.
 
 Index arithmetic and comparisons of indices become affine sums (`linear_ops`). Other expressions
-keep their shape: constants are folded, and operands that change nothing are dropped.
+keep their structure: constants are folded, and identity operands are dropped.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _cast(value: Expr, dtype: DType) -> Expr:
 
 
 def _binary(op: BinaryOp, left: Expr, right: Expr) -> Expr:
-    """Return an operation on normal forms that are no indices."""
+    """Return an operation on normal forms that are not indices."""
     dtype = left.dtype
     if dtype.is_float:
         return Binary(op, left, right)
@@ -172,7 +172,7 @@ _NEUTRAL = {BinaryOp.AND: True, BinaryOp.OR: False}
 
 
 def _connected(op: BinaryOp, left: Expr, right: Expr) -> Expr:
-    """Return a conjunction or disjunction without duplicates and constants."""
+    """Return a conjunction or disjunction without duplicate or constant operands."""
     parts: dict[Expr, None] = {}
     for part in (*chain(op, left), *chain(op, right)):
         if isinstance(part, Const):

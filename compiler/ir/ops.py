@@ -53,7 +53,7 @@ def index(value: int) -> Const:
 
 
 def cast(value: Operators, dtype: DType) -> Expr:
-    """Return `value` cast to a type (see `Cast`); itself, if that is its type."""
+    """Return `value` cast to a type (see `Cast`); `value` itself if it has that type."""
     expr = as_type(Expr, value)
     return expr if expr.dtype == dtype else Cast(expr, dtype)
 

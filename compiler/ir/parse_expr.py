@@ -1,7 +1,7 @@
 """Parses expressions.
 
-The type of a number is inferred from its context. So every part is read as a `_Term` with the type
-that its own text determines, and is built when the context has determined its type.
+The type of a number is inferred from its context. So each subexpression is read as a `_Term` with
+the type that its own text determines, and is built when the context has determined its type.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _START = "a number, a name, '(', '-' or '~'"
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A part of an expression.
+    """A subexpression that is parsed but not yet built.
 
     Attributes
     ----------
     token
-        Its position.
+        The token that gives its position in messages.
     dtype
         The type that its text determines; None for numbers, and expressions of numbers only.
     depth
         The depth of its tree.
     build
-        Returns the expression of a type, which is `dtype` if that is not None.
+        Returns the expression with the given type, which is `dtype` unless `dtype` is None.
     literal
-        Whether it is a plain number.
+        Whether the text is a plain number.
     """
 
     token: Token

@@ -38,25 +38,25 @@ _Word = TypeVar("_Word", bound=Enum)
 
 
 def parse(text: str, intrinsics: Mapping[str, Function] = _NO_INTRINSICS) -> Function:
-    """Return the program in a text. Its types agree; `verify` checks everything else.
+    """Return the program in a text. Checks only syntax and types; `verify` checks the rest.
 
     `parse(text(f))` is `f` for every legal `f`, with sequences in normal form (`visit.sequence`).
 
     Parameters
     ----------
     intrinsics
-        Those that `invoke` may use, by name.
+        The intrinsics that `invoke` may use, by name.
 
     Raises
     ------
     ParseError
-        Names the position, what is found there and what is expected.
+        With the position, the token found there and the syntax expected.
     """
     parser = _Parser(text, intrinsics)
     try:
         return parser.function()
     except RecursionError as error:
-        # The caller is too deep in the stack for a depth that `Cursor.deeper` allows.
+        # The caller's stack is too deep for the nesting that `Cursor.deeper` allows.
         raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 

@@ -40,7 +40,7 @@ _INDENT = "  "
 
 
 def text(node: Function | Stmt | Expr) -> str:
-    """Return the text of a program, statement or expression; the first two end with a newline."""
+    """Return the text of a node; that of a program or a statement ends with a newline."""
     match node:
         case Function():
             return _lines(_function(node))

@@ -23,7 +23,7 @@ _CASES = 3
 
 
 def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> bool:
-    """Whether a condition provably holds for all values in `ranges` that meet all of `assuming`.
+    """Whether a condition provably holds for all values in `ranges` that satisfy `assuming`.
 
     Conditions are comparisons of index expressions, combined by `&`, `|` and `~`. False means that
     no proof is found: products of variables, and sums of data that may overflow, are not analysed.
@@ -38,7 +38,7 @@ def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> boo
 
 
 class _Proof:
-    """The known conditions, in normal form."""
+    """A proof search from known conditions in normal form."""
 
     def __init__(self, normal: Normaliser, known: tuple[Expr, ...]) -> None:
         self._normal = normal
@@ -89,11 +89,11 @@ class _Proof:
         """Whether `value >= 0` contradicts the known conditions."""
         rows = _reached([value, *self._facts])
         if len(rows) == 1 and all(isinstance(atom, Var) for atom, _ in value.terms):
-            # Intervals decide this alone, and the normal form has used them.
+            # The normal form has already used the variables' intervals.
             return False
         choices: list[list[Linear]] = []
         seen: set[Expr] = set()
-        for row in rows:  # which grows
+        for row in rows:  # grows in this loop
             for atom, _ in row.terms:
                 if atom not in seen:
                     seen.add(atom)
@@ -182,12 +182,12 @@ _System = dict[frozenset[tuple[Expr, int]], int]
 
 
 def contradictory(inequalities: Iterable[Linear]) -> bool:
-    """Whether no integers make all of these sums 0 or more; False if no contradiction is found.
+    """Whether no integers make all these sums 0 or more; False if no contradiction is found.
 
     Fourier-Motzkin elimination: to eliminate a variable, every inequality that bounds it from below
     is added to every one that bounds it from above. This finds every contradiction of rational
-    numbers; dividing by common factors and rounding finds many that only integers have. A step can
-    square the number of inequalities, which is limited.
+    numbers; dividing by common factors and rounding finds many contradictions of integers. A step
+    can square the number of inequalities, which is limited.
     """
     system: _System = {}
     for inequality in inequalities:
@@ -226,7 +226,7 @@ def _sum(
 
 
 def _add(system: _System, row: _Row, constant: int) -> bool:
-    """Add an inequality, unless the system has a stronger one of the same terms. Returns whether
+    """Add an inequality, unless the system has a stronger one of the same terms. Return whether
     the inequality can never hold."""
     row = {atom: each for atom, each in row.items() if each}
     if not row:

@@ -21,7 +21,7 @@ __all__ = ["simplify", "simplify_function"]
 def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:
     """Return the normal form of an expression, equal wherever variables are in their ranges.
 
-    It is equal to the last bit in every type: arithmetic of floats, and of integers that wrap, is
+    The results are bit-identical in every type: arithmetic of floats, and of integers that wrap, is
     not reordered. Index arithmetic on variables is assumed not to overflow. Simplification is
     idempotent.
     """
@@ -31,8 +31,8 @@ def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:
 def simplify_function(function: Function) -> Function:
     """Return a program with its expressions simplified for the ranges of loops and the conditions.
 
-    Conditions that always hold are removed, and statements that are never executed. Loops and
-    blocks stay unless they are empty, also loops of one iteration: schedules use their names.
+    Removes conditions that always hold, statements that are never executed, and empty loops and
+    blocks. Loops of one iteration stay: schedules refer to their names.
     """
     body = _Context(NO_RANGES, ()).simplified(function.body)
     return replace(function, body=body)
@@ -68,7 +68,7 @@ class _Context:
         found = normal.sums.interval(normal.linear(loop.extent))
         last = None if found.high is None else found.high - 1
         if last is not None and last < 0:
-            # The body is never executed, and everything could be proved in it: leave it unchanged.
+            # Never executed: any condition could be proved in the body; leave it unchanged.
             return loop if extent is loop.extent else replace(loop, extent=extent)
         known = self.known
         if not isinstance(extent, Const):
@@ -104,7 +104,7 @@ class _Context:
         return replace(block, init=init, body=_Context(axes, ()).simplified(block.body))
 
     def _conditions(self, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The conditions that remain of a conjunction; just False if it never holds."""
+        """The conditions not implied by the others or `known`; only False if they contradict."""
         normal = Normaliser(self.ranges)
         never = (Const(False, BOOL),)
         left = [part for each in conditions for part in chain(BinaryOp.AND, normal.expr(each))]
@@ -120,5 +120,5 @@ class _Context:
 
 
 def _around(stmt: For | If | Alloc, body: Stmt) -> Stmt:
-    """Return a statement around its simplified body; an empty one if the body is empty."""
+    """Return a statement with a simplified body; the empty sequence if the body is empty."""
     return body if body == Seq(()) else with_body(stmt, body)

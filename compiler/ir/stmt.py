@@ -31,7 +31,7 @@ __all__ = [
 
 
 class LoopKind(Enum):
-    """How the iterations of a loop run. The result never depends on it."""
+    """How the iterations of a loop run. The program's result never depends on the kind."""
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -40,7 +40,7 @@ class LoopKind(Enum):
     """All at once, in the lanes of vectors."""
     UNROLLED = "unrolled"
     VIRTUAL_THREAD = "virtual_thread"
-    """Interleaved in one instruction stream, each with its own share of on-chip memory."""
+    """Interleaved in one instruction stream, each in its own part of on-chip memory."""
 
 
 class IterKind(Enum):
@@ -49,12 +49,12 @@ class IterKind(Enum):
     SPATIAL = "spatial"
     """Indexes the elements of the output."""
     REDUCE = "reduce"
-    """Reduces: indexes the terms of an element."""
+    """Indexes the terms that are reduced to one element."""
 
 
 @dataclass(slots=True)
 class Facts:
-    """The names in a statement and in all under it (`facts.facts`).
+    """The names in a statement and its descendants (`facts.facts`).
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class Facts:
     parallel, conditional
         Whether there is a parallel loop, and an `If`.
     verified
-        Whether `verify` has accepted the statement somewhere. It is legal wherever the free names
-        mean the same, and the names that it declares are new.
+        Whether `verify` has accepted the statement somewhere. Then the statement is legal wherever
+        its free names mean the same, and the names that it declares are new.
     """
 
     height: int
@@ -109,7 +109,7 @@ class Facts:
 
 class Node:
     """The base class of statements, with the cached result of `facts.facts`. The cache is not part
-    of the value: equality, hashes and pickles leave it out."""
+    of the value: equality, hashes and pickles exclude the cache."""
 
     __slots__ = ("facts",)
 
@@ -127,7 +127,7 @@ class Store(Node):
 
 @dataclass(frozen=True, slots=True)
 class Seq(Node):
-    """Statements one after the other."""
+    """Statements executed in sequence."""
 
     body: tuple[Stmt, ...]
 
@@ -152,7 +152,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Alloc(Node):
-    """Allocates `buffer`, with undefined elements, for the time of `body`."""
+    """Allocates `buffer`, with undefined elements, while `body` runs."""
 
     buffer: Buffer
     body: Stmt
@@ -160,7 +160,7 @@ class Alloc(Node):
 
 @dataclass(frozen=True, slots=True)
 class BlockIter:
-    """An axis of a block: `var`, in 0..extent-1, is `value` in an iteration of the loops around."""
+    """An axis of a block: binds `var`, in 0..extent-1, to `value`, in variables of outer loops."""
 
     var: Var
     extent: int
@@ -172,13 +172,13 @@ class BlockIter:
 class Block(Node):
     """A computation at one point of the domain of its axes, independent of the loops around it.
 
-    `body` and `init` use the axes' variables, never those of loops; `guard` and the axes' values
-    use those of loops. An iteration in which a condition of `guard` does not hold skips the block.
+    `body` and `init` use the axes' variables, never loop variables; `guard` and the axes' values
+    use loop variables. An iteration in which a condition of `guard` does not hold skips the block.
     `init` is executed before `body` where all reduce axes are 0. (Blocks: Feng et al., TensorIR,
     ASPLOS'23.)
 
-    Over all iterations of the loops around, a block is executed exactly once for each point of its
-    domain that is read; or once for each of several readers, into a buffer of that reader.
+    Over all iterations of the enclosing loops, a block is executed exactly once for each point of
+    its domain that is read; or once per reader, if each reader has its own buffer.
     """
 
     name: str
@@ -194,7 +194,7 @@ class Block(Node):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A box of a buffer: from `lower`, `shape` elements along each dimension."""
+    """A box of a buffer: the elements from `lower` to `lower + shape - 1` in each dimension."""
 
     buffer: Buffer
     lower: tuple[Expr, ...]
@@ -206,7 +206,7 @@ class Invoke(Node):
     """A tensor intrinsic on boxes of buffers.
 
     `intrinsic` is a program with the behaviour of the intrinsic, whose parameters are its inputs,
-    then its outputs. An operand has the shape of its parameter, with axes of extent 1 anywhere.
+    then its outputs. An operand has its parameter's shape, with more axes of extent 1 anywhere.
     """
 
     intrinsic: Function
@@ -220,7 +220,7 @@ Stmt: TypeAlias = Store | Seq | For | If | Alloc | Block | Invoke
 class Function:
     """A program: reads `inputs`, writes every element of `outputs`.
 
-    An output that an intrinsic updates is one of its inputs as well.
+    A buffer that an intrinsic updates is both an input and an output.
     """
 
     name: str
@@ -230,12 +230,12 @@ class Function:
 
 
 def parameters(intrinsic: Function) -> tuple[Buffer, ...]:
-    """The parameters of an intrinsic: its inputs, then its outputs; one that is both comes once."""
+    """The parameters of an intrinsic: its inputs, then those outputs that are not inputs."""
     return tuple(dict.fromkeys((*intrinsic.inputs, *intrinsic.outputs)))
 
 
 def kept_axes(operand: Sequence[int], parameter: Sequence[int]) -> tuple[int, ...] | None:
-    """The axes of an operand that are the parameter's axes; all others have an extent of 1.
+    """The axes of an operand that match the parameter's axes; the other axes have extent 1.
 
     None if the shapes do not fit.
     """

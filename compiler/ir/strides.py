@@ -1,4 +1,4 @@
-"""Strides: the distance in memory between elements that a block's axis visits."""
+"""Strides: the distance in memory between the accesses of successive iterations of an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def accesses(block: Block) -> list[Load | Store]:
 
 
 def stride(access: Load | Store, axis: str) -> int | None:
-    """Elements from one iteration of a block's axis to the next; None if the number varies."""
+    """The stride of an access along a block's axis, in elements; None if it is not constant."""
     total = 0
     for index, elements in zip(access.indices, access.buffer.strides, strict=True):
         found = linear(index)

@@ -59,5 +59,5 @@ limited: the parser and the verifier refuse deeper programs, so that no pass fai
 
 @lru_cache(maxsize=1 << 12)
 def is_name(text: str) -> bool:
-    """Whether a text can be a name."""
+    """Whether a text is a legal name."""
     return _NAME.fullmatch(text) is not None

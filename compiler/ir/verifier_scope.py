@@ -37,7 +37,7 @@ class VerifierScope:
     Attributes
     ----------
     declared
-        The names of all loops and buffers so far, and what they name.
+        From the name of each loop and buffer so far to a description of the named object.
     buffers
         The buffers in scope, by name.
     variables
@@ -60,11 +60,11 @@ class VerifierScope:
         self._path.append((what, name))
 
     def leave(self) -> None:
-        """Leave what was entered last."""
+        """Leave the loop, block or intrinsic entered last."""
         self._path.pop()
 
     def name(self, name: str, what: str) -> None:
-        """Check that the text form can write the name of `what`."""
+        """Check that a name is legal in the text form; `what` describes the named object."""
         if not is_name(name):
             self.fail(f"{name!r} cannot be the name of {what}: letters, digits, _ and . are used")
 
@@ -81,7 +81,7 @@ class VerifierScope:
         self.buffers[buffer.name] = buffer
 
     def variable(self, var: Var, what: str) -> None:
-        """Check a variable that is declared."""
+        """Check the declaration of a variable."""
         self.name(var.name, what)
         if var.name in NUMBER_WORDS:
             self.fail(f"{var.name} cannot be the name of {what}: it is a number")
@@ -108,8 +108,8 @@ class VerifierScope:
             self.expr(index, INDEX, f"an index of {buffer.name}", depth)
 
     def expr(self, expr: Expr, expected: DType, what: str, depth: int) -> None:
-        """Check an expression of an expected type. `what` names it in messages; `depth` is that of
-        the statement or expression above."""
+        """Check an expression of an expected type. `what` describes it in messages; `depth` is the
+        depth of the parent statement or expression."""
         found = self._typed(expr, depth + 1)
         if found is not expected and found != expected:
             self.fail(f"{what} is {expected}, not {found}: {text(expr)}")

@@ -39,13 +39,13 @@ def verify(function: Function) -> None:
     Raises
     ------
     IRError
-        Names the enclosing function, loops and blocks, what is found and what is allowed.
+        Names the enclosing function, loops and blocks, the fault and what is allowed.
     """
     _Verifier(function.name).function(function)
 
 
 class _Verifier:
-    """A walk over a program."""
+    """The verification of one program."""
 
     def __init__(self, name: str) -> None:
         self._at = VerifierScope(name)

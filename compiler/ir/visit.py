@@ -1,4 +1,4 @@
-"""Traversals of expressions and statements. The type checker finds them all for a new node."""
+"""Traversals of expressions and statements. For a new node, mypy finds all traversals to extend."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _all(old: tuple[_T, ...], change: Callable[[_T], _T]) -> tuple[_T, ...]:
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
-    """An expression and all under it, in pre-order."""
+    """An expression and all its subexpressions, in pre-order."""
     return _preorder(expr, operands)
 
 
@@ -118,7 +118,7 @@ def variables(expr: Expr) -> frozenset[str]:
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """Return an expression with variables replaced, by name, all at once."""
+    """Return an expression with variables replaced, by name, simultaneously."""
     if isinstance(expr, Var):
         return values.get(expr.name, expr)
     if expr_facts(expr).variables.isdisjoint(values):
@@ -160,8 +160,8 @@ def map_children(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
 
 
 def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
-    """Return the node around another statement; the same object if that is its own, or an equal
-    `If` around the same body."""
+    """Return `stmt` with another body; `stmt` itself if `body` is its body, or an `If` that
+    is equal to its body and holds the same statement."""
     match body, stmt.body:
         case (
             If(condition=test, body=inside),
@@ -182,18 +182,18 @@ def with_body(stmt: For | If | Alloc, body: Stmt) -> Stmt:
 
 
 def with_parts(seq: Seq, parts: Sequence[Stmt]) -> Stmt:
-    """Return the sequence with other statements; the same object if they are its own."""
+    """Return the sequence with other statements; `seq` itself if the statements are the same."""
     return seq if _same(parts, seq.body) else sequence(*parts)
 
 
 def _same(parts: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
-    """Whether these are the same objects."""
+    """Whether two sequences hold the same objects."""
     return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
 def sequence(*parts: Stmt) -> Stmt:
-    """Return statements one after the other in normal form: no sequence in a sequence, none of a
-    single part, and an allocation lasts to the end of its sequence."""
+    """Return a sequence of statements in normal form: no nested sequences, no sequence of a single
+    statement, and each allocation extends to the end of its sequence."""
     flat: list[Stmt] = []
     for part in parts:
         flat += part.body if isinstance(part, Seq) else [part]
@@ -208,12 +208,12 @@ def sequence(*parts: Stmt) -> Stmt:
 
 
 def statements(stmt: Stmt) -> Iterator[Stmt]:
-    """A statement and all under it, in the order of the text."""
+    """A statement and all its descendants, in the order of the text."""
     return _preorder(stmt, children)
 
 
 def rewrite(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
-    """Return a statement with `change` applied to it and all under it, in post-order."""
+    """Return a statement with `change` applied to it and its descendants, in post-order."""
     return change(map_children(stmt, lambda child: rewrite(child, change)))
 
 
@@ -229,7 +229,7 @@ def loops(stmt: Stmt) -> Iterator[For]:
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions of a statement, without those of statements under it."""
+    """The expressions of a statement, without the expressions of its child statements."""
     match stmt:
         case Store(indices=indices, value=value):
             return (*indices, value)
@@ -248,8 +248,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 
 def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    """Return a statement with its own expressions changed, not those of statements under it; the
-    same object if none changed."""
+    """Return a statement with its own expressions changed, not those of its child statements; the
+    same object if no expression changed."""
     old = expressions(stmt)
     new = _all(old, change)
     if new is old:
@@ -285,13 +285,13 @@ def substitute_in(stmt: Stmt, values: Mapping[str, Expr]) -> Stmt:
 
 def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
     """Return a statement with its own accesses to buffers of these names changed, not those of
-    statements under it; the same object if it has none.
+    its child statements; the same object if the statement has no such access.
 
     Parameters
     ----------
     change
-        From the buffer and the indices of a load or store to the new ones; or from the buffer and
-        the lower corner of an operand, whose new leading dimensions have extent 1.
+        Maps the buffer and the indices of a load or store to a new buffer and indices; likewise the
+        buffer and the lower corner of an operand, whose new leading dimensions have extent 1.
     """
 
     def in_expr(expr: Expr) -> Expr:
@@ -320,7 +320,7 @@ def map_accesses(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
 
 
 def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt:
-    """Apply `map_accesses` to a statement and all under it; allocations stay."""
+    """Apply `map_accesses` to a statement and its descendants; allocations stay."""
     if not facts(stmt).uses(names):
         return stmt
     stmt = map_children(stmt, lambda child: map_accesses_in(child, names, change))
@@ -328,7 +328,7 @@ def map_accesses_in(stmt: Stmt, names: Collection[str], change: _Access) -> Stmt
 
 
 def reads(stmt: Stmt) -> Iterator[Load]:
-    """The loads in a statement and all under it."""
+    """The loads in a statement and its descendants."""
     return (
         node
         for inner in statements(stmt)
@@ -339,7 +339,7 @@ def reads(stmt: Stmt) -> Iterator[Load]:
 
 
 def writes(stmt: Stmt) -> Iterator[Store]:
-    """The stores in a statement and all under it."""
+    """The stores in a statement and its descendants."""
     return (each for each in statements(stmt) if isinstance(each, Store))
 
 

@@ -44,7 +44,7 @@ def program_of(
     Parameters
     ----------
     inputs
-        The first inputs of the program; the others follow in the order of their use.
+        The first inputs of the program; the remaining inputs follow in the order of first use.
     """
     if not outputs:
         raise TensorError("a program needs an output")
@@ -80,7 +80,7 @@ def nest(stage: str, axes: Sequence[tuple[str, int]], body: Stmt) -> Stmt:
 def stage_nest(
     store: Store, reduced: Sequence[tuple[str, int]] = (), init: Store | None = None
 ) -> Stmt:
-    """Return a stage named as the buffer: loops over all of the buffer and over reduction axes,
+    """Return the nest of a stage named as its buffer: loops over the buffer and reduction axes
     around a store whose indices are the stage's axes."""
     stage = store.buffer.name
     names = [each.name for each in store.indices if isinstance(each, Var)]

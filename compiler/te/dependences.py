@@ -23,7 +23,7 @@ def axis_kinds(loop: str, block: Block) -> frozenset[IterKind]:
 
 
 def reassociable(block: Block) -> bool:
-    """Whether a reduction gives the same bits in whatever order its terms come.
+    """Whether a reduction gives the same bits for every order of its terms.
 
     True of integers, whose sums and products wrap, and of minima, maxima and logic.
     """
@@ -43,7 +43,7 @@ def reassociable(block: Block) -> bool:
 
 
 def carried_dependence(loop: For) -> str | None:
-    """Why the loop's iterations cannot run in any order, or at once; None if they can."""
+    """The reason why a loop's iterations cannot run in any order, or at once; None if they can."""
     private = allocated(loop.body)
     name = loop.var.name
     for block in blocks(loop.body):
@@ -62,7 +62,7 @@ def carried_dependence(loop: For) -> str | None:
 
 
 def vectorization_obstacle(loop: For, reassociate: bool) -> str | None:
-    """Why the loop's iterations cannot be the lanes of vectors; None if they can."""
+    """The reason why a loop's iterations cannot be vector lanes; None if they can."""
     name = loop.var.name
     for stmt in statements(loop.body):
         match stmt:

@@ -41,7 +41,7 @@ Axes = ReduceAxis | Sequence[ReduceAxis]
 
 
 def sum(term: Operators, axis: Axes) -> Reduction:
-    """The sum of `term` along axes, in its own type: cast first where it may overflow."""
+    """The sum of `term` along axes, in the type of `term`: cast it first if sums may overflow."""
     return _reduction(Combiner.SUM, term, axis)
 
 
@@ -51,13 +51,13 @@ def prod(term: Operators, axis: Axes) -> Reduction:
 
 
 def max(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
-    """The greatest `term` along axes, NaN if one is; never less than `start`, its initial value,
+    """The greatest `term` along axes, NaN if any is NaN; never less than the initial value `start`,
     which is the least number of the type by default."""
     return _reduction(Combiner.MAX, term, axis, start)
 
 
 def min(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
-    """The least `term` along axes, NaN if one is; never more than `start`, its initial value,
+    """The least `term` along axes, NaN if any is NaN; never more than the initial value `start`,
     which is the greatest number of the type by default."""
     return _reduction(Combiner.MIN, term, axis, start)
 

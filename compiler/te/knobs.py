@@ -19,7 +19,7 @@ Choice: TypeAlias = Mapping[str, Setting]
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """Stands for the value of a primitive's field that a trace leaves open.
+    """A placeholder for the value of a primitive's field that a trace leaves open.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Knob:
         Raises
         ------
         ReplayError
-            The setting is none of the knob's options.
+            If the setting is not one of the knob's options.
         """
         setting, values = choice[self.name], dict(self.options)
         if self.options and setting not in values:
@@ -55,7 +55,7 @@ def knob(name: str, options: Mapping[Any, Any] | None = None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Steps of a trace that are taken only for some settings of a knob."""
+    """Steps of a trace that are applied only for some settings of a knob."""
 
     knob: str
     settings: tuple[Setting, ...]
@@ -87,7 +87,7 @@ def bind(trace: Sequence[Primitive | When], choice: Choice) -> Trace:
     Raises
     ------
     ReplayError
-        If a knob has no setting, a setting has no knob, or a setting is none of the options.
+        If a knob has no setting, a setting has no knob, or a setting is not an option.
     """
     names = knobs_of(trace)
     missing = [name for name in names if name not in choice]

@@ -1,4 +1,4 @@
-"""Schedules, which say where and when what tensor expressions say is computed."""
+"""Schedules: where and in which order the elements of tensor expressions are computed."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class PrimitiveMethods(ABC):
     def vectorize(
         self, stage: str, axis: str, factor: int | None = None, *, reassociate: bool = False
     ) -> Self:
-        """Run all iterations at once, in the lanes of vectors; with a factor, those of the inner
-        loop of a split (whose name gets the suffix `_v`)."""
+        """Run all iterations of a loop at once, in vector lanes; with a factor, split the loop and
+        vectorize the inner loop (named with the suffix `_v`)."""
         if factor is None:
             return self.then(primitives.Vectorize(stage, axis, reassociate=reassociate))
         inner = f"{axis}_v"
@@ -88,11 +88,11 @@ class PrimitiveMethods(ABC):
         return self.then(primitives.Unroll(stage, axis))
 
     def parallel(self, stage: str, axis: str) -> Self:
-        """Spread iterations over threads."""
+        """Spread the iterations of a loop over threads."""
         return self.then(primitives.Parallel(stage, axis))
 
     def virtual_thread(self, stage: str, axis: str) -> Self:
-        """Interleave iterations in one instruction stream."""
+        """Interleave the iterations of a loop in one instruction stream."""
         return self.then(primitives.VirtualThread(stage, axis))
 
     # Stages -------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class PrimitiveMethods(ABC):
         return self.then(primitives.DecomposeReduction(stage, axis))
 
     def skip_terms(self, stage: str) -> Self:
-        """Leave out the iterations of a reduction whose terms change nothing."""
+        """Skip the iterations of a reduction whose terms do not change the result."""
         return self.then(primitives.SkipTerms(stage))
 
     def tensorize(self, stage: str, axis: str, intrinsic: Function) -> Self:
@@ -126,7 +126,7 @@ class PrimitiveMethods(ABC):
         return self.then(primitives.CacheRead(buffer, readers, scope, name))
 
     def cache_write(self, stage: str, scope: Scope, name: str = "") -> Self:
-        """Make a stage compute in another memory (a new stage, `C_local` by default)."""
+        """Make a stage compute into another memory (a new stage, `C_local` by default)."""
         return self.then(primitives.CacheWrite(stage, scope, name))
 
     def set_scope(self, buffer: str, scope: Scope) -> Self:
@@ -182,7 +182,7 @@ class Schedule(PrimitiveMethods):
         """Return the schedule after the primitives of a trace, whose knobs `choice` sets.
 
         The program is verified once, at the end; if it is illegal, the primitives are applied again
-        one by one, so that the error names the one that broke it.
+        one by one, so that the error names the primitive that broke the program.
         """
         steps = bind(trace, choice)
         program = self.program
@@ -206,5 +206,5 @@ class Sketch(PrimitiveMethods):
         return Sketch((*self.trace, step))
 
     def when(self, knob: str, settings: tuple[Setting, ...], steps: Sketch) -> Sketch:
-        """Return the sketch with steps that are taken only for some settings of a knob."""
+        """Return the sketch with steps that are applied only for some settings of a knob."""
         return Sketch((*self.trace, When(knob, settings, steps.trace)))

@@ -41,7 +41,7 @@ class Combiner(Enum):
     ANY = BinaryOp.OR
 
     def identity(self, dtype: DType) -> Const:
-        """The result of reducing no terms."""
+        """The identity element: the result of reducing no terms."""
         if self is Combiner.SUM and dtype.is_float:
             return Const(0.0, dtype)
         return neutral(self.value, dtype)
@@ -56,8 +56,8 @@ class ReduceAxis(Var):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction of `term` along axes, with `start` as its initial value. Only the whole result of
-    a `compute` can be a reduction."""
+    """A reduction of `term` along axes, with `start` as its initial value. A reduction has to be
+    the whole result of a `compute`."""
 
     combiner: Combiner
     term: Expr
@@ -130,7 +130,7 @@ def compute(
     shape
         Extents, which may be 0.
     function
-        From index variables to an expression, or to a reduction of one (`sum`, `max`, ...).
+        Returns an expression of the index variables, or a reduction (`sum`, `max`, ...).
     name
         The stage's name in schedules.
     axes

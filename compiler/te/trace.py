@@ -33,7 +33,7 @@ def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None)
     Parameters
     ----------
     intrinsics
-        Those that tensorize may use, by name.
+        The intrinsics that tensorize may use, by name.
 
     Raises
     ------

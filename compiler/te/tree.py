@@ -79,7 +79,7 @@ def extent_of(loop: For) -> int:
 
 
 def find_loop(body: Stmt, name: str) -> For | None:
-    """The loop whose variable has this name."""
+    """The loop whose variable has this name, or None."""
     if name not in facts(body).loops:
         return None
     while not (isinstance(body, For) and body.var.name == name):
@@ -94,7 +94,7 @@ def axes_of(body: Stmt, stage: str) -> tuple[str, ...]:
 
 
 def path_to(body: Stmt, wanted: Stmt) -> tuple[Stmt, ...]:
-    """The statements from `body` down to `wanted` (that very object), both included."""
+    """The statements from `body` down to the object `wanted`, both included."""
     if body is wanted:
         return (body,)
     if _may_hold(body, wanted):
@@ -105,7 +105,7 @@ def path_to(body: Stmt, wanted: Stmt) -> tuple[Stmt, ...]:
 
 
 def _may_hold(body: Stmt, part: Stmt) -> bool:
-    """Whether a statement may contain another; False where its names exclude that."""
+    """Whether `body` may contain `part`; False if the names in `body` exclude that."""
     known = facts(body)
     match part:
         case For(var=var):
@@ -124,13 +124,13 @@ def loops_on_path(path: tuple[Stmt, ...]) -> tuple[For, ...]:
 
 
 def ranges_of(loops: tuple[For, ...]) -> dict[str, Interval]:
-    """The values of the loops' variables."""
+    """The interval of each loop's variable, by name."""
     return {each.var.name: Interval(0, extent_of(each) - 1) for each in loops}
 
 
 def replace_stmt(body: Stmt, old: Stmt, new: Stmt) -> Stmt:
-    """Return `body` with that very statement replaced. `NO_OP` removes it, together with the loops
-    that are empty then."""
+    """Return `body` with the object `old` replaced. `NO_OP` removes `old`, together with the loops
+    left empty."""
     if body is old:
         return new
     if not _may_hold(body, old):
@@ -158,7 +158,7 @@ def map_blocks(body: Stmt, change: Callable[[Block], Stmt]) -> Stmt:
 
 def map_buffers(body: Stmt, buffers: Mapping[str, Buffer]) -> Stmt:
     """Return `body` with buffers replaced, by name, wherever they are read, written or allocated;
-    statements that use none of them stay the same objects."""
+    statements that use no such buffer stay the same objects."""
 
     def change(stmt: Stmt) -> Stmt:
         if not facts(stmt).allocated.keys().isdisjoint(buffers):
@@ -227,5 +227,5 @@ def written_by(stmt: Stmt) -> frozenset[str]:
 
 
 def find_block(body: Stmt, stage: str) -> Block | None:
-    """The block of a stage."""
+    """The block of a stage, or None."""
     return next((each for each in blocks(body) if each.name == stage), None)

@@ -1,4 +1,4 @@
-"""The primitives of schedules: steps from a program to one that computes the same."""
+"""The primitives of schedules: program transformations that keep the result."""
 
 from compiler.te.primitives.annotate import Parallel, Unroll, Vectorize, VirtualThread
 from compiler.te.primitives.base import Primitive

@@ -30,7 +30,7 @@ class _Annotation(Primitive):
         return replace(program, body=body)
 
     def objection(self, program: Function, loop: For) -> str | None:
-        """Why the loop cannot be of this kind; None if it can."""
+        """The reason why the loop cannot be of this kind; None if it can."""
         return None
 
 
@@ -95,12 +95,12 @@ class Unroll(_Annotation):
 
 @dataclass(frozen=True, slots=True)
 class VirtualThread(_Annotation):
-    """Interleave the iterations of a loop, each with its own share of what is allocated inside.
+    """Interleave the iterations of a loop, each with its own copy of the buffers allocated inside.
 
         for C.j_o in 2:           ->        for C.j_o in 2 virtual_thread:
 
-    The loads of one iteration then hide behind the arithmetic of another. Refused unless iterations
-    are independent. (TVM, OSDI'18, section 4.4.)
+    The loads of one iteration then overlap with the arithmetic of another. Refused unless
+    iterations are independent. (TVM, OSDI'18, section 4.4.)
     """
 
     name: ClassVar[str] = "virtual_thread"

@@ -1,4 +1,4 @@
-"""The base class of the primitives, and nests of loops that several of them build."""
+"""The base class of the primitives, and loop nests that several primitives build."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Primitive", "element_nest", "with_guard"]
 
 @dataclass(frozen=True, slots=True)
 class Primitive(ABC):
-    """A step from a program to one that computes the same.
+    """A program transformation that keeps the result.
 
     The fields of a primitive are what a trace stores. `apply` raises a `ScheduleError`, which names
     loops and numbers, unless it can show that the result stays the same.
@@ -69,7 +69,7 @@ class Primitive(ABC):
         raise ScheduleError(str(self), reason)
 
     def require_positive(self, value: int, what: str) -> int:
-        """Return a number that has to be 1 or more."""
+        """Return a number; refuse unless it is 1 or more."""
         if value < 1:
             self.refuse(f"{what} is {value}: it must be 1 or more")
         return value
@@ -114,7 +114,7 @@ class Primitive(ABC):
             self.refuse(f"{block.name} computes {buffer} only in part, {', '.join(others)} as well")
 
     def new_loop(self, body: Stmt, stage: str, axis: str, gone: Collection[str]) -> str:
-        """Return the name of a new loop; those of the loops in `gone` may be used again."""
+        """Return the name of a new loop; the names of loops in `gone` may be reused."""
         name = LoopRef(stage, axis).name
         if not axis.isidentifier():
             self.refuse(f"{axis!r} is no name for an axis: letters, digits and _")
@@ -151,7 +151,7 @@ def element_nest(
     stage: str, block: Block, inside: Sequence[For], around: Sequence[For], body: Stmt
 ) -> Stmt:
     """Return a nest that runs `body` once for each element that a block computes: the block's loops
-    without those that reduce.
+    without its reduction loops.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def element_nest(
     inside
         The block's loops, which are copied.
     around
-        The loops around these.
+        The loops around `inside`.
     """
     kept: list[For] = []
     values: dict[str, Expr] = {}
@@ -177,7 +177,7 @@ def element_nest(
         return simplify(substitute(expr, values), ranges)
 
     iters = tuple(replace(axis, value=moved(axis.value)) for axis in block.axes(IterKind.SPATIAL))
-    # Conditions on reduction loops are those of their first iteration.
+    # Guards apply as in the first iteration of the reduction loops.
     guard = tuple(test for test in map(moved, block.guard) if test != Const(True, BOOL))
     nested: Stmt = Block(stage, iters, guard, None, body)
     for loop in reversed(kept):

@@ -97,7 +97,7 @@ class CacheRead(Primitive):
         around = loops_on_path(path_to(body, allocation))
         if not around:
             return cached
-        # A buffer computed in a loop holds a box only: copy what is read in that loop.
+        # A buffer computed in a loop holds only a box: copy the box that is read in that loop.
         return ComputeAt(name, *LoopRef.of(around[-1])).apply(cached)
 
     def _source(self, program: Function) -> Buffer:

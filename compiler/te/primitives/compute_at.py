@@ -39,7 +39,7 @@ __all__ = ["ComputeAt"]
 
 @dataclass(frozen=True, slots=True)
 class ComputeAt(Primitive):
-    """Compute a stage inside a loop of a reader: only what one iteration reads.
+    """Compute a stage inside a loop of a reader: only the elements that one iteration reads.
 
         alloc P: float32[66]
         for P.i in 66:                      for C.i_o in 4:
@@ -51,10 +51,10 @@ class ComputeAt(Primitive):
               C[i] = P[i] + P[i + 2]            block C(i = C.i_o * 16 + C.i_i):
                                                   C[i] = P[i] + P[i + 2]
 
-    The stage gets new loops, over the smallest box that holds what all its readers read in one
-    iteration; guards keep it within the buffer. The buffer keeps its shape here and shrinks to the
-    box when the program is lowered. Refused for outputs, where a reader lies outside the loop, and
-    where what is read is no box. (Halide, TVM: `compute_at`; TensorIR, section 3.2.)
+    The stage gets new loops, over the smallest box that holds all reads of its readers in one
+    iteration; guards keep the box within the buffer. The buffer keeps its shape here and shrinks to
+    the box when the program is lowered. Refused for outputs, where a reader lies outside the loop,
+    and where the reads have no bounding box. (Halide, TVM: `compute_at`; TensorIR, section 3.2.)
     """
 
     stage: str
@@ -79,7 +79,7 @@ class ComputeAt(Primitive):
         if path_to(old, loop):
             self.refuse(f"{loop.var.name} is one of its own loops")
         needed = self._needed(body, block, buffer, loop, around)
-        # Iterations of the loops around in which no reader runs compute nothing.
+        # Skip the stage in iterations of the loops around that run no reader.
         guard = _common_guard([each for each in blocks(body) if buffer in read_by(each)], around)
         new = self._nest(block, needed, ranges_of(around), guard)
         rest = replace_stmt(body, old, NO_OP)
@@ -89,9 +89,9 @@ class ComputeAt(Primitive):
             return replace(loop, body=Alloc(alloc, insert_before(loop.body, new, buffer)))
 
         moved = replace_loop(without_alloc(rest, buffer), loop.var.name, insert)
-        lacking = _not_covered(moved, self.stage)
-        if lacking is not None:
-            self.refuse(f"{lacking}: compute that buffer at its place afterwards, or inline it")
+        uncovered = _not_covered(moved, self.stage)
+        if uncovered is not None:
+            self.refuse(f"{uncovered}: compute that buffer at its place afterwards, or inline it")
         return replace(program, body=moved)
 
     def _target(self, block: Block) -> str:
@@ -129,7 +129,7 @@ class ComputeAt(Primitive):
     def _nest(
         self, block: Block, needed: Box, outer: dict[str, Interval], around: tuple[Expr, ...]
     ) -> Stmt:
-        """The stage's loops over the box: the axes get other values, the block's body stays."""
+        """The stage's new loops over the box: the axes get new values, the block's body stays."""
         store = block.body
         assert isinstance(store, Store)
         if store.indices != tuple(axis.var for axis in block.axes(IterKind.SPATIAL)):
@@ -165,9 +165,9 @@ def _common_guard(readers: Sequence[Block], around: Sequence[For]) -> tuple[Expr
 
 
 def _not_covered(body: Stmt, stage: str) -> str | None:
-    """Say which buffer a stage reads beyond the box that is computed of it; None if there is none.
+    """A message for a stage that reads outside the computed box of a buffer; None if all reads fit.
 
-    A stage that is computed inside a loop holds only a box of its buffer.
+    A stage that is computed inside a loop computes only a box of its buffer.
     """
     block = find_block(body, stage)
     assert block is not None
@@ -214,7 +214,7 @@ def _boxes_of(
 def _covers(
     writer: Block, read: list[Box], reader: Block, alloc: Alloc, outer: tuple[For, ...]
 ) -> bool:
-    """Whether a block writes all of the boxes, in every iteration in which the reader runs."""
+    """Whether a block writes all boxes in `read`, in every iteration that runs the reader."""
     inner = ranges_of(loops_on_path(path_to(alloc, writer)))
     shape_tests = {
         _canonical(test)

@@ -1,4 +1,4 @@
-"""partition: a loop becomes two, one after the other."""
+"""partition: a loop becomes two consecutive loops."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Partition(Primitive):
                                                   block C_tail(i = ...):
                                                     where 48 + C_tail.i_i < 50
 
-    Drops guards that are always true within a part, and reduction initialisers that it never
-    executes. Stages, loops and buffers in the second part get the suffix. Iterations keep their
-    order: always legal. (Halide: loop partitioning; Exo: `cut_loop`.)
+    Drops guards that are always true within a partition, and reduction initialisers that the
+    partition never executes. Stages, loops and buffers in the second partition get the suffix.
+    Iterations keep their order: always legal. (Halide: loop partitioning; Exo: `cut_loop`.)
     """
 
     stage: str

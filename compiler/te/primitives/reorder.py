@@ -22,7 +22,7 @@ class Reorder(Primitive):
           for C.k in 64:           ->        for C.i in 64:
             block C(i = C.i, k = C.k)          block C(i = C.i, k = C.k)
 
-    Loops between them that are not named keep their places. (Halide, TVM: `reorder`.) Spatial loops
+    Unnamed loops between the named loops keep their places. (Halide, TVM: `reorder`.) Spatial loops
     may take any order. Reduction loops may where the result stays the same bit for bit, or where
     `reassociate` permits another rounding of floats.
     """
@@ -48,7 +48,7 @@ class Reorder(Primitive):
         return replace(program, body=changed)
 
     def _nest(self, body: Stmt, wanted: list[For]) -> list[For]:
-        """From the outermost of the loops to the innermost, with nothing but loops between."""
+        """The perfect nest from the outermost to the innermost wanted loop."""
         paths = {each.var.name: path_to(body, each) for each in wanted}
         innermost = max(wanted, key=lambda loop: len(paths[loop.var.name]))
         path = paths[innermost.var.name]

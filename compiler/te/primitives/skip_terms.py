@@ -1,4 +1,4 @@
-"""skip_terms: iterations of a reduction whose terms change nothing are left out."""
+"""skip_terms: skips iterations of a reduction whose terms do not change the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SkipTerms"]
 
 @dataclass(frozen=True, slots=True)
 class SkipTerms(Primitive):
-    """Leave out the iterations of a reduction whose terms would change nothing.
+    """Skip the iterations of a reduction whose terms would not change the result.
 
         for C_init.i in 8:                      for C_init.i in 8:
           block C_init(i = C_init.i):             block C_init(i = C_init.i):
@@ -29,8 +29,8 @@ class SkipTerms(Primitive):
               C[i] = max(C[i], select(                where 1 <= C.i + C.k
                 1 <= i + k, A[i + k - 1], -128))      C[i] = max(C[i], A[i + k - 1])
 
-    The other side of the `select` has to be a number that changes no value: the identity element of
-    the reduction; or, for a maximum or minimum, a number that is not beyond the initial value.
+    The other side of the `select` has to be a number that changes no result: the identity element
+    of the reduction; or, for a maximum or minimum, a number that is not beyond the initial value.
     Needs decompose_reduction first.
     """
 
@@ -77,7 +77,7 @@ class SkipTerms(Primitive):
         )
 
     def _initial(self, program: Function, block: Block, store: Store) -> Const | None:
-        """The initial value of every element, if it is one number."""
+        """The initial value of the elements, or None if they have no common constant."""
         name = store.buffer.name
         others = [each for each in blocks(program.body) if each is not block]
         match [other.body for other in others if name in written_by(other)]:

@@ -21,7 +21,7 @@ _PART = re.compile(r"(\d+)(?:([/%])(\d+))?\Z")
 
 @dataclass(frozen=True, slots=True)
 class SetScope(Primitive):
-    """Keep an intermediate buffer in another memory.
+    """Place an intermediate buffer in another memory.
 
         alloc P: int8[64]           ->        alloc P: int8[64] @local
 
@@ -41,7 +41,7 @@ class SetScope(Primitive):
 
 @dataclass(frozen=True, slots=True)
 class SetLayout(Primitive):
-    """Keep an intermediate buffer in another order, axes split in blocks.
+    """Store an intermediate buffer with its axes reordered, or split into blocks.
 
         alloc P: int8[64, 9]                alloc P: int8[4, 9, 16]
         ... P[i, j] ...             ->      ... P[i // 16, j, i % 16] ...

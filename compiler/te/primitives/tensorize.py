@@ -1,4 +1,4 @@
-"""tensorize: a tile becomes one tensor instruction."""
+"""tensorize: a tile of loops becomes one call of a tensor intrinsic."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Tensorize(Primitive):
     def _iters(
         self, block: Block, tile: tuple[For, ...]
     ) -> tuple[tuple[BlockIter, ...], dict[str, Linear]]:
-        """The axes counted in tiles; and the old axes in terms of these and of the tile's loops."""
+        """The new axes, which count tiles; and the old axes in terms of new axes and tile loops."""
         extents = {each.var.name: extent_of(each) for each in tile}
         iters, values = [], {}
         for axis in block.iters:
@@ -134,7 +134,7 @@ _COMMUTE = (
 
 
 class _Mismatch(IRError):
-    """A statement differs from the intrinsic's."""
+    """Raised where a statement differs from the intrinsic's statement."""
 
 
 def _split_terms(value: Linear, names: Set[str]) -> tuple[Linear, Linear]:
@@ -160,7 +160,7 @@ def _match_store(
     Raises
     ------
     _Mismatch
-        Names what is found and what the intrinsic has.
+        Names the expression found and the intrinsic's expression.
     """
     stmt = intrinsic.body
     renamed: dict[str, Expr] = {}
