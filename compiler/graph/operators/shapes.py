@@ -27,7 +27,7 @@ class Transpose(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Attributes):
-    """One extent may be -1, the quotient; 0 is the old extent, or 0 with `allow_zero`."""
+    """The new shape: -1 is inferred from the size; 0 copies the old extent unless `allow_zero`."""
 
     shape: tuple[int, ...]
     allow_zero: bool = False
@@ -35,7 +35,7 @@ class Reshape(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Flatten(Attributes):
-    """The first axis of a matrix's columns."""
+    """The first axis that is flattened into the columns of the matrix."""
 
     axis: int = 1
 
@@ -56,7 +56,7 @@ class Unsqueeze(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Expand(Attributes):
-    """The shape to broadcast with."""
+    """The shape that the operand is broadcast with."""
 
     shape: tuple[int, ...]
 
@@ -77,7 +77,7 @@ class SpaceToDepth(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class DepthToSpace(SpaceToDepth):
-    """As `SpaceToDepth`, and the order of a channel's parts."""
+    """The block size, and whether channels are ordered column, row, depth (CRD)."""
 
     column_row_depth: bool = False
 
