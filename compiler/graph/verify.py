@@ -90,7 +90,7 @@ def _stream(stream: Function) -> None:
 
 
 def _kernel(kernel: Function) -> None:
-    """Check that a kernel takes tensors and has only operators, tuples and scalar constants."""
+    """Check that a kernel takes tensors and has only operators, tuples, one-element constants."""
     for param in kernel.params:
         if not isinstance(param.type, TensorType):
             raise GraphError(

@@ -139,8 +139,8 @@ def _pooled(
     names = SPATIAL[len(slides)]
     over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
 
-    def element(n: Expr, c: Expr, *spatial: Expr) -> Reduction:
-        own = tuple(each.place(i, k) for i, k, each in zip(spatial, over, slides, strict=True))
+    def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
+        own = tuple(each.place(i, k) for i, k, each in zip(places, over, slides, strict=True))
         return combine(image[(n, c, *own)], over)
 
     shape = (*data.shape[:2], *(each.count for each in slides))

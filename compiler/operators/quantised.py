@@ -13,7 +13,7 @@ from compiler.te import Tensor, compute
 
 _LARGEST_SHIFT = 31
 _NARROW = 16
-"""The widest integers that quantised tensors may have, in bits; float32 holds their values."""
+"""The maximum width of a quantised result or a skip operand, in bits: float32 is exact."""
 
 
 def quantise(
@@ -25,7 +25,7 @@ def quantise(
     to: DType = INT8,
     name: str = "quantise",
 ) -> Tensor:
-    """clip(round(data / scale) + zero_point), halves rounded to even, in the range of `to`.
+    """round(data / scale) + zero_point, halves rounded to even, clipped to the range of `to`.
 
     ONNX's QuantizeLinear. NaN becomes the zero point.
 

@@ -96,8 +96,8 @@ def windows(
 
 
 def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) -> Tensor:
-    """`data` padded with `value` to all positions that windows cover; `data` itself if there
-    are no others."""
+    """`data` padded with `value` to all positions that windows cover; `data` itself if there is no
+    padding."""
     before = [each.before for each in slides]
     after = [each.after + each.overhang for each in slides]
     if not any(before) and not any(after):

@@ -18,7 +18,7 @@ from compiler.te.tree import extent_of, find_block, find_loop, path_to
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a block that is exactly one loop."""
+    """An axis of a block with its own loop."""
 
     name: str
     extent: int
