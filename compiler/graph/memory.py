@@ -81,9 +81,9 @@ def plan_memory(ranges: Sequence[LiveRange], alignment: int = 64) -> MemoryPlan:
 def peak(ranges: Sequence[LiveRange], alignment: int = 64) -> int:
     """The maximum number of bytes live at a time: a lower bound of every plan's size."""
     changes = [
-        (moment, sign * _aligned(live.size, alignment))
+        (time, sign * _aligned(live.size, alignment))
         for live in ranges
-        for moment, sign in ((live.first, 1), (live.last + 1, -1))
+        for time, sign in ((live.first, 1), (live.last + 1, -1))
     ]
     live_bytes = maximum = 0
     for _, change in sorted(changes):

@@ -74,11 +74,11 @@ def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squ
     """
     if axes is None:
         axes = [axis for axis, extent in enumerate(data.shape) if extent == 1]
-    gone = axes_of("squeeze", name, data, axes)
-    for axis in gone:
+    removed = axes_of("squeeze", name, data, axes)
+    for axis in removed:
         if data.shape[axis] != 1:
             refuse("squeeze", name, f"axis {axis} of {show(data)} has not extent 1")
-    kept = [each for each in range(len(data.shape)) if each not in gone]
+    kept = [each for each in range(len(data.shape)) if each not in removed]
 
     def element(*indices: Expr) -> Expr:
         own = dict(zip(kept, indices, strict=True))

@@ -95,18 +95,18 @@ class _PaddedAxis:
 
     def source(self, i: Expr, mode: PadMode) -> Expr:
         """The index in `data` of element `i` of the result."""
-        place = i - self.before if self.before else i
+        index = i - self.before if self.before else i
         if (self.before or self.after) and self.kept:
             match mode:
                 case PadMode.CONSTANT:
                     pass
                 case PadMode.EDGE:
-                    place = te.minimum(te.maximum(place, 0), self.kept - 1)
+                    index = te.minimum(te.maximum(index, 0), self.kept - 1)
                 case PadMode.WRAP:
-                    place = place % self.kept
+                    index = index % self.kept
                 case PadMode.REFLECT:
                     # The period is the axis and its mirror image, without the repeated ends.
                     period = max(1, 2 * (self.kept - 1))
-                    place = place % period
-                    place = te.minimum(place, period - place)
-        return place + self.first if self.first else place
+                    index = index % period
+                    index = te.minimum(index, period - index)
+        return index + self.first if self.first else index

@@ -83,12 +83,12 @@ class LayerNorm(Attributes):
 
 def _reduced(query: TypeQuery, axes: Sequence[int], keepdims: bool) -> tuple[TensorType, ...]:
     """The result of a reduction along `axes`, whose extents may be symbolic."""
-    gone = {axis_of(query, each) for each in axes}
+    reduced_axes = {axis_of(query, each) for each in axes}
     axis_map: AxisMap = {}
     position = 0
     for axis in range(query.data.rank):
-        axis_map[0, axis] = None if axis in gone else position
-        position += keepdims or axis not in gone
+        axis_map[0, axis] = None if axis in reduced_axes else position
+        position += keepdims or axis not in reduced_axes
     return passed_through(query, axis_map)
 
 

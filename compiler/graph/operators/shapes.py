@@ -119,9 +119,9 @@ def _flatten(query: TypeQuery, attributes: Flatten) -> tuple[TensorType, ...]:
 def _squeeze(query: TypeQuery, attributes: Squeeze) -> tuple[TensorType, ...]:
     if attributes.axes is None:
         query.fail(f"{query.show(0)}: a symbol may be 1, so that axes have to be given")
-    gone = {axis_of(query, each) for each in attributes.axes}
-    kept = [each for each in range(query.data.rank) if each not in gone]
-    for axis in gone:
+    removed = {axis_of(query, each) for each in attributes.axes}
+    kept = [each for each in range(query.data.rank) if each not in removed]
+    for axis in removed:
         if query.data.shape[axis] != 1:
             query.fail(f"axis {axis} of {query.show(0)} has not extent 1")
     return passed_through(query, {(0, old): new for new, old in enumerate(kept)})
