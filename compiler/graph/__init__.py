@@ -1,8 +1,8 @@
 """Graphs: programs of operators on tensors, typed and functional, in the manner of Relay.
 
-The whole of the language, as it is printed (`printer`) and parsed (`parser`):
+The grammar of the text form, which `printer` prints and `parser` parses:
 
-    module    = function {function}                         each after the functions that it calls
+    module    = function {function}                         callees before callers
     function  = kind ["[" target "]"] "@" name "(" params ")" ["->" type] ":" body
     kind      = "func" | "kernel" | "stream"
     param     = name ":" type
@@ -12,11 +12,11 @@ The whole of the language, as it is printed (`printer`) and parsed (`parser`):
     value     = operator "(" atoms {"," attribute} ")"      a call of an operator
               | "@" name "(" atoms ")"                      a call of a function
               | "(" atoms ")"                               a tuple; of one atom: (a,)
-              | name "[" number "]"                         a part of a tuple
+              | name "[" number "]"                         an item of a tuple
               | "if" atom ":" body "else" ":" body
     atom      = name | constant
-    constant  = tensor "(" numbers ")"                      written out, if it is small
-              | tensor "@" "h" digest                       one from a table
+    constant  = tensor "(" numbers ")"                      up to 8 elements, no NaN
+              | tensor "@" "h" digest                       from a table
     attribute = name "=" (number | word | type | "none" | "[" numbers "]")
 
     type      = tensor | "(" types ")"                      a tuple of one: (t,)
@@ -24,19 +24,19 @@ The whole of the language, as it is printed (`printer`) and parsed (`parser`):
     extent    = number | [number "*"] symbol {"*" symbol}   as N, or 49*N
 
 Operands are names or constants, never other values: programs are in A-normal form (Flanagan et
-al., PLDI'93), a list of names for values instead of Relay's tree of them. A value that is
-used twice has a name, so that sharing is explicit; a network of a thousand layers is a long list
-instead of a tree too deep for recursion and exponential to hash; and the order of the list is the
-order of execution, which memory planning needs. Every name is defined once in a function, and in
+al., PLDI'93), a list of bindings instead of Relay's tree of values. A value that is used
+twice has a name, so that sharing is explicit; a network of a thousand layers is a long list instead
+of a tree too deep for recursion and exponential to hash; and the order of the list is the order of
+execution, which memory planning needs. Every name is defined once in a function, and in
 scope from its line to the end of its body.
 
-Nothing has effects. Functions are called by name, after their definition: there is no recursion
-and no function is a value, so that a loop would be a kind of value of its own, as `if` is. A
-`kernel` holds operators on tensors only: one piece of code computes it, on the host or on the named
-target; a `stream` calls kernels of its target only.
+There are no side effects. Functions are called by name, after their definition: there is no
+recursion and no function is a value, so that loops would need a node of their own, as `if` has. A
+`kernel` contains only operators and tuples and is compiled to one loop program, for the host or the
+named target; a `stream` contains only tuples and calls of kernels of its target.
 
-Which operators there are is no part of the language: a call holds an `OpSpec`, and `operators` has
-a registry of them.
+The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
+a registry of operators.
 """
 
 from compiler.graph.attributes import Attributes

@@ -1,7 +1,7 @@
-"""Attributes of operators: frozen dataclasses, whose declarations checks and the text form read.
+"""Attributes of operators: frozen dataclasses; checks and the text form use the field types.
 
-A field is an `int`, `float`, `bool`, `DType`, an `Enum`, a tuple of integers, or one of these or
-None.
+A field is an `int`, `float`, `bool`, `DType`, an `Enum`, a tuple of integers, or a union of these
+and None.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from compiler.ir.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The base class of all attributes, and the attributes of operators that have none."""
+    """The base class of all attributes; instances are the attributes of operators without any."""
 
 
 NOTHING: Final = Attributes()
-"""The attributes of calls of functions, and of operators that have none."""
+"""The attributes of calls of functions, and of operators without attributes."""
 
 
 def declared(kind: type[Attributes]) -> dict[str, Any]:
@@ -37,17 +37,17 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value has exactly this type: no integer for a float, no bool for an integer."""
+    """Whether a value has exactly the type `hint`: an int is no float, a bool is no int."""
     if get_origin(hint) is tuple:
         return type(value) is tuple and all(type(each) is int for each in value)
     if isinstance(hint, UnionType):
         return any(fits(value, each) for each in get_args(hint))
-    # NaN does not equal itself, so that programs with it could not be compared.
+    # NaN is not equal to itself, so that programs with NaN attributes could not be compared.
     return type(value) is hint and not (isinstance(value, float) and math.isnan(value))
 
 
 def refusal(attributes: Attributes, hints: Mapping[str, Any]) -> str:
-    """An error message where a value is not of the type declared in `hints`; else empty."""
+    """An error message if a value is not of the type declared in `hints`; else empty."""
     for name, hint in hints.items():
         value = getattr(attributes, name)
         if not fits(value, hint):
@@ -56,7 +56,7 @@ def refusal(attributes: Attributes, hints: Mapping[str, Any]) -> str:
 
 
 def name_of(hint: Any) -> str:
-    """A type as error messages name it."""
+    """The name of a type in error messages."""
     if get_origin(hint) is tuple:
         return "a tuple of integers"
     if isinstance(hint, UnionType):

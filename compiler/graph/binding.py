@@ -9,13 +9,13 @@ from compiler.graph.extents import Dim, Extent, product, quotient, replaced
 from compiler.graph.types import TensorType, TupleType, Type
 
 _Pair: TypeAlias = tuple[Extent, Extent]
-"""The extent of a parameter, and that of its argument."""
+"""The extent of a parameter, and the extent of its argument."""
 
 
 def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | None:
     """The value of each symbol in the types of parameters, from the types of arguments.
 
-    None where the types do not match, or do not determine every symbol.
+    None if the types do not match, or do not determine every symbol.
     """
     pairs: list[_Pair] = []
     if len(params) != len(args) or not all(map(_match, params, args, [pairs] * len(args))):
@@ -24,7 +24,7 @@ def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | No
     while pairs:
         unsolved = [each for each in pairs if not _solve(*each, sizes)]
         if len(unsolved) == len(pairs):
-            # Products of several unknown symbols: possible if each symbol stands for itself.
+            # Products of several unknown symbols: solved only if each symbol is bound to itself.
             unknown = {name for wanted, _ in unsolved for name in _unknown(wanted, sizes)}
             if not unknown or any(replaced(wanted, sizes) != found for wanted, found in unsolved):
                 return None
@@ -34,7 +34,7 @@ def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | No
 
 
 def _match(wanted: Type, found: Type, pairs: list[_Pair]) -> bool:
-    """Whether types are equal up to their extents, which are added to `pairs`."""
+    """Whether two types are equal except for extents; their extents are added to `pairs`."""
     match wanted, found:
         case TensorType(), TensorType():
             pairs += zip(wanted.shape, found.shape, strict=False)
@@ -54,7 +54,7 @@ def _unknown(extent: Extent, sizes: dict[str, Extent]) -> list[str]:
 
 
 def _solve(wanted: Extent, found: Extent, sizes: dict[str, Extent]) -> bool:
-    """Whether two extents are equal; a single unknown symbol gets the value that makes them so."""
+    """Whether two extents are equal; binds a single unknown symbol to make the extents equal."""
     match _unknown(wanted, sizes):
         case []:
             return replaced(wanted, sizes) == found

@@ -1,4 +1,4 @@
-"""Arrays that are part of a graph, compared by their content."""
+"""Constant arrays of a graph, compared by type and bits."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Constant:
     Attributes
     ----------
     array
-        Not writable, row-major, in the host's byte order; a copy, unless the array passed in is all
-        of this already and owns its memory.
+        Read-only, row-major, in the host's byte order. Copied, unless the argument already has
+        these properties and owns its memory.
     type
-        Of plain numbers.
+        The element type and static shape.
     digest
         A hash of type and bits, 32 hexadecimal digits.
 
     Raises
     ------
     GraphError
-        A type that the compiler does not have, such as float16.
+        The element type is not supported, such as float16.
     """
 
     array: NDArray[Any]

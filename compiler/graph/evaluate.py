@@ -44,11 +44,11 @@ class Computation:
     Attributes
     ----------
     key
-        Computations of equal keys are the same.
+        Computations with equal keys are equal.
     operands
-        Names and types.
+        Names and types of the operands.
     compute
-        From the operands' tensors to the outputs'.
+        Maps the operands' tensors to the output tensors.
     """
 
     key: Hashable
@@ -69,15 +69,15 @@ class Runner(ABC):
 
     @abstractmethod
     def prepare(self, computations: Iterable[Computation]) -> None:
-        """Compiles computations ahead of time, several at once, if the runner compiles at all."""
+        """Compiles computations ahead of time; a runner without compilation does nothing."""
 
     @abstractmethod
     def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
-        """An array for each output, from an array for each input."""
+        """The output arrays of a computation for its input arrays."""
 
 
 class Interpreter(Runner):
-    """Executes computations by the interpreter of the loop language: slow, the reference."""
+    """Executes computations by the loop language's interpreter: slow, for reference results."""
 
     def prepare(self, computations: Iterable[Computation]) -> None:
         """Does nothing: the interpreter does not compile."""
@@ -89,7 +89,7 @@ class Interpreter(Runner):
 def evaluate(
     function: Function, args: Sequence[NestedArray], run: Runner | None = None
 ) -> NestedArray:
-    """The function's result on these arguments, by the interpreter unless `run` is given.
+    """The function's result for the arguments; `run` defaults to the interpreter.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def run_call(name: str, call: Call, args: Sequence[NestedArray], run: Runner) ->
     arrays = [each for each in args if not isinstance(each, tuple)]
     types = tuple(map(_tensor, arrays))
     computation = Computation(
-        # Not the attributes themselves: 0.0 and -0.0 are equal, and give different results.
+        # `repr` distinguishes 0.0 from -0.0, which are equal but give different results.
         (callee, repr(call.attributes), types),
         [(f"operand_{number}", each) for number, each in enumerate(types)],
         lambda inputs: callee.compute("result", inputs, call.attributes),
@@ -134,7 +134,7 @@ def _tensor(array: Array) -> TensorType:
 
 
 def _static_kernels(function: Function) -> Iterator[Computation]:
-    """The kernels that the function always calls, if their parameters' types are static."""
+    """The kernels with static parameter types that the function calls unconditionally."""
     for let in function.body.lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL) as kernel):
@@ -146,7 +146,7 @@ def _static_kernels(function: Function) -> Iterator[Computation]:
 
 def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
     return Computation(
-        # Kernels of different programs may have different names.
+        # The digest must not depend on the name: programs may name equal kernels differently.
         (replace(kernel, name="kernel").digest, tuple(types)),
         [(param.name, type_) for param, type_ in zip(kernel.params, types, strict=True)],
         lambda inputs: tensors(kernel, inputs),
@@ -163,7 +163,7 @@ def _function(function: Function, args: Sequence[NestedArray], run: Runner) -> N
 
 
 def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
-    """Arrays in the tuples of a type."""
+    """The arrays, nested in tuples as the type is."""
     match type_:
         case TensorType():
             return next(arrays)

@@ -18,7 +18,7 @@ _Value: TypeAlias = Nested[Tensor]
 
 
 def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors of a kernel's result, from a placeholder for each parameter.
+    """The tensor expressions of a kernel's result on placeholders for its parameters.
 
     Placeholders have the names of the parameters, and static shapes. Stages have the names of the
     kernel's values; operators name their intermediate stages.
@@ -42,7 +42,7 @@ class _Expressions:
         """The result's tensors."""
         for let in body.lets:
             self._known[let.name] = self._value(let.name, let.value)
-        # A program computes its outputs, each of them once: an input or a second use is copied.
+        # Outputs are distinct computed tensors: inputs and repeated outputs are copied.
         results: dict[str, Tensor] = {}
         for tensor in leaves(self._atom(body.result)):
             if tensor.source is None or tensor.name in results:
@@ -51,7 +51,7 @@ class _Expressions:
         return tuple(results.values())
 
     def _name(self, stem: str) -> str:
-        """A name that no value has yet."""
+        """A name that no value has."""
         self._added += 1
         name = f"{stem}_{self._added}"
         return name if name not in self._known else self._name(stem)

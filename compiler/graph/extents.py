@@ -1,8 +1,8 @@
 """Extents of tensors: numbers, or products of symbols that stand for numbers.
 
-A batch that is not known yet is `N`; an image of 7 x 7 flattened with it is `49*N`. There are no
-other forms: only like terms have a sum. A result without such a form is None, and the operator that
-needs it raises the error.
+A symbolic batch is `N`; a batch of 7 x 7 images, flattened, is `49*N`. There are no other forms:
+extents have a sum only if their symbols are equal. Functions return None for a result without such
+a form, and their callers raise the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compiler.errors import GraphError
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """`factor` times symbols, each of which stands for a number of 1 or more.
+    """A symbolic extent: `factor` times symbols, each of which is a number of 1 or more.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def product(extents: Iterable[Extent]) -> Extent:
 
 
 def quotient(left: Extent, right: Extent) -> Extent | None:
-    """`left / right` where it is known to be an integer, else None."""
+    """`left / right` if it is an integer for all values of the symbols, else None."""
     (a, x), (b, y) = _parts(left), _parts(right)
     if a == 0:
         return 0 if b else None
@@ -88,7 +88,7 @@ def sum_of(extents: Iterable[Extent]) -> Extent | None:
 
 
 def difference(left: Extent, right: Extent) -> Extent | None:
-    """`left - right` where it is an extent, else None."""
+    """`left - right` if the difference is an extent, else None."""
     (a, x), (b, y) = _parts(left), _parts(right)
     if b == 0:
         return left
@@ -101,6 +101,6 @@ def symbols_in(extent: Extent) -> frozenset[str]:
 
 
 def replaced(extent: Extent, sizes: Mapping[str, Extent]) -> Extent:
-    """The extent with `sizes` for symbols; other symbols stay."""
+    """The extent with symbols replaced by `sizes`; symbols without a size remain."""
     factor, names = _parts(extent)
     return product([factor, *(sizes.get(each, Dim((each,))) for each in names)])

@@ -1,4 +1,4 @@
-"""Types of all values of a function, from those of its parameters."""
+"""Type inference: the types of a function's values from the types of its parameters."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def infer(function: Function) -> Mapping[str, Type]:
     Raises
     ------
     GraphError
-        Names the function and the value: an unknown name, operands that do not fit, a declared
-        type that differs from the inferred one.
+        A name is unknown, operands do not fit, or a declared type differs from the inferred type;
+        the message names the function and the value.
     """
     return _types(function).names
 
 
 def result_of(function: Function) -> Type:
-    """The type of the function's result. Raises as `infer`."""
+    """The type of the function's result; raises the errors of `infer`."""
     return _types(function).result
 
 
@@ -58,7 +58,7 @@ def _types(function: Function) -> Types:
     if found is not None:
         return found
     results: dict[str, Type] = {}
-    # Callees come before their callers; the function itself is the last.
+    # `functions` lists callees before callers, the function itself last.
     for callee in functions(function):
         found = callee.analyses.types
         if found is None:
@@ -75,7 +75,7 @@ class _Inference:
     def __init__(
         self, function: Function, results: Mapping[str, Type], calls: OperatorTypes
     ) -> None:
-        """`results` has the result types of callees by digest; `calls` is the `AnalysisCache`'s."""
+        """`results` are callees' result types by digest; `calls` is `AnalysisCache.calls`."""
         self._function = function
         self._results = results
         self._calls = calls
@@ -118,7 +118,7 @@ class _Inference:
                 types = [self._atom(let.name, each, scope) for each in args]
                 if isinstance(callee, Function):
                     return self._called(let.name, callee, types, attributes)
-                # Not the attributes themselves: True equals 1, and only one of them is legal.
+                # `repr` distinguishes True from 1, of which only one is legal.
                 key = callee, repr(attributes), tuple(types)
                 if key not in self._calls:
                     try:

@@ -14,17 +14,16 @@ from compiler.graph.verify import verify
 from compiler.graph.visit import atoms
 
 _Names: TypeAlias = Nested[str | None]
-"""The names of a value's tensors; None for tensors of parameters and constants."""
+"""The names of a value's tensors; None for parameters and constants."""
 
 
 def live_ranges(function: Function) -> tuple[LiveRange, ...]:
     """The live ranges of the tensors that calls and `if` compute, in the order of the text.
 
-    A tensor has the name of its value; the tensors of a tuple are `name.0`, `name.1` and so on.
-    A tuple that is made of names holds no tensors of its own. Moments are lines of the text: a
-    tensor lives from the line that computes it to the last line that reads it; the result of an
-    `if` during all of the `if`; the function's result to the end. Parameters and constants are
-    left out.
+    A tensor has the name of its value; the tensors of a tuple are `name.0`, `name.1` and so on. A
+    `Tuple` node aliases its items and has no tensors. Times are lines of the text: a tensor is live
+    from the line that computes it to the last line that reads it; the result of an `if` during the
+    whole `if`; the function's result to the end. Parameters and constants are omitted.
 
     Raises
     ------

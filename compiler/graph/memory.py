@@ -1,9 +1,8 @@
 """Static memory planning: tensors whose live ranges do not overlap share memory.
 
-To find the least memory is NP-hard (dynamic storage allocation: Garey and Johnson, SR2). So tensors
-are placed one after the other in the lowest gap that is wide enough, in several orders, of which
-largest first is nearly always the best (as Pisarchyk and Lee found for networks, 2020); the
-smallest plan is taken.
+The minimum is NP-hard to find (dynamic storage allocation: Garey and Johnson, SR2). So tensors are
+placed first-fit, in several orders, and the smallest plan is selected; the best order is nearly
+always largest first (as Pisarchyk and Lee found for networks, 2020).
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from compiler.errors import GraphError
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The memory that a tensor needs, and when.
+    """The size of a tensor and the times at which it is live.
 
     Attributes
     ----------
     size
         Bytes.
     first, last
-        The first and the last moment at which the tensor is live.
+        The first and the last time at which the tensor is live, both inclusive.
     """
 
     name: str
@@ -39,13 +38,13 @@ class LiveRange:
             )
 
     def overlaps(self, other: LiveRange) -> bool:
-        """Whether both are live at some moment."""
+        """Whether both tensors are live at the same time."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """Offsets of tensors in one block of memory.
+    """Offsets of tensors in a block of memory.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class MemoryPlan:
 
 
 def plan_memory(ranges: Sequence[LiveRange], alignment: int = 64) -> MemoryPlan:
-    """An offset for each tensor, a multiple of `alignment`; live tensors never share memory.
+    """Offsets, multiples of `alignment`; tensors that are live at the same time do not overlap.
 
     Raises
     ------
@@ -80,17 +79,17 @@ def plan_memory(ranges: Sequence[LiveRange], alignment: int = 64) -> MemoryPlan:
 
 
 def peak(ranges: Sequence[LiveRange], alignment: int = 64) -> int:
-    """The most bytes that are live at one moment: a lower bound of every plan."""
+    """The maximum number of bytes live at a time: a lower bound of every plan's size."""
     changes = [
-        (moment, sign * _aligned(live.size, alignment))
+        (time, sign * _aligned(live.size, alignment))
         for live in ranges
-        for moment, sign in ((live.first, 1), (live.last + 1, -1))
+        for time, sign in ((live.first, 1), (live.last + 1, -1))
     ]
-    living = most = 0
+    live_bytes = maximum = 0
     for _, change in sorted(changes):
-        living += change
-        most = max(most, living)
-    return most
+        live_bytes += change
+        maximum = max(maximum, live_bytes)
+    return maximum
 
 
 def _aligned(size: int, alignment: int) -> int:
@@ -107,11 +106,11 @@ def _first_fit(ranges: Sequence[LiveRange], order: Sequence[int], alignment: int
             for other, offset in offsets.items()
             if ranges[other].overlaps(own)
         )
-        place = 0
+        free = 0
         for start, end in taken:
-            if place + size <= start:
+            if free + size <= start:
                 break
-            place = max(place, end)
-        offsets[number] = place
+            free = max(free, end)
+        offsets[number] = free
     ends = (offset + _aligned(ranges[number].size, alignment) for number, offset in offsets.items())
     return MemoryPlan(tuple(offsets[each] for each in range(len(ranges))), max(ends, default=0))

@@ -18,10 +18,9 @@ class NativeRunner(Runner):
     Parameters
     ----------
     threads
-        Threads that compile and run.
+        The number of threads for compilation and execution; results do not depend on it.
     reassociate
-        Floats may be added in another, faster order than operators define. Results do not depend
-        on `threads` either way.
+        Whether floats may be added in a faster order than the operators define.
     """
 
     def __init__(self, threads: int = 1, *, reassociate: bool = True) -> None:
@@ -31,10 +30,10 @@ class NativeRunner(Runner):
         self._compiled: dict[Hashable, NativeFunction] = {}
 
     def prepare(self, computations: Iterable[Computation]) -> None:
-        """Compiles computations that are new, several at a time."""
+        """Compiles, in parallel, computations that have not been compiled."""
         new = {each.key: each for each in computations if each.key not in self._compiled}
         if new:
-            # LLVM works without Python's global lock.
+            # LLVM runs without Python's global interpreter lock.
             with ThreadPoolExecutor(self._target.threads) as executor:
                 found = executor.map(self._function, new.values())
                 self._compiled.update(zip(new, found, strict=True))

@@ -52,7 +52,7 @@ class TupleGet:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """One of two bodies, chosen by a bool scalar. Bodies may use the names in scope around them."""
+    """One of two bodies, chosen by a bool scalar. Bodies may use the names in scope at the `if`."""
 
     condition: Atom
     then: Body
@@ -71,9 +71,9 @@ class Let:
     type
         The value's type, or None if it is not declared.
     origin
-        The value of the user's network that this value computes, or computes a part of; None for
-        the user's own values, and for a second value of the same origin. Not part of equality,
-        digests and the text.
+        The name of the value in the user's network that this value computes in full or in part;
+        None for the user's own values, and for a second value of the same origin. Not part of
+        equality, digests and the text.
     reason
         Why targets other than the host refused the value, if any did. Not part of equality, digests
         and the text.
@@ -87,13 +87,13 @@ class Let:
 
     @property
     def source(self) -> str:
-        """The name of the value in reports: that in the user's network, where there is one."""
+        """The name of the value in reports: `origin` if there is one, else `name`."""
         return self.origin or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A sequence of bindings, and the result."""
+    """A sequence of bindings and the atom that they result in."""
 
     lets: tuple[Let, ...]
     result: Atom
@@ -108,14 +108,14 @@ class Param:
 
 
 class FunctionKind(Enum):
-    """The kinds of functions; values are the words of the text."""
+    """The kinds of functions; values are the keywords of the text form."""
 
     FUNC = "func"
     """A function without restrictions."""
     KERNEL = "kernel"
-    """Operators that one piece of code computes: no calls of functions, no `if`."""
+    """Operators compiled to one loop program: no calls of functions, no `if`."""
     STREAM = "stream"
-    """Calls of kernels of one target, which runs them as one."""
+    """Calls of kernels of one target, which executes the calls as one program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +127,23 @@ class Types:
 
 
 OperatorTypes: TypeAlias = dict[tuple[AnyOp, str, tuple[Type, ...]], Type]
-"""Types of results, by operator, text of the attributes and types of the operands."""
+"""Result types, by operator, text of the attributes and types of the operands."""
 
 
 @dataclass(slots=True)
 class AnalysisCache:
-    """Results of analyses of a function, kept between passes: a function never changes.
+    """Analysis results of a function, kept between passes: functions are immutable.
 
     Attributes
     ----------
     types
         Inferred types; None before inference.
     well_formed
-        The function's own names and values are verified.
+        Whether the function's own names and values are verified.
     legal
-        The function and all its callees are verified.
+        Whether the function and all its callees are verified.
     calls
-        The types of operators' results, shared with functions that were rewritten to this one.
+        Result types of operators, shared with the function that this one was rewritten from.
     """
 
     types: Types | None = None
@@ -161,12 +161,12 @@ class Function:
     result
         The result's type, or None if it is not declared.
     digest
-        A hash of the text, with digests for callees, so that it takes linear time however often
-        functions are called.
+        A hash of the text in which callees are digests: linear time, however often a callee is
+        called.
     analyses
         Results of `infer` and `verify`.
     target
-        The name of the target that a kernel or stream is for; empty for the host.
+        The name of the target of a kernel or stream; empty for the host.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Function:
         object.__setattr__(self, "digest", digest)
 
     def reuse_analyses(self, other: Function) -> None:
-        """Reuse the analyses of the function that a pass rewrote to this one."""
+        """Reuse the analyses of `other`, which a pass rewrote to this function."""
         self.analyses.calls = other.analyses.calls
         if self == other:
             self.analyses.types = other.analyses.types
@@ -206,6 +206,6 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """Functions, each after those that it calls."""
+    """Functions, callees before callers."""
 
     functions: tuple[Function, ...]

@@ -39,9 +39,9 @@ class Linear:
     axis
         The axis of the weight that becomes the result's axis 1.
     bias
-        A number for each index of that axis; 0 where the operator has no bias.
+        A number for each index of `axis`; 0 if the operator has no bias.
     attributes
-        Attributes with which `weight` and `bias` are the operator's second and third operand.
+        The operator's attributes for `weight` and `bias` as second and third operand.
     """
 
     weight: NDArray[Any]
@@ -62,7 +62,7 @@ class Pattern(IntEnum):
     ELEMENTWISE = 0
     """An element of the result depends on the element of each operand at the same indices."""
     BROADCAST = 1
-    """As ELEMENTWISE, with operands that broadcast."""
+    """Element-wise, with operands that broadcast."""
     INJECTIVE = 2
     """An element of the result is one element of an operand, at other indices."""
     REDUCTION = 3
@@ -80,11 +80,11 @@ class Operands:
     Attributes
     ----------
     names
-        Names in order, for error messages.
+        Operand names in order, for error messages.
     optional
-        The number of operands at the end that may be left out.
+        The number of trailing operands that may be omitted.
     variadic
-        The last operand may be repeated.
+        Whether the last operand may be repeated.
     """
 
     names: tuple[str, ...]
@@ -115,16 +115,16 @@ DATA: Final = Operands(("data",))
 
 @dataclass(frozen=True, slots=True)
 class TypeQuery:
-    """A call of an operator whose result type is wanted.
+    """A call of an operator whose result type is to be inferred.
 
     Attributes
     ----------
     node
         The name of the result.
     names, types
-        The operands', in order.
+        The operands' names and types, in order.
     compute
-        From the operands' tensors to the result's.
+        Maps the operands' tensors to the result's tensors.
     """
 
     operator: str
@@ -139,19 +139,19 @@ class TypeQuery:
         return self.types[0]
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise the error that the operator has no result for these operands."""
+        """Raise a `GraphError`: the operator has no result for these operands."""
         raise GraphError(f"{self.node} = {self.operator}(...): {reason}")
 
     def show(self, position: int) -> str:
-        """An operand as error messages show it: `weight float32[64, 3, 7, 7]`."""
+        """An operand's name and type for error messages: `weight float32[64, 3, 7, 7]`."""
         return f"{self.names[position]} {self.types[position]}"
 
     def show_all(self) -> str:
-        """All operands as error messages show them."""
+        """The names and types of all operands, for error messages."""
         return ", ".join(map(self.show, range(len(self.types))))
 
     def infer(self, shapes: Sequence[Sequence[int]]) -> tuple[TensorType, ...]:
-        """The types of the result's tensors, by applying the definition to operands of `shapes`."""
+        """The types of the result's tensors for operands of `shapes`, by the definition."""
         operands = [
             placeholder(shape, type_.dtype, name)
             for name, type_, shape in zip(self.names, self.types, shapes, strict=True)
@@ -168,28 +168,28 @@ class TypeQuery:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpSpec(Generic[A]):
-    """An operator.
+    """The specification of an operator.
 
-    The definition in `compiler.operators` gives the types of results. Only symbolic extents need a
-    rule of their own.
+    Result types of static operands follow from the definition in `compiler.operators`; only
+    symbolic extents need the type rule `symbolic`.
 
     Attributes
     ----------
     attributes
         The class of the operator's attributes.
     compute
-        From the result's name, the operands' tensors and the attributes to the result's tensors.
+        Maps the result's name, the operands' tensors and the attributes to the result's tensors.
     symbolic
-        The types of the result where an operand has a symbolic extent. For all values of the
-        symbols they are the types that `compute` gives; a call without such types is refused.
+        The result types if an operand has a symbolic extent. They hold for all values of the
+        symbols; a call without such types is an error.
     several
         Whether the result is a tuple.
     channel_affine
-        If the result is affine in the first operand, channel by channel: from values of the other
+        For results that are affine per channel in the first operand: maps the values of the other
         operands to factors and addends.
     linear
-        If the result is linear in the second operand: from values of that and of the third, if
-        any, to weights and bias; None if the bias differs within a channel.
+        For results that are linear in the second operand: maps the values of the second and third
+        (if any) operand to weight and bias; returns None if the bias differs within a channel.
     hints
         The fields of `attributes`, and their types.
     """
@@ -206,20 +206,20 @@ class OpSpec(Generic[A]):
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Computed once: types are inferred far more often than operators are made.
+        # Computed once: types are inferred far more often than operators are created.
         object.__setattr__(self, "hints", MappingProxyType(declared(self.attributes)))
 
     def __repr__(self) -> str:
         return self.name
 
     def result(self, node: str, types: Sequence[Type], attributes: Attributes) -> Type:
-        """The type of the result, which is called `node`.
+        """The type of the operator's result, which error messages name `node`.
 
         Raises
         ------
         GraphError
             The number of operands, the class or the types of the attributes, or the operands' types
-            are wrong; the message names node and operator.
+            are wrong; the message names the node and the operator.
         """
         accepted = self.operands.accept(len(types))
         names = tuple(
@@ -257,7 +257,7 @@ Registry: TypeAlias = Mapping[str, AnyOp]
 
 
 def registry(*specs: AnyOp) -> Registry:
-    """Operators by name; two operators of one name are refused."""
+    """Operators by name; raises a `GraphError` if two have the same name."""
     found: dict[str, AnyOp] = {}
     for spec in specs:
         if found.setdefault(spec.name, spec) is not spec:
@@ -266,7 +266,7 @@ def registry(*specs: AnyOp) -> Registry:
 
 
 def keywords(attributes: Attributes) -> dict[str, Any]:
-    """Attributes as keyword arguments of a function with parameters of the same names."""
+    """Attributes as a dictionary of keyword arguments."""
     return {each.name: getattr(attributes, each.name) for each in fields(attributes)}
 
 
@@ -281,9 +281,9 @@ def computed_by(
     several: bool = False,
     **traits: Callable[..., Any],
 ) -> AnyOp:
-    """An operator defined by a function, called `name` or as the function.
+    """An operator defined by a function; its name is `name`, or else the function's name.
 
-    The function takes tensors by position, then the result's name and the attributes by keyword.
+    The function takes tensors by position, the result's name and the attributes by keyword.
     `traits` are fields of `OpSpec`.
     """
 

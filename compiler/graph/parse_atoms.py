@@ -28,7 +28,7 @@ _TRUTHS: Final[Mapping[str, bool]] = MappingProxyType({"True": True, "False": Fa
 
 
 def starts_type(cursor: Cursor) -> bool:
-    """Whether the next token starts a tensor's type."""
+    """Whether the next token starts a tensor type."""
     return cursor.token.kind is TokenKind.NAME and dtype_named(cursor.token.text) is not None
 
 
@@ -41,7 +41,7 @@ def type_(cursor: Cursor) -> Type:
 
 
 def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
-    """Parse as `Cursor.listed`, but with a comma after a single item."""
+    """Parse items in round brackets; a single item is followed by a comma."""
     cursor.expect("(")
     items: list[T] = []
     while not cursor.at(")"):
@@ -122,7 +122,7 @@ def _number(cursor: Cursor) -> int | float:
 
 
 def attributes(cursor: Cursor, kind: type[A]) -> A:
-    """Parse attributes up to the closing bracket; attributes left out have their defaults."""
+    """Parse attributes up to the closing bracket; omitted attributes have their defaults."""
     hints = declared(kind)
     found: dict[str, Any] = {}
     while not cursor.at(")"):
@@ -161,7 +161,7 @@ def _attribute(cursor: Cursor, hint: Any) -> Any:
 
 
 def _words(kind: Any) -> Mapping[str, Any]:
-    """The values of a type that are written as words; element types are not included."""
+    """The values of an attribute's type by their text; empty for numbers and element types."""
     if kind is NoneType:
         return {NONE: None}
     if kind is bool:

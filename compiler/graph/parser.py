@@ -41,30 +41,30 @@ def parse(
     Parameters
     ----------
     constants
-        By digest, constants to which the text only refers.
+        Constants by digest, for references in the text.
 
     Raises
     ------
     ParseError
-        The message says where, what is found there and what is expected.
+        The message has the position, the token found and the tokens expected.
     """
     parser = _Parser(text, operators, constants)
     try:
         return parser.module()
     except RecursionError as error:
-        # The caller itself is deep in the stack, so that the limit of `Cursor.deeper` is too high.
+        # The caller's own stack depth makes the limit of `Cursor.deeper` too high.
         raise parser.token.error("nested too deeply for what is left of the stack") from error
 
 
 def parse_function(
     text: str, operators: Registry, constants: Mapping[str, Constant] = _NO_CONSTANTS
 ) -> Function:
-    """The last function of a text; parameters and errors as `parse`."""
+    """The last function of a text; parameters and errors are those of `parse`."""
     return parse(text, operators, constants).functions[-1]
 
 
 class _Parser(Cursor):
-    """A cursor with the operators, constants and functions that the text may name."""
+    """A parser of a text that may refer to the given operators and constants."""
 
     def __init__(self, text: str, operators: Registry, constants: Mapping[str, Constant]) -> None:
         super().__init__(text)

@@ -1,7 +1,7 @@
 """Graphs as text (the grammar is in `compiler.graph`), which `parser` reads back.
 
-Attributes that have their default are left out. Constants of a few elements are written out, others
-as type and digest: `visit.constants` gives the table to parse them with.
+Attributes equal to their defaults are omitted. Constants of up to `SMALL` elements are printed in
+full, larger constants as type and digest: `visit.constants` gives the table that `parser` needs.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _call(call: Call) -> str:
 def _attributes(attributes: Attributes) -> Iterator[str]:
     for field in fields(attributes):
         value = getattr(attributes, field.name)
-        # 0.0 equals -0.0, and is another number.
+        # `repr` distinguishes 0.0 from -0.0; == does not.
         if field.default is MISSING or repr(value) != repr(field.default):
             yield f"{field.name}={_attribute(value)}"
 
@@ -112,14 +112,14 @@ def _atom(atom: Atom) -> str:
     if not isinstance(atom, Constant):
         return atom.name
     type_ = atom.type
-    # There are many NaN bit patterns, and one text.
+    # All NaN bit patterns have the same text.
     if atom.array.size > SMALL or (type_.dtype.is_float and bool(np.isnan(atom.array).any())):
         return f"{type_} @ {REFERENCE}{atom.digest}"
     return f"{type_}({', '.join(_number(each, type_.dtype) for each in atom.array.flat)})"
 
 
 def _number(value: Any, dtype: DType) -> str:
-    """An element as in the loop language, without its type."""
+    """The text of an element in the loop language, without its type."""
     plain = Const(bool(value) if dtype == BOOL else value.item(), dtype)
     written = loop_text(plain)
     return written.removeprefix(f"{dtype}(").removesuffix(")")

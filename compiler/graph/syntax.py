@@ -1,4 +1,4 @@
-"""Names and words of the text form."""
+"""Names and keywords of the text form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.ir.dtypes import DType, dtype_of
 from compiler.ir.syntax import NUMBER_WORDS
 
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
-"""Words that are no names."""
+"""Reserved words, which are no names."""
 
 NONE: Final = "none"
 """The text of an attribute that is None."""
@@ -18,11 +18,11 @@ REFERENCE: Final = "h"
 """The prefix of a constant's digest: names do not begin with digits."""
 
 SMALL: Final = 8
-"""The most elements of a constant that is written out."""
+"""The maximum number of elements of a constant that is printed in full."""
 
 
 def dtype_named(text: str) -> DType | None:
-    """The element type of this name; None if there is none."""
+    """The element type named `text`; None if there is none."""
     try:
         return dtype_of(text)
     except (IRError, ValueError):
@@ -37,7 +37,7 @@ def is_name(text: str) -> bool:
 
 
 def fresh(stem: str, taken: set[str]) -> str:
-    """The first of `stem`, `stem_1`, `stem_2`, ... that is not in `taken`, to which it is added."""
+    """The first of `stem`, `stem_1`, `stem_2`, ... not in `taken`; adds it to `taken`."""
     name, number = stem, 0
     while name in taken:
         number += 1

@@ -1,4 +1,4 @@
-"""Types of the graph: tensors, tuples of them, and functions."""
+"""Types of the graph: tensors, tuples and functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.ir.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A dense array. Extents may be 0, or symbolic; () is a scalar."""
+    """The type of a dense array. Extents may be 0 or symbolic; shape () is a scalar."""
 
     shape: tuple[Extent, ...]
     dtype: DType
@@ -36,7 +36,7 @@ class TensorType:
         return product(self.shape)
 
     def static_shape(self, what: str) -> tuple[int, ...]:
-        """The shape, of plain numbers.
+        """The shape as integers.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """A tuple of values."""
+    """The type of a tuple of values."""
 
     items: tuple[Type, ...]
 
@@ -64,7 +64,7 @@ Type: TypeAlias = TensorType | TupleType
 
 T = TypeVar("T")
 Nested: TypeAlias = T | tuple["Nested[T]", ...]
-"""A leaf, or a tuple of nested leaves."""
+"""A leaf, or a tuple of leaves and tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def leaves(nested: Nested[T]) -> Iterator[T]:
 
 
 def part_names(name: str, type_: Type) -> Nested[str]:
-    """The names of a value's tensors: the value's name, or `name.0`, `name.1` in a tuple."""
+    """The names of a value's tensors: `name`, or `name.0`, `name.1`, ... for a tuple."""
     if isinstance(type_, TensorType):
         return name
     return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(type_.items))
@@ -113,7 +113,7 @@ def symbols_of(type_: Type) -> frozenset[str]:
 
 
 def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
-    """The type with `sizes` for symbols; other symbols stay."""
+    """The type with symbols replaced by `sizes`; symbols without a size remain."""
     match type_:
         case TensorType(shape=shape, dtype=dtype):
             return TensorType(tuple(replaced(each, sizes) for each in shape), dtype)

@@ -14,15 +14,15 @@ from compiler.graph.visit import all_lets, constants, functions
 
 
 def verify(function: Function) -> Mapping[str, Type]:
-    """The types of a legal function's names. A function is verified once, with its callees.
+    """Verifies a function and its callees, each once; returns the types of the function's names.
 
-    Every name is defined once in a function. All functions of a program have distinct names, and so
-    have all operators.
+    Within a function every name is defined once. Within a program all functions have distinct
+    names, as have all operators.
 
     Raises
     ------
     GraphError
-        The function is not legal; the message names function and value, and what is allowed.
+        The function is not legal; the message names the function, the value and the rule.
     """
     if not function.analyses.legal:
         called = functions(function)
@@ -74,7 +74,7 @@ def _function(function: Function) -> None:
 
 
 def _stream(stream: Function) -> None:
-    """Check that a stream calls kernels of its target only."""
+    """Check that a stream contains only tuples and calls of kernels for its target."""
     for let in stream.body.lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL, target=target)) if (
@@ -90,7 +90,7 @@ def _stream(stream: Function) -> None:
 
 
 def _kernel(kernel: Function) -> None:
-    """Check that a kernel holds operators on tensors and scalars only."""
+    """Check that a kernel takes tensors and has only operators, tuples, one-element constants."""
     for param in kernel.params:
         if not isinstance(param.type, TensorType):
             raise GraphError(

@@ -1,4 +1,4 @@
-"""Traversals of graphs. For a new kind of node the type checker lists the places to extend."""
+"""Traversals of graphs; the type checker finds each `match` that lacks a kind of node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compiler.graph.nodes import (
 
 
 def atoms(value: Value) -> tuple[Atom, ...]:
-    """The operands of a value, without those in its inner bodies."""
+    """The operands of a value, without operands in its inner bodies."""
     match value:
         case Call(args=args):
             return args
@@ -49,7 +49,7 @@ def bodies(value: Value) -> tuple[Body, ...]:
 
 
 def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
-    """The value with changed operands; a `TupleGet` stays where its tuple would be a constant."""
+    """The value with changed operands; a `TupleGet` is kept if its operand became a constant."""
     match value:
         case Call():
             return replace(value, args=tuple(change(each) for each in value.args))
@@ -76,12 +76,12 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
 
 
 def renamed(atom: Atom, names: Mapping[str, Atom]) -> Atom:
-    """The replacement of a name; the atom itself if `names` does not have it."""
+    """The replacement of an atom in `names`; the atom itself if there is none."""
     return names.get(atom.name, atom) if isinstance(atom, Var) else atom
 
 
 def rename(value: Value, names: Mapping[str, Atom]) -> Value:
-    """The value with renamed operands; inner bodies stay."""
+    """The value with renamed operands; inner bodies are unchanged."""
     return map_atoms(value, lambda atom: renamed(atom, names))
 
 
@@ -98,7 +98,7 @@ def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
-    """The body with every `Let` replaced by `change`, in order; those in inner bodies first."""
+    """The body with every `Let` replaced by `change`, in order, inner bodies first."""
     lets: list[Let] = []
     for let in body.lets:
         value = map_bodies(let.value, lambda inner: rewrite_lets(inner, change))
@@ -107,7 +107,7 @@ def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
 
 
 def all_lets(body: Body) -> Iterator[Let]:
-    """Every `Let` in the order of the text, inner bodies after the `Let` that holds them."""
+    """Every `Let` in the order of the text, inner bodies after the `Let` that contains them."""
     for let in body.lets:
         yield let
         for inner in bodies(let.value):
@@ -151,7 +151,7 @@ def functions(function: Function) -> tuple[Function, ...]:
 
 
 def constants(function: Function) -> dict[str, Constant]:
-    """All constants by digest, those of callees included."""
+    """All constants of a function and its callees, by digest."""
     found: dict[str, Constant] = {}
     for callee in functions(function):
         for atom in _all_atoms(callee.body):

@@ -1,6 +1,6 @@
 """Definitions of operators as tensor expressions, with ONNX's semantics.
 
-An operator is a function from tensors and attributes to a tensor called `name`; intermediate stages
-are called `{name}_pad`, `{name}_sum` and so on, so that one program can hold any number of
+An operator is a function from tensors and attributes to a tensor named `name`; intermediate stages
+are named `{name}_pad`, `{name}_sum` and so on, so that names are unique within a program of many
 operators. `cpu` has schedules for the CPU.
 """

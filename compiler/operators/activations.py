@@ -12,7 +12,7 @@ from compiler.operators.broadcast import FLOATS, NUMBERS, SIGNED, elementwise
 
 
 class GeluForm(Enum):
-    """The exact function, or the approximation by tanh."""
+    """The forms of GELU: exact, or approximated by tanh."""
 
     NONE = "none"
     TANH = "tanh"
@@ -26,25 +26,25 @@ def relu(x: Expr) -> Expr:
 
 @elementwise(*FLOATS)
 def leaky_relu(x: Expr, *, alpha: float = 0.01) -> Expr:
-    """x, or alpha * x for negative x."""
+    """x for x >= 0, else alpha * x."""
     return te.select(x < 0.0, x * alpha, x)
 
 
 @elementwise(*SIGNED, keeps_shape=True)
 def prelu(x: Expr, slope: Expr) -> Expr:
-    """x, or slope * x for negative x."""
+    """x for x >= 0, else slope * x."""
     return te.select(x < 0, x * slope, x)
 
 
 @elementwise(*FLOATS)
 def thresholded_relu(x: Expr, *, alpha: float = 1.0) -> Expr:
-    """x above alpha, else 0."""
+    """x for x > alpha, else 0."""
     return te.select(x > alpha, x, 0.0)
 
 
 @elementwise(*FLOATS)
 def elu(x: Expr, *, alpha: float = 1.0) -> Expr:
-    """x, or alpha * (e**x - 1) under 0."""
+    """x for x >= 0, else alpha * (e**x - 1)."""
     return te.select(x < 0.0, alpha * (te.exp(x) - 1.0), x)
 
 
@@ -52,7 +52,7 @@ def elu(x: Expr, *, alpha: float = 1.0) -> Expr:
 def selu(
     x: Expr, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
 ) -> Expr:
-    """gamma * x, or gamma * alpha * (e**x - 1) under 0."""
+    """gamma * x for x > 0, else gamma * alpha * (e**x - 1)."""
     return te.select(x <= 0.0, gamma * (alpha * te.exp(x) - alpha), gamma * x)
 
 
@@ -64,7 +64,7 @@ def celu(x: Expr, *, alpha: float = 1.0) -> Expr:
 
 @elementwise(*FLOATS)
 def gelu(x: Expr, *, approximate: GeluForm = GeluForm.NONE) -> Expr:
-    """x times the normal distribution at x."""
+    """x times the cumulative standard normal distribution at x."""
     if approximate is GeluForm.NONE:
         return 0.5 * x * (1.0 + te.erf(x * sqrt(0.5)))
     return 0.5 * x * (1.0 + te.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
@@ -78,13 +78,13 @@ def sigmoid(x: Expr) -> Expr:
 
 @elementwise(*FLOATS)
 def hard_sigmoid(x: Expr, *, alpha: float = 0.2, beta: float = 0.5) -> Expr:
-    """alpha * x + beta, kept within 0 and 1."""
+    """alpha * x + beta, clipped to 0..1."""
     return te.maximum(te.minimum(alpha * x + beta, 1.0), 0.0)
 
 
 @elementwise(*FLOATS)
 def hard_swish(x: Expr) -> Expr:
-    """x times its hard sigmoid with alpha = 1/6."""
+    """x * hard_sigmoid(x), with alpha = 1/6."""
     return x * hard_sigmoid.scalar(x, alpha=1 / 6)
 
 
@@ -114,5 +114,5 @@ def mish(x: Expr) -> Expr:
 
 @elementwise(*SIGNED)
 def shrink(x: Expr, *, lambd: float = 0.5, bias: float = 0.0) -> Expr:
-    """x + bias under -lambd, x - bias above lambd, else 0."""
+    """x + bias for x < -lambd, x - bias for x > lambd, else 0."""
     return te.select(x < -lambd, x + bias, te.select(x > lambd, x - bias, 0))

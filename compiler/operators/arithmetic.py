@@ -1,4 +1,4 @@
-"""Element-wise arithmetic and logic that is no function of `compiler.te`."""
+"""Element-wise arithmetic and logic that `compiler.te` does not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
 
 @elementwise(*NUMBERS)
 def divide(a: Expr, b: Expr) -> Expr:
-    """a / b; of integers, towards zero, and 0 where b is 0."""
+    """a / b; integer quotients are rounded towards zero, and 0 where b is 0."""
     return a / b if a.dtype.is_float else truncated_quotient(a, b)
 
 
@@ -28,10 +28,10 @@ def truncated_quotient(a: Expr, b: Expr) -> Expr:
 
 @elementwise(*NUMBERS)
 def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
-    """The remainder of a / b: with the sign of b, or with that of a where `fmod` is 1.
+    """The remainder of a / b, with the sign of b, or with the sign of a if `fmod` is 1.
 
-    Floats need `fmod`, as in ONNX, and have to be float32: the result is exact where |a / b| is
-    under 2**28. Modulo 0 gives 0 of integers and NaN of floats.
+    Floats need `fmod`, as in ONNX, and have to be float32: the result is exact if |a / b| is under
+    2**28. Modulo 0 is 0 for integers and NaN for floats.
     """
     if fmod not in (0, 1):
         raise IRError(f"fmod is 0 or 1, not {fmod!r}")
@@ -46,15 +46,15 @@ def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     whole = te.select(quotient < 0, te.ceil(quotient), te.floor(quotient))
     left = te.cast(x - whole * y, a.dtype)
     endless = te.all_of(te.equal(te.abs(b), float("inf")), te.abs(a) < float("inf"))
-    # A remainder of 0 has the sign of a, too.
+    # A remainder of 0 also has the sign of a.
     return te.select(endless, a, te.select(te.equal(left, 0.0), a * 0.0, left))
 
 
 @elementwise(*NUMBERS)
 def power(a: Expr, b: Expr) -> Expr:
-    """a to the power b, in a's type, whatever b's.
+    """a to the power b, in the type of a; b may have another type.
 
-    Integers go through float64: exact up to 2**53.
+    Integers are computed in float64: exact up to 2**53.
     """
     dtype = a.dtype if a.dtype.is_float else FLOAT64
     return te.cast(te.power(te.cast(a, dtype), te.cast(b, dtype)), a.dtype)
@@ -62,13 +62,13 @@ def power(a: Expr, b: Expr) -> Expr:
 
 @elementwise(*NUMBERS)
 def minimum(*values: Expr) -> Expr:
-    """The least of any number of tensors; NaN if one is."""
+    """The minimum of any number of tensors; NaN if an operand is NaN."""
     return reduce(te.minimum, values)
 
 
 @elementwise(*NUMBERS)
 def maximum(*values: Expr) -> Expr:
-    """The greatest of any number of tensors; NaN if one is."""
+    """The maximum of any number of tensors; NaN if an operand is NaN."""
     return reduce(te.maximum, values)
 
 
@@ -86,7 +86,7 @@ def mean(*values: Expr) -> Expr:
 
 @elementwise(*NUMBERS)
 def sign(x: Expr) -> Expr:
-    """-1, 0 or 1; NaN of NaN."""
+    """The sign of x: -1, 0 or 1; NaN if x is NaN."""
     # 0 and NaN are their own signs.
     other = x if x.dtype.kind is Kind.UINT else te.select(x < 0, te.const(-1, x.dtype), x)
     return te.select(x > 0, te.const(1, x.dtype), other)
@@ -100,7 +100,7 @@ def reciprocal(x: Expr) -> Expr:
 
 @elementwise(*FLOATS)
 def log1p(x: Expr) -> Expr:
-    """log(1 + x), exact to a few units in the last place for small x too.
+    """log(1 + x), accurate to a few units in the last place, for small x too.
 
     The rounding error of 1 + x is divided out: Kahan; Higham, Accuracy and Stability of
     Numerical Algorithms, section 1.14.1.
@@ -111,7 +111,7 @@ def log1p(x: Expr) -> Expr:
 
 
 _LARGE = 1.0e8
-"""At this size x * x + 1 is x * x in float64; below it no float32 overflows."""
+"""From here on x * x + 1 equals x * x in float64; below, x * x does not overflow float32."""
 
 
 @elementwise(*FLOATS)
@@ -141,7 +141,7 @@ def atanh(x: Expr) -> Expr:
 
 @elementwise(*NUMBERS)
 def clip(x: Expr, *, min: float | None = None, max: float | None = None) -> Expr:
-    """x kept within `min` and `max`; `max` wins where it is the lesser."""
+    """x clipped to `min`..`max`; the result is `max` if `max` is less than `min`."""
     if min is not None:
         x = te.maximum(x, min)
     return x if max is None else te.minimum(x, max)
@@ -149,13 +149,13 @@ def clip(x: Expr, *, min: float | None = None, max: float | None = None) -> Expr
 
 @elementwise(*ANY)
 def identity(x: Expr) -> Expr:
-    """x."""
+    """x unchanged."""
     return x
 
 
 @elementwise(*ANY)
 def cast(x: Expr, *, to: DType) -> Expr:
-    """x in another type: see `compiler.ir.expr.Cast`."""
+    """x converted to type `to`: see `compiler.ir.expr.Cast`."""
     return te.cast(x, to)
 
 
@@ -180,7 +180,7 @@ def is_nan(x: Expr) -> Expr:
 
 @elementwise(*FLOATS)
 def is_inf(x: Expr, *, detect_negative: int = 1, detect_positive: int = 1) -> Expr:
-    """Whether x is infinite, with one of the selected signs."""
+    """Whether x is infinite and has a selected sign."""
     negative = [te.equal(x, float("-inf"))] if detect_negative else []
     positive = [te.equal(x, float("inf"))] if detect_positive else []
     return te.any_of(*negative, *positive)
@@ -188,7 +188,7 @@ def is_inf(x: Expr, *, detect_negative: int = 1, detect_positive: int = 1) -> Ex
 
 @elementwise(*ANY)
 def where(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """a where the condition, a bool, holds, else b."""
+    """a where `condition`, a bool, is true, else b."""
     if condition.dtype != BOOL:
         raise IRError(f"the condition is {condition.dtype}, not bool")
     return te.select(condition, a, b)

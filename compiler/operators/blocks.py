@@ -34,12 +34,12 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     Parameters
     ----------
     batch, block
-        B and K, 1 or more.
+        B and K, the numbers of images and channels in a block, 1 or more.
 
     Raises
     ------
     TensorError
-        Another rank; blocks of nothing.
+        The rank is not 4; `batch` or `block` is under 1.
     """
     check_rank("pack_data", name, data, 4)
     _positive("pack_data", name, batch, block)
@@ -59,7 +59,7 @@ def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data"
     Raises
     ------
     TensorError
-        Another rank; a shape whose packed form has another shape.
+        The rank is not 6; `shape`, packed, has another shape than `data`.
     """
     check_rank("unpack_data", name, data, 6)
     outer, channels, height, width, batch, block = data.shape
@@ -84,20 +84,20 @@ def pack_windows(
     block: int,
     name: str = "pack_windows",
 ) -> Tensor:
-    """The windows of a convolution as channels, in blocks (im2col): it becomes a 1x1 convolution.
+    """A convolution's windows as channels, in blocks (im2col): a 1x1 convolution remains.
 
-    [N, C, H, W] to [N / B, C * KH * KW / K, OH, OW, B, K]; the taps of a channel lie together, as
-    in a weight. For convolutions of few channels, which leave most of a block empty.
+    [N, C, H, W] to [N / B, C * KH * KW / K, OH, OW, B, K]; the taps of a channel are contiguous,
+    as in the weight. For convolutions of few channels, which leave most of a block empty.
 
     Parameters
     ----------
     kernel, strides, padding, dilation
-        The convolution's; padding is zeros at the top, the left, the bottom, the right.
+        Attributes of the convolution; padding is top, left, bottom, right.
 
     Raises
     ------
     TensorError
-        Another rank; windows larger than the image; blocks of nothing.
+        The rank is not 4; a window is larger than the image; `batch` or `block` is under 1.
     """
     check_rank("pack_windows", name, data, 4)
     _positive("pack_windows", name, batch, block)
@@ -126,7 +126,7 @@ def pack_windows(
 def byte_planes(data: Tensor, *, name: str = "byte_planes") -> Tensor:
     """int32[N, ...] as int8[4 * N, ...]: all lowest bytes, then all second bytes, and so on.
 
-    The accelerator stores results wider than a byte so. Raises `TensorError` for other types.
+    The accelerator stores int32 results as byte planes. Raises `TensorError` for other types.
     """
     if data.dtype != INT32 or not data.shape:
         refuse("byte_planes", name, f"{show(data)} has to be int32, with a first axis")
@@ -156,7 +156,7 @@ def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
 
 
 def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:
-    """The value, or zero where an index exceeds the extent: the padding of the last block."""
+    """The value, or zero where an index exceeds its extent: the padding of the last block."""
     tests = [place < extent for place, extent, block in places if extent % block]
     return te.select(te.all_of(*tests), value, te.const(0, value.dtype)) if tests else value
 

@@ -1,4 +1,4 @@
-"""Broadcasting, and element-wise operators: functions of elements, applied to tensors."""
+"""Broadcasting, and element-wise operators: scalar functions applied to tensors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ANY = (Kind.INT, Kind.UINT, Kind.FLOAT, Kind.BOOL)
 def broadcast_extents(
     shapes: Sequence[Sequence[E]], refusal: Callable[[int, Sequence[E]], NoReturn]
 ) -> tuple[E | int, ...]:
-    """The shape to which shapes broadcast, by NumPy's rule: from the last axis on, equal or 1.
+    """The shape that `shapes` broadcast to by NumPy's rule: aligned extents are equal or 1.
 
-    Where there is none, `refusal` gets the axis, counted from the end, and the extents.
+    If there is no such shape, `refusal` is called with the axis, negative, and its extents.
     """
     result: list[E | int] = []
     for axis in range(-max(map(len, shapes)), 0):
@@ -40,7 +40,7 @@ def broadcast_extents(
 
 
 def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """The shape to which tensors broadcast."""
+    """The shape that tensors broadcast to; raises a `TensorError` if there is none."""
     shown = ", ".join(map(show, tensors))
     return broadcast_extents(
         [each.shape for each in tensors],
@@ -51,12 +51,12 @@ def broadcast_shape(operator: str, name: str, tensors: Sequence[Tensor]) -> tupl
 
 
 def at(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
-    """The element of a tensor at these indices of the broadcast shape."""
+    """The element of a tensor at `indices` into the broadcast shape."""
     return tensor[broadcast_indices(tensor.shape, indices)]
 
 
 def broadcast_indices(shape: Sequence[int], indices: Sequence[Expr]) -> tuple[Expr | int, ...]:
-    """Indices into a tensor of this shape, from indices into the broadcast shape."""
+    """Indices into a tensor of shape `shape`, from `indices` into the broadcast shape."""
     own = indices[len(indices) - len(shape) :]
     return tuple(0 if n == 1 else i for n, i in zip(shape, own, strict=True))
 
@@ -70,12 +70,12 @@ class Elementwise:
     name
         The operator's name, and the default name of the result.
     scalar
-        The function of elements: of expressions, then of attributes by keyword. Attributes have
-        the names and the defaults of ONNX.
+        The function of one element of each operand, as expressions, and of attributes by keyword,
+        with ONNX's names and defaults.
     kinds
-        Kinds of types of the operands, which all have one type unless `scalar` allows more.
+        The kinds of element types allowed; operands have equal types unless `scalar` allows others.
     keeps_shape
-        Whether the result has the shape of the first tensor, to which the others broadcast.
+        Whether all operands must broadcast to the shape of the first.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Elementwise:
     keeps_shape: bool = False
 
     def __call__(self, *tensors: Tensor, name: str | None = None, **attributes: Any) -> Tensor:
-        """The operator on tensors; the result is called `name`.
+        """Applies the operator to tensors; the result is named `name`.
 
         Raises
         ------
         TensorError
-            Shapes that do not broadcast, types, a wrong number of tensors, unknown attributes.
+            Shapes, types, the number of tensors or the attributes do not fit.
         """
         called = name if name is not None else self.name
         if not tensors:
@@ -118,7 +118,7 @@ class Elementwise:
 def elementwise(
     *kinds: Kind, keeps_shape: bool = False
 ) -> Callable[[Callable[..., Expr]], Elementwise]:
-    """Decorate a function of elements as an operator on tensors."""
+    """A decorator that makes a scalar function an operator on tensors."""
 
     def decorate(scalar: Callable[..., Expr]) -> Elementwise:
         return Elementwise(scalar.__name__.strip("_"), scalar, kinds, keeps_shape)

@@ -1,4 +1,4 @@
-"""Checks of operands and attributes, and their errors."""
+"""Checks of operators' operands and attributes, which raise `TensorError`."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from compiler.te import Tensor
 
 
 def show(tensor: Tensor) -> str:
-    """A tensor as error messages show it: `X float32[1, 3, 8, 8]`."""
+    """A tensor's name and type for error messages: `X float32[1, 3, 8, 8]`."""
     return f"{tensor.name} {tensor.dtype}{list(tensor.shape)}"
 
 
 def refuse(operator: str, name: str, reason: str) -> NoReturn:
-    """Raise the error of an operator with a result called `name`."""
+    """Raise a `TensorError` about an operator whose result is named `name`."""
     raise TensorError(f"{operator} {name}: {reason}")
 
 
 def check_rank(operator: str, name: str, tensor: Tensor, rank: int, meaning: str = "") -> None:
-    """Check that the tensor has `rank` dimensions; `meaning` explains them in the error."""
+    """Check that the tensor has `rank` dimensions; `meaning` names the dimensions in errors."""
     if len(tensor.shape) != rank:
         wanted = f"{rank} dimensions, {meaning}".removesuffix(", ")
         refuse(operator, name, f"{show(tensor)} has to have {wanted}")
 
 
 def check_kind(operator: str, name: str, tensor: Tensor, *kinds: Kind) -> None:
-    """Check that the tensor's type is of one of these kinds."""
+    """Check that the kind of the tensor's element type is in `kinds`."""
     if tensor.dtype.kind not in kinds:
         allowed = ", ".join(each.value for each in kinds)
         refuse(operator, name, f"{show(tensor)} is not of the kind {allowed}")
 
 
 def check_count(operator: str, name: str, what: str, values: Sequence[int], count: int) -> None:
-    """Check that there are `count` numbers."""
+    """Check that `values` has `count` numbers."""
     if len(values) != count:
         refuse(operator, name, f"{what} {list(values)} has to be {count} numbers")
 
@@ -43,14 +43,14 @@ def check_count(operator: str, name: str, what: str, values: Sequence[int], coun
 def check_minimum(
     operator: str, name: str, what: str, values: Sequence[int], count: int, least: int
 ) -> None:
-    """Check that there are `count` numbers, none below `least`."""
+    """Check that `values` has `count` numbers, none below `least`."""
     check_count(operator, name, what, values, count)
     if any(each < least for each in values):
         refuse(operator, name, f"{what} {list(values)} has a number below {least}")
 
 
 def axis_of(operator: str, name: str, tensor: Tensor, axis: int, extra: int = 0) -> int:
-    """An axis counted from 0; a negative one counts from the end of rank + `extra` axes."""
+    """The axis counted from 0; a negative axis counts from the end of rank + `extra` axes."""
     rank = len(tensor.shape) + extra
     if not -rank <= axis < rank:
         refuse(operator, name, f"{show(tensor)} has no axis {axis}: {-rank}..{rank - 1}")
@@ -72,7 +72,7 @@ def axes_of(
 def check_inner_extents(
     operator: str, name: str, tensors: tuple[Tensor, Tensor], extents: tuple[int, int]
 ) -> None:
-    """Check that the extents of the axes that a product sums over are equal, and not 0."""
+    """Check that the inner extents of a matrix product are equal and not 0."""
     both = " and ".join(map(show, tensors))
     if extents[0] != extents[1]:
         refuse(operator, name, f"{both} meet with {extents[0]} and {extents[1]} elements")
@@ -85,8 +85,8 @@ def accumulator_type(
 ) -> DType:
     """The type in which products of two tensors are summed.
 
-    Floats sum in their type. Integers may differ in type; they sum in int32, or in the wider of
-    the two. `out_dtype` overrides this, but has to hold the operands.
+    Floats are summed in their own type. Integers may differ in type; they are summed in int32, or
+    in the wider type. `out_dtype` overrides this type, but must be as wide as the operands.
     """
     a, b = left.dtype, right.dtype
     both = f"{show(left)} and {show(right)}"

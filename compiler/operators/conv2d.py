@@ -26,9 +26,9 @@ def conv2d(
     out_dtype: DType | None = None,
     name: str = "conv",
 ) -> Tensor:
-    """Convolution: `name[n, co, y, x]`, summed over `ci`, `ky`, `kx`.
+    """2-D convolution: `name[n, co, y, x]`, summed over `ci`, `ky`, `kx`.
 
-    Stages: `{name}_pad` where there is padding; `{name}_sum`, then `name`, where there is a bias.
+    Stages: `{name}_pad` if there is padding, `{name}_sum` if there is a bias, `name`.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def conv2d(
     weight
         [O, C / groups, KH, KW].
     bias
-        [O], in the type of the result.
+        [O], of the result's element type.
     padding
-        Zeros at the top, the left, the bottom, the right.
+        The numbers of zeros at the top, left, bottom and right.
     groups
-        Output channels depend on their group's input channels only; C groups are a depthwise
-        convolution.
+        The number of groups: an output channel depends on its group's input channels only; with C
+        groups the convolution is depthwise.
     out_dtype
-        The type of sums: see `checks.accumulator_type`.
+        The accumulator type: see `checks.accumulator_type`.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def conv2d(
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Reduction:
         channel: Expr = ci if groups == 1 else co // (outputs // groups) * inputs + ci
-        place = (rows.place(y, ky), columns.place(x, kx))
-        product = te.cast(image[(n, channel, *place)], dtype) * te.cast(
+        pixel = (rows.place(y, ky), columns.place(x, kx))
+        product = te.cast(image[(n, channel, *pixel)], dtype) * te.cast(
             weight[co, ci, ky, kx], dtype
         )
         return te.sum(product, (ci, ky, kx))

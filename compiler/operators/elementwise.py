@@ -88,6 +88,6 @@ ELEMENTWISE = MappingProxyType(
 )
 """Every element-wise operator by name.
 
-An operator that is a function of `compiler.te` or of Python means what that function says:
-`absolute` of the least integer is that integer, `round_even` takes halves to even.
+An operator made from a function of `compiler.te` or Python has the semantics of that function:
+`absolute` of the least integer is the least integer, `round_even` rounds halves to even.
 """

@@ -1,7 +1,7 @@
-"""Gathers: elements selected by indices that are data.
+"""Gathers: selection of elements by index tensors.
 
-A negative index counts from the end. An index out of range, which cannot be refused at run time,
-selects the nearest element, so that no other memory is read.
+A negative index counts from the end. An index out of range, which cannot raise an error at run
+time, is clamped, so that no other memory is read.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from compiler.te import Tensor, compute
 
 
 def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -> Tensor:
-    """Slices of `data` across `axis`, one for each index; the axes of `indices` take its place.
+    """A slice of `data` at each index along `axis`; the axes of `indices` replace `axis`.
 
     Raises
     ------
     TensorError
-        No such axis, indices that are no integers, an empty axis to select from.
+        The axis is out of range or empty; the indices are no integers.
     """
     check_kind("gather", name, indices, *INTEGERS)
     along = axis_of("gather", name, data, axis)
@@ -38,12 +38,12 @@ def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather"
 def gather_elements(
     data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather_elements"
 ) -> Tensor:
-    """The elements of `data` at the result's own indices, except for `axis`, given by `indices`.
+    """The elements of `data` at the result's indices, with `indices` in place of index `axis`.
 
     Raises
     ------
     TensorError
-        As `gather`; `indices` is larger than `data` along another axis.
+        The errors of `gather`; `indices` is larger than `data` along another axis.
     """
     check_kind("gather_elements", name, indices, *INTEGERS)
     along = axis_of("gather_elements", name, data, axis)
@@ -66,14 +66,14 @@ def gather_elements(
 def gather_nd(
     data: Tensor, indices: Tensor, *, batch_dims: int = 0, name: str = "gather_nd"
 ) -> Tensor:
-    """Slices of `data`: the last axis of `indices` holds their coordinates along the first axes.
+    """Slices of `data` at coordinates along its first axes, in the last axis of `indices`.
 
     The first `batch_dims` axes are batch axes of both tensors.
 
     Raises
     ------
     TensorError
-        As `gather`; more coordinates than axes; batches that differ.
+        The errors of `gather`; there are more coordinates than axes; batch extents differ.
     """
     check_kind("gather_nd", name, indices, *INTEGERS)
     both = f"{show(indices)} of {show(data)}"
@@ -103,14 +103,14 @@ def gather_nd(
 def one_hot(
     indices: Tensor, depth: int, values: Tensor, axis: int = -1, *, name: str = "one_hot"
 ) -> Tensor:
-    """`values[1]` where the position along a new axis is the index, else `values[0]`.
+    """`values[1]` where the position along a new axis equals the index, else `values[0]`.
 
     An index out of range matches no position.
 
     Raises
     ------
     TensorError
-        No such axis, indices that are no integers, not two values, a negative depth.
+        The axis is out of range; the indices are no integers; not two values; a negative depth.
     """
     check_kind("one_hot", name, indices, *INTEGERS)
     if values.shape != (2,):
@@ -128,13 +128,13 @@ def one_hot(
 
 
 def _within(index: Expr, extent: int) -> Expr:
-    """The index, counted from the end if negative, and clipped to the axis."""
+    """The index, counted from the end if negative, clamped to the axis."""
     number = te.cast(index, INDEX)
     counted = te.select(number < 0, number + extent, number)
     return te.minimum(te.maximum(counted, 0), extent - 1)
 
 
 def _not_empty(operator: str, name: str, data: Tensor, axis: int, result: tuple[int, ...]) -> None:
-    """Check that an axis to select from is not empty, unless the result is."""
+    """Check that the gathered axis is not empty, unless the result is empty."""
     if data.shape[axis] == 0 and all(result):
         refuse(operator, name, f"axis {axis} of {show(data)} is empty: nothing to select")

@@ -17,7 +17,7 @@ from compiler.te import Tensor, compute
 def transpose(
     data: Tensor, perm: Sequence[int] | None = None, *, name: str = "transpose"
 ) -> Tensor:
-    """Axis `perm[d]` of `data` becomes axis d; without `perm` their order is reversed.
+    """Axis `perm[d]` of `data` becomes axis d; without `perm` the order of axes is reversed.
 
     Raises
     ------
@@ -39,10 +39,10 @@ def transpose(
 def reshape(
     data: Tensor, shape: Sequence[int], *, allow_zero: bool = False, name: str = "reshape"
 ) -> Tensor:
-    """The elements of `data`, in their order, in another shape.
+    """`data` reshaped to `shape`, in row-major order.
 
-    One extent may be -1: what is left. 0 is the extent of the same axis of `data`, or, with
-    `allow_zero`, an empty axis.
+    One extent may be -1: it is inferred from the size. 0 copies the extent of the same axis of
+    `data`, or, with `allow_zero`, is an empty axis.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def reshape(
 
 
 def flatten(data: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
-    """A matrix: the axes before `axis` become its rows, the others its columns.
+    """A matrix: axes before `axis` are flattened into rows, axes from `axis` on into columns.
 
     Raises
     ------
@@ -65,20 +65,20 @@ def flatten(data: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
 
 
 def squeeze(data: Tensor, axes: Sequence[int] | None = None, *, name: str = "squeeze") -> Tensor:
-    """`data` without these axes of extent 1; by default without all axes of extent 1.
+    """`data` without `axes`, which have extent 1; by default without all axes of extent 1.
 
     Raises
     ------
     TensorError
-        No such axis, or one of another extent.
+        An axis is missing or has another extent.
     """
     if axes is None:
         axes = [axis for axis, extent in enumerate(data.shape) if extent == 1]
-    gone = axes_of("squeeze", name, data, axes)
-    for axis in gone:
+    removed = axes_of("squeeze", name, data, axes)
+    for axis in removed:
         if data.shape[axis] != 1:
             refuse("squeeze", name, f"axis {axis} of {show(data)} has not extent 1")
-    kept = [each for each in range(len(data.shape)) if each not in gone]
+    kept = [each for each in range(len(data.shape)) if each not in removed]
 
     def element(*indices: Expr) -> Expr:
         own = dict(zip(kept, indices, strict=True))
@@ -93,7 +93,7 @@ def unsqueeze(data: Tensor, axes: Sequence[int], *, name: str = "unsqueeze") -> 
     Raises
     ------
     TensorError
-        No such axis, or one twice.
+        An axis is out of range or given twice.
     """
     new = [axis_of("unsqueeze", name, data, each, extra=len(axes)) for each in axes]
     if len(set(new)) != len(new):
@@ -132,7 +132,7 @@ def tile(data: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
     Raises
     ------
     TensorError
-        Not one number an axis, or a negative number.
+        Not one number per axis, or a negative number.
     """
     check_minimum("tile", name, "repeats", repeats, len(data.shape), 0)
 
@@ -158,7 +158,7 @@ def depth_to_space(
     Raises
     ------
     TensorError
-        Ranks; channels that are no multiple of block**2.
+        The rank is not 4; the channels are no multiple of block**2.
     """
     check_rank("depth_to_space", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
@@ -180,7 +180,7 @@ def space_to_depth(data: Tensor, block: int, *, name: str = "space_to_depth") ->
     Raises
     ------
     TensorError
-        Ranks; a height or width that is no multiple of `block`.
+        The rank is not 4; height or width is no multiple of `block`.
     """
     check_rank("space_to_depth", name, data, 4, "N, C, H, W")
     batch, channels, height, width = data.shape
@@ -219,17 +219,17 @@ def _shape(data: Tensor, shape: Sequence[int], allow_zero: bool, name: str) -> t
 
 
 def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
-    """`data` in a shape of equal size.
+    """`data` reshaped to a shape of equal size.
 
-    Axes are matched in groups of equal size, which keeps indices of unchanged axes simple, and
-    divisions few.
+    Axes are matched in groups of equal size, which avoids divisions in the indices of unchanged
+    axes.
     """
     groups = [] if prod(shape) == 0 else _groups(data.shape, shape)
 
     def element(*indices: Expr) -> Expr:
         own: list[Expr] = [te.const(0, INDEX) for _ in data.shape]
         for old, new in groups:
-            # The number of an element within the group, counted in the order of its axes.
+            # The row-major index within the group.
             flat = indices[new[0]]
             for axis in new[1:]:
                 flat = flat * shape[axis] + indices[axis]
@@ -246,7 +246,7 @@ def _reshaped(data: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The shortest groups of consecutive axes of equal size in both shapes.
+    """The shortest groups of consecutive axes that have equal sizes in both shapes.
 
     Axes of extent 1 belong to no group.
     """

@@ -31,7 +31,7 @@ def dense(
 ) -> Tensor:
     """`name[i, j]`, the sum over `k` of `data[i, k] * weight[j, k]`, plus `bias[j]`.
 
-    Stages: `{name}_sum`, then `name`, where there is a bias. Types as `conv2d`.
+    Stages: `{name}_sum` if there is a bias, `name`. Types: see `checks.accumulator_type`.
 
     Raises
     ------
@@ -54,14 +54,14 @@ def gemm(
     trans_b: bool = False,
     name: str = "gemm",
 ) -> Tensor:
-    """alpha * a @ b + beta * c, with `a` or `b` transposed; c broadcasts to the product.
+    """alpha * a @ b + beta * c, optionally with `a` or `b` transposed; c broadcasts to a @ b.
 
-    Stages: `{name}_sum`, then `name`, where there is more than the product.
+    Stages: `{name}_sum` unless the result is a @ b, `name`.
 
     Raises
     ------
     TensorError
-        Ranks, extents or types do not fit; the type does not hold a factor.
+        Ranks, extents or types do not fit; the type does not hold alpha or beta.
     """
     check_rank("gemm", name, a, 2, "a matrix")
     check_rank("gemm", name, b, 2, "a matrix")
@@ -113,13 +113,13 @@ def _product(
 def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = "matmul") -> Tensor:
     """NumPy's `a @ b`: `name[..., i, j]`, the sum over `k`; axes before the last two broadcast.
 
-    A tensor of one dimension is a row on the left, a column on the right; the result lacks this
-    axis. Types as `conv2d`.
+    A 1-D `a` is a row, a 1-D `b` a column; the result lacks this axis. Types: see
+    `checks.accumulator_type`.
 
     Raises
     ------
     TensorError
-        Scalars; extents or types that do not fit.
+        An operand is a scalar; extents or types do not fit.
     """
     if not a.shape or not b.shape:
         refuse("matmul", name, f"{show(a)} and {show(b)}: a scalar is no matrix")
@@ -155,7 +155,7 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: DType | None = None, name: str = 
 
 
 def add_bias(operator: str, name: str, sums: Tensor, bias: Tensor, axis: int) -> Tensor:
-    """`sums` plus a number for each index of one axis, called `name`."""
+    """A stage `name`: `sums` plus a vector `bias` along `axis`."""
     extent = sums.shape[axis]
     if bias.shape != (extent,) or bias.dtype != sums.dtype:
         refuse(operator, name, f"bias {show(bias)} has to be {sums.dtype}[{extent}]")

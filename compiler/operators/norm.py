@@ -1,4 +1,4 @@
-"""Normalisation at inference, and softmax; all of floats."""
+"""Normalisation at inference, and softmax, of float tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def batch_norm(
     Raises
     ------
     TensorError
-        No floats; not one number for each channel (axis 1).
+        A type is no float, or a parameter has not one number per channel (axis 1).
     """
     channels = _channels("batch_norm", name, data, (scale, bias, mean, variance))
     factor = compute(
@@ -46,14 +46,14 @@ def batch_norm(
 def instance_norm(
     data: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5, name: str = "instance_norm"
 ) -> Tensor:
-    """Each channel of each image with mean 0 and variance 1, times `scale`, plus `bias`.
+    """Each channel of each image, normalised to mean 0 and variance 1, * `scale` + `bias`.
 
-    Stages: as `layer_norm`.
+    The stages are those of `layer_norm`.
 
     Raises
     ------
     TensorError
-        No floats; no spatial axes, or empty ones; not one number for each channel.
+        A type is no float; spatial axes are missing or empty; not one number per channel.
     """
     _channels("instance_norm", name, data, (scale, bias))
     over = range(2, len(data.shape))
@@ -76,14 +76,14 @@ def layer_norm(
     epsilon: float = 1e-5,
     name: str = "layer_norm",
 ) -> Tensor:
-    """With mean 0 and variance 1 over `axis` and all after it, times `scale`, plus `bias`.
+    """`data` normalised to mean 0, variance 1 over axes from `axis` on, * `scale` + `bias`.
 
     Stages: `{name}_total`, `{name}_mean`, `{name}_squares`, `{name}_factor`, `name`.
 
     Raises
     ------
     TensorError
-        No floats; no such axis, or an empty one; a scale or bias that does not broadcast.
+        A type is no float; the axis is missing or empty; scale or bias does not broadcast.
     """
     over = _last_axes("layer_norm", name, data, axis, (scale, *([bias] if bias else [])))
     centred, factor = _standard("layer_norm", data, over, epsilon, True, name)
@@ -103,14 +103,14 @@ def rms_norm(
     epsilon: float = 1e-5,
     name: str = "rms_norm",
 ) -> Tensor:
-    """With mean square 1 over `axis` and all after it, times `scale`.
+    """`data` normalised to mean square 1 over axes from `axis` on, times `scale`.
 
     Stages: `{name}_squares`, `{name}_factor`, `name`.
 
     Raises
     ------
     TensorError
-        As `layer_norm`.
+        The errors of `layer_norm`.
     """
     over = _last_axes("rms_norm", name, data, axis, (scale,))
     centred, factor = _standard("rms_norm", data, over, epsilon, False, name)
@@ -120,7 +120,7 @@ def rms_norm(
 def _standard(
     operator: str, data: Tensor, axes: Sequence[int], epsilon: float, centre: bool, name: str
 ) -> tuple[Callable[[tuple[Expr, ...]], Expr], Tensor]:
-    """A function to an element less the mean, and 1 / sqrt(variance + epsilon), along `axes`."""
+    """`data - mean` as a function of indices, and 1 / sqrt(variance + epsilon), along `axes`."""
     count = prod(data.shape[each] for each in axes)
 
     def summed(term: Callable[[tuple[Expr, ...]], Expr], stage: str) -> Tensor:
@@ -159,14 +159,14 @@ def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequenc
 
 
 def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
-    """Powers of e, divided by their sum along `axis`.
+    """exp(data) divided by its sum along `axis`.
 
     Stages: `{name}_max`, `{name}_exp`, `{name}_sum`, `name`.
 
     Raises
     ------
     TensorError
-        No floats, no such axis, an empty one.
+        The type is no float; the axis is missing or empty.
     """
     check_kind("softmax", name, data, *FLOATS)
     over = axis_of("softmax", name, data, axis)
@@ -182,7 +182,7 @@ def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> T
     Raises
     ------
     TensorError
-        As `softmax`.
+        The errors of `softmax`.
     """
     check_kind("log_softmax", name, data, *FLOATS)
     over = axis_of("log_softmax", name, data, axis)

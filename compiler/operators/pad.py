@@ -1,4 +1,4 @@
-"""Padding by a constant, the edge, a reflection or the tensor itself."""
+"""Padding by a constant, the edge, reflection or repetition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PadMode(Enum):
 
     CONSTANT = "constant"
     REFLECT = "reflect"
-    """The tensor mirrored at its first and last element, which are not repeated."""
+    """The tensor mirrored at its first and last elements, which are not repeated."""
     EDGE = "edge"
     """The nearest element of the tensor."""
     WRAP = "wrap"
@@ -32,15 +32,15 @@ def pad(
     value: int | float | bool = 0,
     name: str = "pad",
 ) -> Tensor:
-    """`data` with `pads` more elements: before each axis, then after each axis.
+    """`data` padded by `pads` elements: at the start of each axis, then at the end of each.
 
-    A negative number cuts elements off, before the rest is padded.
+    Negative numbers remove elements, before the remaining elements are padded.
 
     Raises
     ------
     TensorError
-        Not two numbers an axis; more cut off than there is; nothing to repeat on an empty axis; the
-        type does not hold the value.
+        `pads` has not two numbers per axis, or removes more elements than there are; an empty axis
+        has no element to repeat; the type does not hold the value.
     """
     rank = len(data.shape)
     check_count("pad", name, "pads", pads, 2 * rank)
@@ -70,7 +70,7 @@ def pad(
 
 
 def inside(i: Expr, before: int, kept: int, after: int) -> list[Expr]:
-    """Conditions that index `i` of the result is not in the padding before or after."""
+    """The conditions under which index `i` of the result is not in the padding."""
     low = [i >= before] if before else []
     return [*low, i < before + kept] if after else low
 
@@ -81,7 +81,7 @@ class _PaddedAxis:
     Attributes
     ----------
     kept
-        The number of elements that are not cut off, from index `first` on.
+        The number of elements that are not removed, from index `first` on.
     result
         The extent of the result.
     """
@@ -94,19 +94,19 @@ class _PaddedAxis:
         self.result = self.before + self.kept + self.after
 
     def source(self, i: Expr, mode: PadMode) -> Expr:
-        """The index in `data` of the result's element `i`."""
-        place = i - self.before if self.before else i
+        """The index in `data` of element `i` of the result."""
+        index = i - self.before if self.before else i
         if (self.before or self.after) and self.kept:
             match mode:
                 case PadMode.CONSTANT:
                     pass
                 case PadMode.EDGE:
-                    place = te.minimum(te.maximum(place, 0), self.kept - 1)
+                    index = te.minimum(te.maximum(index, 0), self.kept - 1)
                 case PadMode.WRAP:
-                    place = place % self.kept
+                    index = index % self.kept
                 case PadMode.REFLECT:
                     # The period is the axis and its mirror image, without the repeated ends.
                     period = max(1, 2 * (self.kept - 1))
-                    place = place % period
-                    place = te.minimum(place, period - place)
-        return place + self.first if self.first else place
+                    index = index % period
+                    index = te.minimum(index, period - index)
+        return index + self.first if self.first else index

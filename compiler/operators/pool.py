@@ -1,4 +1,4 @@
-"""Pooling over windows and whole images, with one to three spatial axes."""
+"""Pooling over windows or all spatial axes, of which there are one to three."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def max_pool(
 ) -> Tensor:
     """The greatest element in each window, padding excluded: `name[n, c, y, x]`, over `ky`, `kx`.
 
-    Stages: `{name}_pad` where there is padding, `name`.
+    Stages: `{name}_pad` if there is padding, `name`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def max_pool(
     Raises
     ------
     TensorError
-        Ranks or types do not fit; a window is larger than the image, or holds only padding.
+        Ranks or types do not fit; a window is larger than the image, or covers only padding.
     """
     check_kind("max_pool", name, data, *NUMBERS)
     slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
@@ -63,15 +63,15 @@ def average_pool(
     count_include_pad: bool = False,
     name: str = "average_pool",
 ) -> Tensor:
-    """The mean of the elements in each window, of floats; parameters as `max_pool`.
+    """The mean of the floats in each window; other parameters are those of `max_pool`.
 
-    Padding counts as zeros with `count_include_pad`, else not at all; elements beyond the padding
-    never count. Stages: `{name}_pad` where there is padding, `{name}_sum`, `name`.
+    With `count_include_pad`, padding counts as zeros; elements beyond the padding never count.
+    Stages: `{name}_pad` if there is padding, `{name}_sum`, `name`.
 
     Raises
     ------
     TensorError
-        As `max_pool`.
+        The errors of `max_pool`.
     """
     check_kind("average_pool", name, data, *FLOATS)
     slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
@@ -95,12 +95,12 @@ def average_pool(
 
 
 def global_average_pool(data: Tensor, *, name: str = "global_average_pool") -> Tensor:
-    """The mean over all spatial axes, which get extent 1. Stages: `{name}_sum`, `name`."""
+    """The mean over all spatial axes, kept with extent 1. Stages: `{name}_sum`, `name`."""
     return reduce_mean(data, _spatial("global_average_pool", name, data), name=name)
 
 
 def global_max_pool(data: Tensor, *, name: str = "global_max_pool") -> Tensor:
-    """The maximum over all spatial axes, which get extent 1."""
+    """The maximum over all spatial axes, kept with extent 1."""
     return reduce_max(data, _spatial("global_max_pool", name, data), name=name)
 
 
@@ -148,7 +148,7 @@ def _pooled(
 
 
 def _covered(window: Window, i: Expr, with_padding: bool) -> Expr | int:
-    """The number of elements of window `i` that count."""
+    """The number of elements of window `i` that an average divides by."""
     low = -window.before if with_padding else 0
     high = window.extent + (window.after if with_padding else 0)
     reach = (window.kernel - 1) * window.dilation

@@ -13,7 +13,7 @@ from compiler.te import Tensor, compute
 
 _LARGEST_SHIFT = 31
 _NARROW = 16
-"""The widest integers of which a float32 holds every value, in bits."""
+"""The maximum width of a quantised result or a skip operand, in bits: float32 is exact."""
 
 
 def quantise(
@@ -25,21 +25,22 @@ def quantise(
     to: DType = INT8,
     name: str = "quantise",
 ) -> Tensor:
-    """data / scale, rounded to nearest, halves to even, plus `zero_point`, kept within `to`.
+    """round(data / scale) + zero_point, halves rounded to even, clipped to the range of `to`.
 
     ONNX's QuantizeLinear. NaN becomes the zero point.
 
     Parameters
     ----------
     scale, zero_point
-        [], [1], or [C], a number for each index of `axis`; of `data`'s type, and of type `to`.
+        [], [1], or [C], a number for each index of `axis`; `scale` of `data`'s type, `zero_point`
+        of type `to`.
     to
         An integer type of 16 bits or fewer.
 
     Raises
     ------
     TensorError
-        Types do not fit; no such axis, or one of another extent.
+        Types do not fit; the axis is missing or has another extent.
     """
     check_kind("quantise", name, data, *FLOATS)
     if not to.is_integer or to.bits > _NARROW:
@@ -72,7 +73,7 @@ def dequantise(
     Raises
     ------
     TensorError
-        As `quantise`.
+        The errors of `quantise`.
     """
     check_kind("dequantise", name, data, *INTEGERS)
     check_kind("dequantise", name, scale, *FLOATS)
@@ -98,24 +99,25 @@ def requantise(
     axis: int = 1,
     name: str = "requantise",
 ) -> Tensor:
-    """clip((acc * multiplier + addend) >> shift, low, high), exact: `RequantSpec` has the numbers.
+    """clip((acc * multiplier + addend) >> shift, low, high), exact; see `RequantSpec`.
 
-    The result is of the smallest signed type that holds `low` and `high`: int8, int16 or int32.
+    The result has the narrowest signed type that holds `low` and `high`: int8, int16 or int32.
 
     Parameters
     ----------
     acc
         int32.
     multiplier, addend
-        [], [1], or [C], a number for each index of `axis`; int32 from 0 up, and int64 up to 2^62
-        either way.
+        [], [1], or [C], a number for each index of `axis`; int32 of 0 or more, and int64 of
+        magnitude up to 2^62.
     shift
         0 to 31.
 
     Raises
     ------
     TensorError
-        Types do not fit; shift or limits are out of range; no such axis, or one of another extent.
+        Types do not fit; shift or limits are out of range; the axis is missing or has another
+        extent.
     """
     return _requantised("requantise", acc, multiplier, addend, None, shift, low, high, axis, name)
 
@@ -135,12 +137,12 @@ def requantise_add(
 ) -> Tensor:
     """clip((acc * multiplier + addend + skip * skip_multiplier) >> shift, low, high), exact.
 
-    The sum of a residual block, rounded once: `RequantSpec` has the numbers.
+    The addition of a residual block, rounded once; see `RequantSpec`.
 
     Parameters
     ----------
     acc, multiplier, addend, shift
-        As `requantise`.
+        Parameters of `requantise`.
     skip
         A signed type of 16 bits or fewer, in the shape of `acc`.
     skip_multiplier
@@ -149,7 +151,7 @@ def requantise_add(
     Raises
     ------
     TensorError
-        As `requantise`.
+        The errors of `requantise`.
     """
     if skip.dtype.kind is not Kind.INT or skip.dtype.bits > _NARROW or skip.shape != acc.shape:
         allowed = f"has to be int8 or int16, of the shape of {show(acc)}"
@@ -195,7 +197,7 @@ def _requantised(
 def _per_axis(
     operator: str, name: str, data: Tensor, given: Tensor, dtype: DType, axis: int
 ) -> Callable[[Sequence[Expr]], Expr]:
-    """From indices of `data` to their element of `given`, which is scalar or along `axis`."""
+    """Maps indices of `data` to an element of `given`, a scalar or a vector along `axis`."""
     if given.dtype != dtype:
         refuse(operator, name, f"{show(given)} has to be {dtype}")
     if given.shape in ((), (1,)):

@@ -1,4 +1,4 @@
-"""Reductions along axes, and the positions of extrema."""
+"""Reductions along axes, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def reduced(
     keepdims: bool,
     name: str,
 ) -> Tensor:
-    """The reduction by `combine` of `term`, a function of indices of `data`, along sorted `axes`.
+    """The reduction by `combine` of `term`, a function of `data`'s indices, along sorted `axes`.
 
-    Axis d is called `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`.
+    Axis d is named `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`.
     """
     empty = [each for each in axes if data.shape[each] == 0]
     if empty:
@@ -78,7 +78,7 @@ def _reduce(
 def reduce_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "sum"
 ) -> Tensor:
-    """The sum, in the type of `data`."""
+    """The sum, of the element type of `data`."""
     return _reduce("reduce_sum", te.sum, _same, data, axes, keepdims, name)
 
 
@@ -126,7 +126,7 @@ def reduce_sum_square(
 def reduce_mean(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "mean"
 ) -> Tensor:
-    """The mean; of integers, summed in 64 bits and rounded towards zero.
+    """The mean; integers are summed in 64 bits and their mean is rounded towards zero.
 
     Stages: `{name}_sum`, `name`.
     """
@@ -145,8 +145,8 @@ def reduce_mean(
 def reduce_l2(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "l2"
 ) -> Tensor:
-    """The root of the sum of squares; of integers, computed in float64, rounded towards zero and
-    saturated. Stages: `{name}_sum`, `name`."""
+    """The square root of the sum of squares; for integers computed in float64, rounded towards zero
+    and saturated. Stages: `{name}_sum`, `name`."""
     check_kind("reduce_l2", name, data, *NUMBERS)
     wide = data.dtype if data.dtype.is_float else FLOAT64
     sums = _reduce(
@@ -206,7 +206,7 @@ def _same(x: Expr) -> Expr:
 
 
 def _finite(greatest: Expr) -> Expr:
-    """The maximum to subtract from exponents; 0 for an infinite one, which would give NaN."""
+    """The maximum to subtract from exponents; 0 if it is infinite, which would give NaN."""
     return te.select(
         te.equal(te.abs(greatest), float("inf")), te.const(0, greatest.dtype), greatest
     )
@@ -216,7 +216,7 @@ REDUCTIONS: tuple[Callable[..., Tensor], ...] = (
     *(reduce_l1, reduce_l2, reduce_log_sum, reduce_log_sum_exp, reduce_max, reduce_mean),
     *(reduce_min, reduce_prod, reduce_sum, reduce_sum_square),
 )
-"""All reductions. By default all axes are reduced; `keepdims` leaves them with extent 1."""
+"""All reductions. By default all axes are reduced; `keepdims` keeps them with extent 1."""
 
 
 def arg_max(
@@ -227,7 +227,7 @@ def arg_max(
     select_last_index: bool = False,
     name: str = "arg_max",
 ) -> Tensor:
-    """The index of the greatest element or of a NaN; of several, the first, or the last.
+    """The first, or last, index of the greatest element along `axis`; NaN counts as greatest.
 
     Stages: `{name}_max`, `name`.
     """
@@ -242,7 +242,7 @@ def arg_min(
     select_last_index: bool = False,
     name: str = "arg_min",
 ) -> Tensor:
-    """The index of the least element or of a NaN; of several, the first, or the last.
+    """The first, or last, index of the least element along `axis`; NaN counts as least.
 
     Stages: `{name}_min`, `name`.
     """
@@ -258,11 +258,11 @@ def _position(
     last: bool,
     name: str,
 ) -> Tensor:
-    """The first or last index along `axis` where `data` is its extreme."""
+    """The first or last index along `axis` where `data` equals its extreme value."""
     check_kind(operator, name, data, *NUMBERS)
     number = axis_of(operator, name, data, axis)
     best = extreme(data, [number], keepdims=True, name=f"{name}_{operator[-3:]}")
-    # Never the result, because some element is the extreme.
+    # The reduction's identity; never the result, because some element equals the extreme.
     elsewhere = te.const(-1 if last else data.shape[number], INDEX)
 
     def term(indices: tuple[Expr, ...]) -> Expr:

@@ -20,14 +20,14 @@ def slice_of(
     *,
     name: str = "slice",
 ) -> Tensor:
-    """`data[start:end:step]` along each of `axes`, by default the first ones.
+    """`data[start:end:step]` along each of `axes`, by default the first axes.
 
     A slice without elements is an empty tensor.
 
     Raises
     ------
     TensorError
-        Lists of different lengths, no such axis, one twice, a step of 0.
+        Lists differ in length; an axis is out of range or given twice; a step is 0.
     """
     along = list(range(len(starts))) if axes is None else list(axes)
     strides = [1] * len(starts) if steps is None else list(steps)
@@ -53,12 +53,12 @@ def slice_of(
 def split(
     data: Tensor, sizes: Sequence[int], axis: int = 0, *, name: str = "split"
 ) -> tuple[Tensor, ...]:
-    """Parts of these sizes along `axis`, called `{name}_0`, `{name}_1` and so on.
+    """Parts of extents `sizes` along `axis`, named `{name}_0`, `{name}_1` and so on.
 
     Raises
     ------
     TensorError
-        No such axis; sizes that do not add up to its extent.
+        The axis is out of range, or `sizes` do not add up to its extent.
     """
     along = axis_of("split", name, data, axis)
     if any(each < 0 for each in sizes) or sum(sizes) != data.shape[along]:
@@ -101,7 +101,7 @@ def concat(tensors: Sequence[Tensor], axis: int, *, name: str = "concat") -> Ten
     Raises
     ------
     TensorError
-        No tensors; types or other extents that differ; no such axis.
+        There are no tensors; types, or extents of other axes, differ; the axis is out of range.
     """
     if not tensors:
         refuse("concat", name, "there is no tensor")
@@ -112,7 +112,7 @@ def concat(tensors: Sequence[Tensor], axis: int, *, name: str = "concat") -> Ten
         shape = tensor.shape
         if (len(shape), shape[:along], shape[along + 1 :], tensor.dtype) != beside:
             refuse("concat", name, f"{show(tensor)} and {show(first)} differ beside axis {along}")
-    # Empty tensors have no elements to select.
+    # Empty tensors are never selected.
     filled = [each for each in tensors if each.shape[along]] or [first]
     *starts, total = accumulate((each.shape[along] for each in filled), initial=0)
     parts = list(zip(starts, filled, strict=True))
@@ -124,7 +124,7 @@ def concat(tensors: Sequence[Tensor], axis: int, *, name: str = "concat") -> Ten
 
 
 def _chosen(parts: Sequence[tuple[int, Tensor]], axis: int, indices: tuple[Expr, ...]) -> Expr:
-    """The element of the part that holds it, by binary search."""
+    """The element at `indices`, from the part that contains it, found by binary search."""
     if len(parts) == 1:
         start, tensor = parts[0]
         own = indices[axis] - start if start else indices[axis]

@@ -11,12 +11,12 @@ from compiler.operators.pad import pad
 from compiler.te import Tensor
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
-"""Names of the spatial axes, by their number."""
+"""Names of the spatial axes, by the number of spatial axes."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window that slides along one axis.
+    """The windows along one axis of a convolution or pooling.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Window:
     stride
         The distance from one window to the next.
     before, after
-        The number of elements of padding.
+        The number of elements of padding at the start and end of the axis.
     count
         The number of windows.
     """
@@ -62,7 +62,7 @@ def windows(
     dilation: Sequence[int],
     ceil_mode: bool = False,
 ) -> tuple[Window, ...]:
-    """A window for each axis after the second; `padding` is all before, then all after.
+    """A `Window` for each spatial axis; `padding` is at all axis starts, then at all ends.
 
     With `ceil_mode` a last window that begins before the trailing padding may exceed the padding.
     """
@@ -96,8 +96,8 @@ def windows(
 
 
 def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) -> Tensor:
-    """`data` padded by `value` to all positions that windows cover; `data` itself if they cover no
-    others."""
+    """`data` padded with `value` to all positions that windows cover; `data` itself if there is no
+    padding."""
     before = [each.before for each in slides]
     after = [each.after + each.overhang for each in slides]
     if not any(before) and not any(after):
@@ -106,10 +106,10 @@ def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) 
 
 
 def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
-    """Check that every window holds an element that is not padding."""
+    """Check that every window covers an element that is not padding."""
     for axis, window in enumerate(slides):
-        # A window that begins inside holds its first element: only windows before and after are
-        # checked. Those before repeat with a period of `dilation` windows.
+        # A window that begins inside the data covers its first element: only windows that begin
+        # before or after are checked. Windows before repeat with a period of `dilation` windows.
         outside = -(-window.before // window.stride)
         beyond = -(-(window.before + window.extent) // window.stride)
         last = min(outside, window.dilation, window.count)

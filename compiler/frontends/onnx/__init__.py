@@ -1,7 +1,7 @@
 """ONNX models as graphs.
 
-`read_model` reads a file or bytes, `import_model` converts the model to a graph. One table
-(`operators.CONVERTERS`) has the supported operators and versions, also for `docs/operators.md`.
+`read_model` reads a file or bytes, `import_model` converts the model to a graph. The table
+`operators.CONVERTERS` has the supported operators and versions, also for `docs/operators.md`.
 """
 
 from compiler.frontends.onnx.importer import Imported, import_model

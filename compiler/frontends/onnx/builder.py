@@ -23,13 +23,13 @@ from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64
 
 _FOLDED: Final = 1 << 12
-"""The most elements of a result that is computed at import although its operands are smaller."""
+"""The maximum number of elements of a result that is folded although larger than its operands."""
 MAX_ELEMENTS: Final = 1 << 40
-"""The most elements of a tensor: more than any machine holds, few enough for 64-bit sizes."""
+"""The maximum number of elements of a tensor, which keeps sizes within 64 bits."""
 
 
 def constant(array: Array) -> Value:
-    """An array as a value; one of objects with symbols has no constant in the graph."""
+    """An array as a value; an array with symbols has no constant in the graph."""
     if array.dtype == object:
         if holds_symbols(array):
             return Value(TensorType(array.shape, INT64), None, array)
@@ -39,7 +39,7 @@ def constant(array: Array) -> Value:
 
 
 def legal_name(text: str) -> str:
-    """A tensor's name in the graph: letters, digits and `_`."""
+    """The name in the graph of a tensor that ONNX calls `text`: letters, digits and `_`."""
     name = re.sub(r"[^0-9A-Za-z_]+", "_", text).strip("_")
     return name if is_name(name) else f"v_{name}"
 
@@ -47,7 +47,7 @@ def legal_name(text: str) -> str:
 class Builder:
     """The bindings of a graph, added one by one.
 
-    Bindings of one node have numbers as names until `end_node` names them after its results.
+    Bindings of a node have numbers as names until `end_node` derives names from its results.
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -59,14 +59,14 @@ class Builder:
     def call(
         self, operator: str, operands: Sequence[Value], attributes: Attributes = NOTHING
     ) -> tuple[Value, ...]:
-        """The results of an operator of the graph, computed now where the operands are known.
+        """The results of a graph operator, computed at import if all operands are known.
 
         Raises
         ------
         GraphError
             The operator does not take these operands.
         UnsupportedError
-            An operand holds symbols, and so has no value in the graph.
+            An operand contains symbols, and so is no value of the graph.
         """
         spec = OPERATORS[operator]
         result = spec.result("it", [each.type for each in operands], attributes)
@@ -86,7 +86,7 @@ class Builder:
         )
 
     def end_node(self, operator: str, results: Mapping[str, Value]) -> dict[str, Value]:
-        """Name the bindings of a node after its results; the results by their ONNX names."""
+        """Names the bindings of a node after its results; returns the results by ONNX name."""
         own = {each.name for each in self._open}
         names: dict[str, Var] = {}
         for name, value in results.items():
@@ -106,7 +106,7 @@ class Builder:
 
     def _let(self, value: Call | TupleGet, type_: Type) -> Var:
         self._count += 1
-        # `legal_name` makes no name with a dot.
+        # The dot keeps the name distinct from those that `legal_name` returns.
         name = f"{self._count}."
         self._open.append(Let(name, value, type_))
         return Var(name)
@@ -114,7 +114,7 @@ class Builder:
     def _known(
         self, operator: str, operands: Sequence[Value], attributes: Attributes, result: TensorType
     ) -> Array | None:
-        """The result if it is known and not too large to keep, else None."""
+        """The result if all operands are known and it is not too large to fold, else None."""
         arrays = [each.known for each in operands]
         found = [each for each in arrays if each is not None]
         if len(found) != len(arrays) or not all(isinstance(each, int) for each in result.shape):

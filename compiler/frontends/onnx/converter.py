@@ -1,4 +1,4 @@
-"""Converters from operators of ONNX to values of a graph."""
+"""Converters from ONNX operators to values of a graph."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 
 Convert: TypeAlias = Callable[[Node], Value | tuple[Value, ...]]
-"""From a node to its results; unused results at the end may be missing."""
+"""Converts a node to its results; unused trailing results may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """A supported operator of ONNX.
+    """A supported ONNX operator.
 
     Attributes
     ----------
     versions
-        The supported versions of its definition: the opsets that changed it. Newer ones are
-        refused.
+        The supported versions of the operator's definition: the opsets that changed the definition.
+        Newer versions are refused.
     limits
-        Restrictions, for the documentation.
+        Restrictions of the support, for the documentation.
     """
 
     operator: str
@@ -39,13 +39,13 @@ Converters: TypeAlias = Mapping[str, Converter]
 
 
 def by_name(converters: Sequence[Converter]) -> Converters:
-    """A table of converters, one an operator."""
+    """A table of converters by operator; each operator has one converter."""
     found = {each.operator: each for each in converters}
     assert len(found) == len(converters), "an operator has two converters"
     return MappingProxyType(found)
 
 
 def direct(operator: str) -> Convert:
-    """Convert to an operator of the graph with the same operands and attributes as ONNX's."""
+    """A conversion to the graph operator, which has the operands and attributes of ONNX's."""
     kind = OPERATORS[operator].attributes
     return lambda node: node.call(operator, *node.inputs, to=node.attributes(kind))

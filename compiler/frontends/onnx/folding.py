@@ -1,8 +1,8 @@
 """Constant folding at import, on numbers and symbolic extents.
 
 Exporters compute shapes by operators: `Reshape(x, Concat(Gather(Shape(x), 0), -1))`. Shapes are
-part of a graph's types, so that such operators are evaluated before there is a graph. Here are only
-operators whose results on numbers equal those of the graph's operators to the last bit.
+part of a graph's types, so that such operators are evaluated before there is a graph. This module
+has only operators whose results on numbers are bit-identical to those of the graph's operators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from compiler.ir.dtypes import INT64
 from compiler.operators import slicing
 
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
-"""From attributes, operands and the shape of the result to the result."""
+"""Computes a result from attributes, operands and the shape of the result."""
 
 
 def holds_symbols(array: Array) -> bool:
@@ -38,9 +38,9 @@ def holds_symbols(array: Array) -> bool:
 def fold(
     operator: str, attributes: Attributes, operands: Sequence[Array], result: TensorType
 ) -> Array | None:
-    """The result of an operator of the graph, of type `result`; None if it cannot be computed here.
+    """The result of a graph operator, of type `result`; None if the operator cannot be folded.
 
-    An array with symbolic extents is of objects, `Extent`.
+    An array with symbolic extents has dtype object and elements `Extent`.
     """
     shape = result.static_shape("a constant")
     found: Array | None
@@ -79,7 +79,7 @@ def _gather(given: Gather, operands: Sequence[Array], shape: tuple[int, ...]) ->
             f"indices {indices.min()}..{indices.max()} of an axis of {extent}: at most "
             f"{-extent}..{extent - 1} are there"
         )
-    # A single index into an array of objects would give the object itself.
+    # A scalar index into an object array would give the object, not an array.
     flat = np.atleast_1d(indices.astype(np.int64))
     return np.take(data, flat, given.axis).reshape(shape)
 
@@ -165,7 +165,7 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
             case _, Reduction(axes=axes, keepdims=keepdims) if operator in _REDUCTIONS:
                 (data,) = operands
                 if data.dtype.kind not in "iu" or data.size == 0:
-                    # The order matters for floats.
+                    # The sum of floats depends on their order.
                     return None
                 join = _REDUCTIONS[operator]
                 own = {"dtype": data.dtype} if operator in ("reduce_prod", "reduce_sum") else {}
@@ -176,7 +176,7 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
 
 def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
     if data.dtype.kind == "f" and to.kind in "iu":
-        # NumPy does not define the result for numbers out of range.
+        # NumPy's result for numbers out of range is undefined.
         info = np.iinfo(to)
         if not np.all((data > float(info.min) - 1) & (data < float(info.max))):
             return None
@@ -184,7 +184,7 @@ def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
 
 
 def symbolic(operator: str, attributes: Attributes, operands: Sequence[Array]) -> Array | None:
-    """The result of an operator of the graph on arrays with symbolic extents, or None."""
+    """The result of a graph operator on arrays with symbolic extents; None if unknown."""
     match operator, attributes:
         case "cast", Cast(to=to):
             return operands[0] if to == INT64 else None
@@ -218,7 +218,7 @@ def _quotient(a: int, b: int) -> int | None:
 
 
 def _equal(a: Extent, b: Extent) -> bool | None:
-    """Equality of extents, or None if unknown; symbols are at least 1."""
+    """Whether extents are equal; None if unknown. Symbols are 1 or more."""
     if any(isinstance(each, int) and each < 1 for each in (a, b)):
         return False
     return True if a == b else None
@@ -242,4 +242,4 @@ _EXTENTS: Mapping[str, Callable[..., Extent | bool | None]] = MappingProxyType(
         "subtract": difference,
     }
 )
-"""Operations on extents of which one or both are symbolic; None where unknown."""
+"""Operations on two extents, at least one symbolic; they return None if unknown."""

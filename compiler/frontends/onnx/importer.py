@@ -28,12 +28,12 @@ class Imported:
     Attributes
     ----------
     function
-        From the inputs to the output, or to a tuple of all outputs if there are several.
+        Maps the inputs to the output, or to a tuple of several outputs.
     inputs, outputs
-        Their names in ONNX, in order.
+        The ONNX names of the inputs and outputs, in order.
     names
-        From the names of the model's tensors to those of the graph's values. Names of ONNX are any
-        text; those of graphs are letters, digits and `_`.
+        Maps ONNX names of tensors, which are any text, to names of the graph's values, which are
+        letters, digits and `_`.
     """
 
     function: Function
@@ -53,7 +53,7 @@ def import_model(
     Parameters
     ----------
     shapes
-        Numbers for the symbolic extents of inputs, by the input's name.
+        Shapes of inputs, by name, whose numbers replace symbolic extents.
     values
         Arrays for inputs that become constants, by name.
 
@@ -63,7 +63,7 @@ def import_model(
         Operators, attributes or operands are not supported; the message names all unsupported
         operators with their nodes.
     FrontendError
-        The model is not legal; shapes or values do not fit it.
+        The model is not legal, or shapes or values do not fit the model.
     """
     versions = opsets(model)
     small = expanded(without_weights(model), EXPANDED)
@@ -151,7 +151,7 @@ class _Import:
 
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
-    """The version of the definition of a node's operator; None if it is not supported."""
+    """The version of the definition of a node's operator; None if the operator is unsupported."""
     if domain_of(node) or node.op_type not in CONVERTERS:
         return None
     try:
@@ -162,7 +162,7 @@ def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
 
 
 def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
-    """Refuse all unsupported operators in one error."""
+    """Raise an `UnsupportedError` that lists all unsupported operators, if there are any."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         if _version(node, versions) is None:

@@ -19,13 +19,13 @@ def input_types(
 ) -> dict[str, TensorType]:
     """The type of each input; `shapes` has numbers for symbolic extents.
 
-    An extent with a name or without a value is a symbol; inputs share the symbol of a name, and its
-    number.
+    A named extent, or an extent without a value, is a symbol. Extents of the same name share a
+    symbol and its number.
 
     Raises
     ------
     FrontendError
-        An input is no tensor, of an unsupported type, or of unknown rank; `shapes` contradict the
+        An input is no tensor, or has an unsupported type or unknown rank; `shapes` contradict the
         model or each other.
     """
     unknown = shapes.keys() - {each.name for each in inputs}
@@ -51,7 +51,7 @@ class _Symbols:
         self._numbers: dict[str, int] = {}
 
     def of(self, name: str) -> Dim:
-        """The symbol for the name of an extent."""
+        """The symbol of the extents named `name`."""
         if name not in self._names:
             self._names[name] = fresh(legal_name(name), self._taken)
         return Dim((self._names[name],))

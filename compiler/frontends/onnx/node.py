@@ -28,7 +28,7 @@ def domain_of(node: NodeProto) -> str:
 
 
 def describe(node: NodeProto) -> str:
-    """A node as error messages show it: `node conv1 (Conv)`, or by its first result."""
+    """A node's description in error messages: `node conv1 (Conv)`, or its first result."""
     made = next(filter(None, node.output), "nothing")
     return f"node {node.name} ({node.op_type})" if node.name else f"node {node.op_type} of {made}"
 
@@ -104,7 +104,7 @@ class Node:
         return found
 
     def extents(self, position: int) -> tuple[Extent, ...] | None:
-        """As `numbers`, but elements may be symbolic."""
+        """The elements, possibly symbolic, of an operand that must be known; None if missing."""
         found = self.known(position)
         if found is None:
             return None
@@ -123,7 +123,7 @@ class Node:
         return element
 
     def only_first(self) -> None:
-        """Refuse uses of results other than the first."""
+        """Raise an error if a result other than the first is used."""
         for number, name in enumerate(self.outputs[1:], 2):
             if name in self._used:
                 self.unsupported(f"its result {name}, number {number}")
@@ -135,7 +135,7 @@ class Node:
         return name in self._declared
 
     def integer(self, name: str, otherwise: int | None = None) -> int:
-        """An integer attribute; `otherwise` where there is none."""
+        """An integer attribute; `otherwise` if it is missing."""
         found = self._attribute(name, AttributeProto.INT)
         given = otherwise if found is None else int(found.i)
         return self.needed(given, f"attribute {name} is missing")
@@ -149,13 +149,13 @@ class Node:
         return float(found.f)
 
     def text(self, name: str, otherwise: str | None = None) -> str:
-        """A string attribute; `otherwise` where there is none."""
+        """A string attribute; `otherwise` if it is missing."""
         found = self._attribute(name, AttributeProto.STRING)
         given = otherwise if found is None else bytes(found.s).decode(errors="replace")
         return self.needed(given, f"attribute {name} is missing")
 
     def word(self, name: str, allowed: Collection[str], otherwise: str | None = None) -> str:
-        """As `text`, refused unless it is one of `allowed`."""
+        """A string attribute that must be in `allowed`; `otherwise` if it is missing."""
         found = self.text(name, otherwise)
         if found not in allowed:
             self.refuse(f"{name} is {found!r}")
@@ -176,12 +176,12 @@ class Node:
         return tuple(self._given)
 
     def reals(self, name: str) -> tuple[float, ...]:
-        """An attribute of floats; empty where there is none."""
+        """An attribute of floats; empty if it is missing."""
         found = self._attribute(name, AttributeProto.FLOATS)
         return () if found is None else tuple(map(float, found.floats))
 
     def attributes(self, kind: type[A]) -> A:
-        """The graph's attributes of the same names; defaults where this version declares none."""
+        """The node's attributes as graph attributes; defaults for those that this version lacks."""
         given: dict[str, Any] = {}
         for name, hint in declared(kind).items():
             if not self.has(name):
@@ -233,15 +233,15 @@ class Node:
         return constant(array)
 
     def number(self, number: float, like: Value) -> Value:
-        """A scalar of the type of another value."""
+        """A scalar of the element type of `like`."""
         return constant(np.array(number, like.dtype.numpy))
 
     def cast(self, value: Value, to: DType) -> Value:
-        """The value in another element type."""
+        """The value converted to element type `to`."""
         return value if value.dtype == to else self.call("cast", value, to=Cast(to))
 
     def reshape(self, value: Value, shape: Sequence[Extent]) -> Value:
-        """The value in another shape, with numbers, symbols, and at most one -1: the quotient."""
+        """The value reshaped; at most one extent may be -1, which is inferred from the size."""
         wanted = list(shape)
         if -1 in wanted:
             others = product(each for each in wanted if each != -1)
@@ -265,7 +265,7 @@ class Node:
         return self.call("reshape", value, to=Reshape(tuple(asked), empty))
 
     def axes(self, axes: Sequence[int], value: Value) -> tuple[int, ...]:
-        """The axes, refused unless the value has them."""
+        """The axes; raises an error unless all are axes of the value."""
         if any(not -value.rank <= each < value.rank for each in axes):
             self.refuse(f"axes {list(axes)} of {value.type}")
         return tuple(axes)
@@ -283,20 +283,20 @@ class Node:
             self.unsupported(f"the type {type_name(number)}")
         return DTYPES[number]
 
-    # Refusals -------------------------------------------------------------------------------------
+    # Errors ---------------------------------------------------------------------------------------
 
     def needed(self, found: T | None, refusal: str) -> T:
-        """The argument; refused if it is None."""
+        """The argument; raises the error `refusal` if it is None."""
         if found is None:
             self.refuse(refusal)
         return found
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise the error that the node is wrong."""
+        """Raise a `FrontendError`: the node is not legal."""
         raise FrontendError(f"{self._where}: {reason}")
 
     def unsupported(self, reason: str) -> NoReturn:
-        """Raise the error that something about the node is not supported."""
+        """Raise an `UnsupportedError` about the node."""
         raise UnsupportedError(f"{self._where}: not supported: {reason}")
 
     def _name(self, position: int) -> str:

@@ -23,7 +23,7 @@ def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
     Raises
     ------
     FrontendError
-        The file or a part of it is missing, or it is no ONNX model.
+        The file or its external data is missing, or the file is no ONNX model.
     """
     if isinstance(source, ModelProto):
         return source
@@ -59,7 +59,7 @@ OLDEST: Final = 9
 """The oldest supported opset."""
 
 _SMALL: Final = 1 << 12
-"""The most elements of an initialiser that may determine shapes."""
+"""The maximum number of elements of an initialiser that may determine shapes."""
 
 
 def opsets(model: ModelProto) -> dict[str, int]:
@@ -68,7 +68,7 @@ def opsets(model: ModelProto) -> dict[str, int]:
     Raises
     ------
     FrontendError
-        The version of ONNX's own domain is missing, too old, or newer than the `onnx` package.
+        The version of the default domain is missing, too old, or newer than the `onnx` package.
     """
     found = {
         "" if opset.domain == "ai.onnx" else opset.domain: opset.version
@@ -82,7 +82,7 @@ def opsets(model: ModelProto) -> dict[str, int]:
 
 
 def without_weights(model: ModelProto) -> ModelProto:
-    """The model with inputs for large initialisers, which no check reads, and functions inlined."""
+    """The model with large initialisers replaced by inputs, and functions inlined, for checks."""
     _readable(model)
     graph = model.graph
     small = ModelProto(
@@ -126,18 +126,18 @@ def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> Model
 
 
 def legal(model: ModelProto) -> None:
-    """Refuse what ONNX's checker or strict shape inference refuses."""
+    """Raise a `FrontendError` if ONNX's checker or strict shape inference rejects the model."""
     _guarded(lambda: onnx.checker.check_model(model))
     _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
 
 
 def in_one_line(error: Exception) -> str:
-    """The message of an error in one line: `onnx` has the cause in the first of several lines."""
+    """The message of an error joined to one line; messages of `onnx` have several lines."""
     return " ".join(str(error).split())
 
 
 def _readable(model: ModelProto) -> None:
-    """Refuse strings that are not UTF-8, which protobuf decodes only on access."""
+    """Raise a `FrontendError` for strings that are not UTF-8, which protobuf decodes on access."""
     try:
         whole = all(isinstance(each, str) for each in _texts(model))
     except UnicodeDecodeError:
@@ -164,7 +164,7 @@ def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
-        # Thrown by the package's C++ code for inputs that it does not check.
+        # Raised by the C++ code of `onnx` for inputs that the code does not check.
         RuntimeError,
         ValueError,
         TypeError,

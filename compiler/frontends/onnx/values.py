@@ -42,7 +42,7 @@ DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
 
 
 def type_name(number: int) -> str:
-    """An element type as error messages show it: `float16`."""
+    """The name of an element type in error messages: `float16`."""
     if number in DTYPES:
         return str(DTYPES[number])
     known: dict[int, str] = {int(code): name for name, code in TensorProto.DataType.items()}
@@ -64,10 +64,9 @@ class Value:
     Attributes
     ----------
     atom
-        Its name or constant in the graph; None for a tensor that holds symbols.
+        The tensor's name or constant in the graph; None for a tensor that contains symbols.
     symbols
-        The elements, `Extent` in an array of objects, of a tensor computed from shapes of which
-        some are symbolic.
+        The elements of a tensor computed from symbolic shapes, as an object array of `Extent`.
     """
 
     type: TensorType
@@ -76,7 +75,7 @@ class Value:
 
     @property
     def known(self) -> Array | None:
-        """The elements, numbers or extents, if they are known at import."""
+        """The elements, numbers or extents, if known at import, else None."""
         return self.atom.array if isinstance(self.atom, Constant) else self.symbols
 
     @property
@@ -101,7 +100,7 @@ def array_of(tensor: TensorProto, what: str) -> Array:
     Raises
     ------
     UnsupportedError
-        An element type that the compiler does not have.
+        The element type is not supported.
     FrontendError
         The elements are not in the model, or not as many as the shape has.
     """

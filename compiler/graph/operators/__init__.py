@@ -1,4 +1,4 @@
-"""The registry of operators, named as the functions of `compiler.operators` that define them."""
+"""The registry of operators; names are those of the functions in `compiler.operators`."""
 
 from compiler.graph.operators import (
     blocks,

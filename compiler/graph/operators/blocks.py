@@ -1,4 +1,4 @@
-"""Operators into the accelerator's layouts and out of them."""
+"""Operators that convert to and from the accelerator's layouts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.operators import blocks as layouts
 
 @dataclass(frozen=True, slots=True)
 class PackData(Attributes):
-    """Images and channels of a block."""
+    """The numbers of images and channels in a block."""
 
     batch: int
     block: int
@@ -28,7 +28,7 @@ class UnpackData(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class PackWindows(Attributes):
-    """A convolution's windows, and images and channels of a block."""
+    """A convolution's windows, and the numbers of images and channels in a block."""
 
     kernel: tuple[int, ...]
     batch: int
@@ -39,7 +39,7 @@ class PackWindows(Attributes):
 
 
 def _static_only(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
-    """Refuses: blocks are made when every extent is known."""
+    """Raises a `GraphError`: packing needs static extents."""
     symbols = [each for each in query.data.shape if isinstance(each, Dim)]
     query.fail(f"{query.show(0)} has the symbol {symbols[0]}: bind symbols first")
 
@@ -49,7 +49,7 @@ SPECS: tuple[AnyOp, ...] = tuple(
     for function, pattern, attributes in (
         (layouts.pack_data, Pattern.INJECTIVE, PackData),
         (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),
-        # Elements are read many times: their computation must not be fused into this.
+        # Reads each element many times: its operand must not be fused into it.
         (layouts.pack_windows, Pattern.OUT_FUSABLE, PackWindows),
         (layouts.byte_planes, Pattern.OUT_FUSABLE, Attributes),
         (layouts.join_planes, Pattern.INJECTIVE, Attributes),

@@ -12,7 +12,7 @@ from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 
 _END = 2**31 - 1
-"""Exporters write this end, or a larger one, for "up to the end"."""
+"""The smallest end of a slice that exporters write for "up to the end of the axis"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Concat(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Attributes):
-    """start:end:step along axes, by default the first ones, by default in steps of 1."""
+    """start:end:step along axes; by default the first axes, with steps of 1."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
@@ -42,7 +42,7 @@ class Split(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Pad(Attributes):
-    """Elements before each axis, then after each; a negative number cuts off."""
+    """Elements added at the start of each axis, then at the end of each; negative: removed."""
 
     pads: tuple[int, ...]
     mode: pad.PadMode = pad.PadMode.CONSTANT
@@ -51,21 +51,21 @@ class Pad(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Gather(Attributes):
-    """The axis that the indices select from."""
+    """The axis that is indexed."""
 
     axis: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GatherNd(Attributes):
-    """The number of batch axes, which come first."""
+    """The number of leading batch axes."""
 
     batch_dims: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class OneHot(Attributes):
-    """The extent of the new axis, and where it stands."""
+    """The extent of the new axis, and its position in the result."""
 
     depth: int
     axis: int = -1
@@ -96,7 +96,7 @@ def _split_symbolic(query: TypeQuery, attributes: Split) -> tuple[TensorType, ..
 def _slice_symbolic(query: TypeQuery, attributes: Slice) -> tuple[TensorType, ...]:
     axes = range(len(attributes.starts)) if attributes.axes is None else attributes.axes
     steps = (1,) * len(attributes.starts) if attributes.steps is None else attributes.steps
-    # An axis that is taken whole may have any extent.
+    # The extent of an axis that is not cut may be symbolic.
     cut = {
         axis_of(query, axis)
         for axis, start, end, step in zip(
@@ -108,7 +108,7 @@ def _slice_symbolic(query: TypeQuery, attributes: Slice) -> tuple[TensorType, ..
 
 
 def _pad_symbolic(query: TypeQuery, attributes: Pad) -> tuple[TensorType, ...]:
-    # Padding before each axis, then after each axis: `same_axes` counts modulo the rank.
+    # Pads at axis starts, then at axis ends: `same_axes` takes positions modulo the rank.
     return passed_through(
         query, same_axes(query, *(at for at, number in enumerate(attributes.pads) if number))
     )

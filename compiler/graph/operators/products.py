@@ -20,7 +20,7 @@ from compiler.operators.matmul import dense, gemm, matmul
 
 @dataclass(frozen=True, slots=True)
 class Conv2d(Attributes):
-    """Two numbers an axis; padding is top, left, bottom, right. See `compiler.operators.conv2d`."""
+    """Attributes of `conv2d`, rows before columns; padding is top, left, bottom, right."""
 
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0, 0, 0)
@@ -31,14 +31,14 @@ class Conv2d(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Product(Attributes):
-    """The type of sums; None for the one that follows from the operands'."""
+    """The result's element type; None for the default of the operands' types."""
 
     out_dtype: DType | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gemm(Attributes):
-    """alpha * a @ b + beta * c, with a or b transposed."""
+    """Attributes of alpha * a @ b + beta * c; `trans_a` and `trans_b` transpose a and b."""
 
     alpha: float = 1.0
     beta: float = 1.0
@@ -50,7 +50,7 @@ def _gemm_symbolic(query: TypeQuery, attributes: Gemm) -> tuple[TensorType, ...]
     rows, columns = (0, 1)[attributes.trans_a], (1, 0)[attributes.trans_b]
     axis_map: AxisMap = {(0, rows): 0, (1, columns): 1}
     addends = query.types[2:]
-    # An extent of c may be symbolic where the product's is the same symbol.
+    # An extent of c may be symbolic if the product has the same extent.
     axis_map |= {(2, axis): None for c in addends for axis in range(c.rank)}
     (found,) = passed_through(query, axis_map)
     if any(broadcast(query, [found.shape, c.shape]) != found.shape for c in addends):

@@ -14,7 +14,7 @@ from compiler.operators import quantised
 
 @dataclass(frozen=True, slots=True)
 class Quantise(Attributes):
-    """The axis along which scales differ; the type of the result, of up to 16 bits."""
+    """The axis of per-channel scales; the result's element type, of up to 16 bits."""
 
     axis: int = 1
     to: DType = INT8
@@ -22,14 +22,14 @@ class Quantise(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Dequantise(Attributes):
-    """The axis along which scales differ."""
+    """The axis of per-channel scales."""
 
     axis: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Requantise(Attributes):
-    """The shift, the limits of results, and the axis along which multipliers differ."""
+    """The shift, the bounds of the result, and the axis of per-channel multipliers."""
 
     shift: int
     low: int
@@ -38,7 +38,7 @@ class Requantise(Attributes):
 
 
 def _axis_map(query: TypeQuery, axis: int) -> AxisMap:
-    """Every axis passes through, except one along which scales differ."""
+    """The map of all axes to themselves, except for an axis along which scales differ."""
     numbers = (*query.types[1:3], *query.types[4:])
     differs = any(each.shape not in ((), (1,)) for each in numbers)
     return same_axes(query, axis_of(query, axis)) if differs else same_axes(query)

@@ -26,7 +26,7 @@ from compiler.operators import norm, pool, reduce
 
 @dataclass(frozen=True, slots=True)
 class Reduction(Attributes):
-    """Axes, by default all; `keepdims` leaves reduced axes with extent 1."""
+    """Axes to reduce, by default all; `keepdims` keeps reduced axes with extent 1."""
 
     axes: tuple[int, ...] | None = None
     keepdims: bool = True
@@ -34,7 +34,7 @@ class Reduction(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Arg(Attributes):
-    """The axis; which of several greatest or least elements is taken."""
+    """Attributes of argmax and argmin; of equal elements the first or the last is selected."""
 
     axis: int = 0
     keepdims: bool = True
@@ -43,7 +43,7 @@ class Arg(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class MaxPool(Attributes):
-    """A number for each spatial axis, two of padding. See `compiler.operators.pool`."""
+    """Attributes of `max_pool`: a number for each spatial axis, and two of padding."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...] | None = None
@@ -54,14 +54,14 @@ class MaxPool(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class AveragePool(MaxPool):
-    """As `MaxPool`, and whether padding counts."""
+    """Attributes of `average_pool`: those of `MaxPool`, and whether padding counts as elements."""
 
     count_include_pad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Attributes):
-    """The axis along which sums are 1."""
+    """The axis along which the result sums to 1."""
 
     axis: int = -1
 
@@ -83,12 +83,12 @@ class LayerNorm(Attributes):
 
 def _reduced(query: TypeQuery, axes: Sequence[int], keepdims: bool) -> tuple[TensorType, ...]:
     """The result of a reduction along `axes`, whose extents may be symbolic."""
-    gone = {axis_of(query, each) for each in axes}
+    reduced_axes = {axis_of(query, each) for each in axes}
     axis_map: AxisMap = {}
-    place = 0
+    position = 0
     for axis in range(query.data.rank):
-        axis_map[0, axis] = None if axis in gone else place
-        place += keepdims or axis not in gone
+        axis_map[0, axis] = None if axis in reduced_axes else position
+        position += keepdims or axis not in reduced_axes
     return passed_through(query, axis_map)
 
 
@@ -132,7 +132,7 @@ SPECS: tuple[AnyOp, ...] = (
     *(
         computed_by(
             function,
-            # This one reads its operand twice, and so would compute fused operators twice.
+            # `reduce_log_sum_exp` reads its operand twice: it would compute fused operators twice.
             Pattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else Pattern.REDUCTION,
             DATA,
             Reduction,

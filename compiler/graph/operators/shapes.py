@@ -27,7 +27,7 @@ class Transpose(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Reshape(Attributes):
-    """One extent may be -1, the quotient; 0 is the old extent, or 0 with `allow_zero`."""
+    """The new shape: -1 is inferred from the size; 0 copies the old extent unless `allow_zero`."""
 
     shape: tuple[int, ...]
     allow_zero: bool = False
@@ -35,7 +35,7 @@ class Reshape(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Flatten(Attributes):
-    """The first axis of a matrix's columns."""
+    """The first axis that is flattened into the columns of the matrix."""
 
     axis: int = 1
 
@@ -56,7 +56,7 @@ class Unsqueeze(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Expand(Attributes):
-    """The shape to broadcast with."""
+    """The shape that the operand is broadcast with."""
 
     shape: tuple[int, ...]
 
@@ -77,7 +77,7 @@ class SpaceToDepth(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class DepthToSpace(SpaceToDepth):
-    """As `SpaceToDepth`, and the order of a channel's parts."""
+    """The block size, and whether channels are ordered column, row, depth (CRD)."""
 
     column_row_depth: bool = False
 
@@ -119,9 +119,9 @@ def _flatten(query: TypeQuery, attributes: Flatten) -> tuple[TensorType, ...]:
 def _squeeze(query: TypeQuery, attributes: Squeeze) -> tuple[TensorType, ...]:
     if attributes.axes is None:
         query.fail(f"{query.show(0)}: a symbol may be 1, so that axes have to be given")
-    gone = {axis_of(query, each) for each in attributes.axes}
-    kept = [each for each in range(query.data.rank) if each not in gone]
-    for axis in gone:
+    removed = {axis_of(query, each) for each in attributes.axes}
+    kept = [each for each in range(query.data.rank) if each not in removed]
+    for axis in removed:
         if query.data.shape[axis] != 1:
             query.fail(f"axis {axis} of {query.show(0)} has not extent 1")
     return passed_through(query, {(0, old): new for new, old in enumerate(kept)})

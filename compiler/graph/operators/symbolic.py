@@ -1,8 +1,7 @@
-"""Type rules that operators share for symbolic extents.
+"""Type rules for symbolic extents, shared by operators.
 
-Most operators leave most axes alone: whatever an operand's extent there, it is the result's too.
-The operator's own definition, applied to operands with 1 for such extents, gives the rest of the
-result's type.
+Along most axes the result has the extent of an operand. The operator's definition, applied to
+operands with 1 for the symbolic extents, gives the rest of the result's type.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from compiler.graph.types import TensorType
 from compiler.operators.broadcast import broadcast_extents
 
 AxisMap: TypeAlias = dict[tuple[int, int], int | None]
-"""Of an operand's number and axis: the result's axis of the same extent, or None where the result
-has none. What it holds may be symbolic."""
+"""Maps (operand, axis) to the result's axis of the same extent, or None if there is none. Extents
+along axes in the map may be symbolic."""
 
 
 def passed_through(query: TypeQuery, axis_map: AxisMap) -> tuple[TensorType, ...]:
     """The result's types, with the operands' extents along mapped axes.
 
-    A symbolic extent along an axis that is not mapped is refused.
+    A symbolic extent along an axis that is not in `axis_map` is an error.
     """
     results = []
     for computed in query.infer(substituted_shapes(query, axis_map)):
@@ -38,13 +37,13 @@ def passed_through(query: TypeQuery, axis_map: AxisMap) -> tuple[TensorType, ...
 
 
 def leading(count: int) -> Callable[[TypeQuery, Attributes], tuple[TensorType, ...]]:
-    """The rule of operators that leave the first axes of their first operand alone."""
+    """The type rule of operators whose first `count` axes have the first operand's extents."""
     axis_map: AxisMap = {(0, axis): axis for axis in range(count)}
     return lambda query, _: passed_through(query, axis_map)
 
 
 def substituted_shapes(query: TypeQuery, axes: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The operands' shapes with 1 for symbolic extents, which only `axes` (operand, axis) have."""
+    """The operands' shapes with 1 for symbolic extents, allowed only in `axes` (operand, axis)."""
     allowed = set(axes)
     shapes = []
     for operand, type_ in enumerate(query.types):
@@ -58,7 +57,7 @@ def substituted_shapes(query: TypeQuery, axes: Iterable[tuple[int, int]]) -> lis
 
 
 def same_axes(query: TypeQuery, *fixed: int) -> AxisMap:
-    """Every axis of the first operand stays where it is, except for `fixed` ones."""
+    """The map of the first operand's axes to themselves, without the axes `fixed`."""
     rank = query.data.rank
     return {(0, axis): axis for axis in range(rank) if axis not in {each % rank for each in fixed}}
 
@@ -66,7 +65,7 @@ def same_axes(query: TypeQuery, *fixed: int) -> AxisMap:
 def axis_of(query: TypeQuery, axis: int, extra: int = 0) -> int:
     """An axis of the first operand, counted from 0; a negative one counts from the end.
 
-    With `extra` the operand is taken to have that many more axes.
+    `extra` is added to the operand's rank.
     """
     rank = query.data.rank + extra
     if not -rank <= axis < rank:

@@ -1,4 +1,4 @@
-"""Passes over graphs, one a file: values that rewrite functions."""
+"""Passes over graphs, one per file; a pass rewrites a function."""
 
 from compiler.graph.passes.bind_symbols import BindSymbols
 from compiler.graph.passes.eliminate_common import EliminateCommon

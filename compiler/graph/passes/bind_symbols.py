@@ -1,4 +1,4 @@
-"""Numbers for symbolic extents."""
+"""The pass that replaces symbolic extents by numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.graph.visit import functions, rewrite_lets
 class BindSymbols:
     """Replaces symbols by numbers, and declares all types.
 
-    Callees are specialised to the sizes of their arguments, once for each combination.
+    Callees are specialised, once for each combination of argument sizes.
 
     ::
 
@@ -29,7 +29,7 @@ class BindSymbols:
     Attributes
     ----------
     sizes
-        Symbols, and their numbers: 1 or more.
+        Pairs of symbol and number; numbers are 1 or more.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -41,7 +41,7 @@ class BindSymbols:
         Raises
         ------
         GraphError
-            A number under 1; a symbol that no parameter has.
+            A number is under 1, or no parameter has the symbol.
         """
         known = frozenset[str]().union(*(symbols_of(each.type) for each in function.params))
         for symbol, number in self.sizes:

@@ -11,7 +11,7 @@ from compiler.graph.visit import bodies, map_bodies, rename, renamed
 
 @dataclass(frozen=True, slots=True)
 class EliminateCommon:
-    """Computes equal values once, and replaces items of tuples by the operands of the tuple.
+    """Computes equal values once, and replaces tuple items by the tuple's operands.
 
     ::
 
@@ -20,7 +20,7 @@ class EliminateCommon:
         t = (a, b)                 t = (a, a)
         c = g(t[1], a)             c = g(a, a)
 
-    An `if` stays; values in its bodies are compared with values before the `if` and in that body.
+    Each `if` is kept; a value in its bodies is compared with values before it in scope.
     """
 
     name: str = "eliminate-common"
@@ -41,7 +41,7 @@ def _body(
     for let in body.lets:
         value = rename(let.value, names)
         value = map_bodies(value, lambda inner: _body(inner, known, made, names))
-        # The text is the key: attributes 0.0 and -0.0 are equal, and give different results.
+        # The `repr` is the key: it distinguishes attributes 0.0 and -0.0, which are equal.
         key = repr(value)
         if isinstance(value, TupleGet) and value.operand.name in made:
             names[let.name] = made[value.operand.name].items[value.index]

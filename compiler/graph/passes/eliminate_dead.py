@@ -10,7 +10,7 @@ from compiler.graph.visit import map_bodies, names_of
 
 @dataclass(frozen=True, slots=True)
 class EliminateDead:
-    """Removes values that the result does not need; nothing has side effects. Parameters stay."""
+    """Removes values that the result does not depend on. Parameters are kept."""
 
     name: str = "eliminate-dead"
 

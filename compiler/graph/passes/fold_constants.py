@@ -28,7 +28,7 @@ class FoldConstants:
     run
         The runner: `evaluate.Interpreter` for small values, `native.NativeRunner` for weights.
     limit
-        The most elements of a folded value; larger values are better computed when needed.
+        The maximum number of elements of a folded value.
     """
 
     run: Runner
@@ -36,7 +36,7 @@ class FoldConstants:
     name: str = "fold-constants"
 
     def apply(self, function: Function) -> Function:
-        """The function with constants for values that are known."""
+        """The function with values that depend on constants only replaced by constants."""
         sizes = {
             name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
             for name, type_ in verify(function).items()
@@ -67,7 +67,7 @@ class FoldConstants:
             if found is not None:
                 known[let.name] = found
             if found is None or isinstance(found, tuple):
-                # A tuple stays; its items become constants where they are used.
+                # The `Tuple` remains; uses of its items become constants.
                 lets.append(replace(let, value=value))
             else:
                 names[let.name] = Constant(found)
@@ -76,7 +76,7 @@ class FoldConstants:
     def _known(
         self, name: str, value: Value, known: Mapping[str, NestedArray]
     ) -> NestedArray | None:
-        """The value if its operands are known, else None."""
+        """The result of a value if its operands are known, else None."""
         match value:
             case Call(args=args):
                 operands = _all_known(args, known)
@@ -94,7 +94,7 @@ class FoldConstants:
 
 
 def _all_known(atoms: Sequence[Atom], known: Mapping[str, NestedArray]) -> list[NestedArray] | None:
-    """The values of atoms; None if one of them is not known."""
+    """The values of atoms; None if an atom is not known."""
     found = [each.array if isinstance(each, Constant) else known.get(each.name) for each in atoms]
     complete = [each for each in found if each is not None]
     return complete if len(complete) == len(found) else None

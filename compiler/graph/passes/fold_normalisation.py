@@ -1,4 +1,4 @@
-"""Folding of normalisation into the weights of the layer before."""
+"""Folding of normalisation into the weights of the preceding layer."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class FoldNormalisation:
 
         y = linear(x, W * factor, (b - centre) * factor + addend)
 
-    Operators declare that they are linear or affine (`OpSpec`). All operands but the first have to
-    be constants, and `c` must have no other use. New weights are computed in float64 and rounded
-    once: results differ from the old ones by rounding errors. Where a weight would be infinite or
-    NaN, the layer stays.
+    `OpSpec` declares which operators are linear or affine. All operands but the first have to be
+    constants, and `c` must have no other use. New weights are computed in float64 and rounded once:
+    results change by rounding errors. A layer is not changed if a new weight would be infinite or
+    NaN.
     """
 
     name: str = "fold-normalisation"

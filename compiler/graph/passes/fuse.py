@@ -1,4 +1,4 @@
-"""Fusion of operators to kernels, which saves memory traffic."""
+"""Operator fusion: groups of operators become kernels, which saves memory traffic."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Fuse:
 
                                  y = @f_g_h(x, W, b)
 
-    Constants of one element go into the kernel, larger ones are arguments. So layers of the same
-    operators, shapes and attributes share a kernel. Existing calls of kernels stay.
+    Constants of one element become part of the kernel; larger constants are arguments, so that
+    layers of equal operators, shapes and attributes share a kernel. Existing kernel calls are kept.
 
     Attributes
     ----------
     limit
-        The most operators in a kernel.
+        The maximum number of operators in a kernel.
     """
 
     limit: int = 32
@@ -74,16 +74,16 @@ def _operator(value: Value) -> AnyOp | None:
 def _users(
     lets: Sequence[Let], patterns: Sequence[Pattern], types: Mapping[str, Type]
 ) -> list[list[Edge]]:
-    """The uses of each value; a broadcast of an operand of the result's shape is element-wise."""
-    places = {let.name: number for number, let in enumerate(lets)}
+    """The uses of each value; broadcasting an operand of the result's shape is element-wise."""
+    positions = {let.name: number for number, let in enumerate(lets)}
     found: list[list[Edge]] = [[] for _ in lets]
     for number, let in enumerate(lets):
         for name in names_of(let.value):
-            if name in places:
+            if name in positions:
                 pattern = patterns[number]
                 if pattern is Pattern.BROADCAST and _same_shape(types[name], types[let.name]):
                     pattern = Pattern.ELEMENTWISE
-                found[places[name]].append(Edge(number, pattern))
+                found[positions[name]].append(Edge(number, pattern))
     return found
 
 

@@ -1,8 +1,8 @@
 """Groups of operators that become one kernel, by TVM's rules (Chen et al., OSDI'18, section 3).
 
-An operator is fused with its post-dominator and all operators on the paths between, if their
-patterns are simple enough. First convolutions and similar operators take element-wise operators
-that follow, and simple operators are fused with each other; then injective operators are fused with
+An operator is fused with its post-dominator and all operators on the paths between the two, if
+their patterns allow. Phase 1 fuses convolutions and similar operators with the element-wise
+operators that follow, and simple operators with each other; phase 2 fuses injective operators with
 their users.
 """
 
@@ -16,7 +16,7 @@ from compiler.graph.opspec import Pattern
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A use of a node by a later node, and how that one reads it."""
+    """A use of a node by the later node `user`, which reads it with `pattern`."""
 
     user: int
     pattern: Pattern
@@ -24,14 +24,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class PostDominator:
-    """The first node on all paths from another node to the results.
+    """The nearest post-dominator of a node: the first that all paths to the results share.
 
     Attributes
     ----------
     pattern
-        The most general pattern of the edges on these paths.
+        The most general pattern of the edges on the paths to `node`.
     depth
-        The length of the chain of post-dominators from this node on.
+        The number of post-dominators: `node`, the post-dominator of `node`, and so on.
     """
 
     node: int
@@ -56,14 +56,14 @@ def post_dominators(
         if escapes[node] or not users[node]:
             continue
         first, *others = users[node]
-        place: int | None = first.user
+        meet: int | None = first.user
         pattern = first.pattern
         for edge in others:
-            place, between = _meet(found, place, edge.user)
+            meet, between = _meet(found, meet, edge.user)
             pattern = max(pattern, edge.pattern, between)
-        if place is not None:
-            after = found[place]
-            found[node] = PostDominator(place, pattern, 1 if after is None else after.depth + 1)
+        if meet is not None:
+            after = found[meet]
+            found[node] = PostDominator(meet, pattern, 1 if after is None else after.depth + 1)
     return found
 
 
@@ -87,7 +87,7 @@ def _meet(
 
 
 _Allowed = Callable[[Pattern, bool], bool]
-"""From the pattern of a group, and whether it holds the post-dominator."""
+"""Whether to fuse a group, from its pattern and whether it contains the post-dominator."""
 
 
 def groups_of(
@@ -96,16 +96,16 @@ def groups_of(
     escapes: Sequence[bool],
     limit: int,
 ) -> list[int]:
-    """For each node the last node of its group, the only one that is used outside the group.
+    """For each node the last node of its group; only the last node is used outside the group.
 
     Parameters
     ----------
     patterns
-        The nodes' own patterns.
+        The nodes' patterns.
     users, escapes
-        As `post_dominators`.
+        Parameters of `post_dominators`.
     limit
-        The most nodes in a group.
+        The maximum number of nodes in a group.
     """
     return _Groups(patterns, users, escapes, limit).found()
 
@@ -141,7 +141,7 @@ class _Groups:
         return node
 
     def _try(self, node: int, after: PostDominator, injective: bool) -> None:
-        """Fuse a group with that of its post-dominator, if this phase allows it."""
+        """Fuse a node's group with its post-dominator's group, if the phase allows."""
         pattern = self._patterns[self._last(node)]
         if pattern is Pattern.OUT_FUSABLE and not injective:
             if after.pattern is Pattern.ELEMENTWISE:

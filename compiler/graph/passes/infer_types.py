@@ -1,4 +1,4 @@
-"""Declaration of the types of all values."""
+"""The pass that declares the types of all values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.graph.visit import functions, rewrite_lets
 
 @dataclass(frozen=True, slots=True)
 class InferTypes:
-    """Declares the type of every value and result, in callees too.
+    """Declares the type of every value and result, including those of callees.
 
     ::
 
@@ -21,7 +21,7 @@ class InferTypes:
     name: str = "infer-types"
 
     def apply(self, function: Function) -> Function:
-        """The function with all types."""
+        """The function with all types declared."""
         typed: dict[str, Function] = {}
         for callee in functions(function):
             typed[callee.digest] = _typed(callee, typed)

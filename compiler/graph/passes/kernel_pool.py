@@ -13,18 +13,18 @@ from compiler.graph.types import Type
 from compiler.graph.visit import map_atoms
 
 _NAMED = 4
-"""The most operators of a kernel that its name lists."""
+"""The maximum number of operators that a kernel's name lists."""
 
 
 class KernelPool:
-    """The kernels of a program so far.
+    """The kernels created for a program so far; equal groups of operators share a kernel.
 
     Parameters
     ----------
     types
         The types of the program's values.
     taken
-        Names of existing functions.
+        Names of the existing functions.
     target
         The kernels' target; empty for the host.
     """
@@ -39,10 +39,10 @@ class KernelPool:
         self._target = target
         self._taken = set(taken)
         self._kernels: dict[str, Function] = {}
-        """Kernels by their digest under the name `kernel`."""
+        """Kernels by the digest that they have when they are named `kernel`."""
 
     def fused(self, lets: Sequence[Let]) -> Let:
-        """The last value as a call of a kernel of all these values."""
+        """A `Let` of the last value whose value calls a kernel that computes all `lets`."""
         nameless, args = self._nameless(lets)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
@@ -52,7 +52,7 @@ class KernelPool:
         return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
 
     def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
-        """A kernel called `kernel`, and its arguments: the operands from outside."""
+        """A kernel `kernel` that computes `lets`, and its arguments: operands defined outside."""
         params: dict[Atom, Param] = {}
         names: dict[str, str] = {}
         taken: set[str] = set()
@@ -92,7 +92,7 @@ def _operator(let: Let) -> str:
 
 
 def _stem(lets: Sequence[Let]) -> str:
-    """The kernel's name: its first operators."""
+    """The stem of the kernel's name: the names of its first operators."""
     named = [_operator(each) for each in lets[:_NAMED]]
     more = [f"and_{len(lets) - _NAMED}_more"] if len(lets) > _NAMED else []
     return "_".join([*named, *more])

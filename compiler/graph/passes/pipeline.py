@@ -16,7 +16,7 @@ from compiler.graph.verify import verify
 
 
 class Pass(Protocol):
-    """A rewrite of a legal function to an equivalent one. A frozen value, options as fields."""
+    """A rewrite of a legal function to an equivalent function; a frozen dataclass of options."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class Pass(Protocol):
 
 
 def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
-    """The passes that run before those of targets; `run` computes constants."""
+    """The passes that run before target-specific passes; `run` computes constants."""
     return (
         EliminateDead(),
         EliminateCommon(),
@@ -43,7 +43,7 @@ def transform(function: Function, passes: Sequence[Pass]) -> Function:
     Raises
     ------
     GraphError
-        A function is not legal; the message names the pass that made it.
+        A function is not legal; the message names the pass that returned it.
     """
     verify(function)
     for work in passes:

@@ -1,4 +1,4 @@
-"""A schedule for any operators: good for memory-bound ones, decent for others."""
+"""A CPU schedule for any operators, tuned for memory-bound operators."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from compiler.te.schedule import Schedule
 from compiler.te.tree import allocated, extent_of, find_block, loops_on_path, path_to, read_by
 
 _WORTH_THREADS = 1 << 15
-"""The fewest iterations inside a parallel loop that pay for waking threads."""
+"""The minimum number of iterations in a parallel loop: fewer cost less than waking threads."""
 _REPEATED = 1.25
-"""The greatest factor of recomputation for computing a stage close to its reader."""
+"""The maximum factor of recomputation when a stage moves into its reader's loop."""
 
 
 def cpu_schedule(
@@ -29,16 +29,16 @@ def cpu_schedule(
     reassociate: bool = False,
     name: str | None = None,
 ) -> Schedule:
-    """Element-wise stages inlined, others computed near their readers; outer loops parallel, inner
-    loops vectorized.
+    """A schedule with element-wise stages inlined and other stages moved into their readers' loops;
+    outer loops are parallel, inner loops vectorized.
 
     Parameters
     ----------
     outputs, inputs, name
-        As `Schedule.of` takes them.
+        Parameters of `Schedule.of`.
     reassociate
-        Floats may be added in another order, which changes rounding errors and makes sums along
-        rows many times as fast.
+        Whether floats may be added in another order: sums along rows are many times as fast, with
+        other rounding errors.
     """
     schedule = inline_stages(Schedule.of(*outputs, inputs=inputs, name=name))
     stages = [each.name for each in blocks(schedule.program.body)]
@@ -54,8 +54,8 @@ def cpu_schedule(
 
 
 def _near_readers(schedule: Schedule, stages: Sequence[str]) -> tuple[Schedule, dict[str, str]]:
-    """Stages computed at the outer loop of their readers, if these share one loop nest; and for
-    each stage the stage that owns its outer loop."""
+    """The schedule with stages computed at the outer loop of their readers, if all readers are in
+    one loop nest; and for each stage the stage that owns its outer loop."""
     owners: dict[str, str] = {}
     for stage in reversed(stages):
         owners[stage] = stage
@@ -72,7 +72,7 @@ def _near_readers(schedule: Schedule, stages: Sequence[str]) -> tuple[Schedule, 
 
 
 def _moved(schedule: Schedule, stage: str, owner: str, axis: Axis) -> Schedule | None:
-    """The stage inside its reader's loop, or None if that is impossible or repeats work."""
+    """The schedule with the stage in its reader's loop; None if illegal or if work is repeated."""
     try:
         moved = schedule.compute_at(stage, owner, axis.name)
     except ScheduleError:
@@ -81,7 +81,7 @@ def _moved(schedule: Schedule, stage: str, owner: str, axis: Axis) -> Schedule |
 
 
 def _on_threads(schedule: Schedule, stage: str) -> Schedule:
-    """The stage's outermost spatial loop made parallel, if there is enough work."""
+    """The schedule with the stage's outermost spatial loop parallel, if there is enough work."""
     body = schedule.program.body
     block = find_block(body, stage)
     assert block is not None
@@ -100,13 +100,13 @@ def _on_threads(schedule: Schedule, stage: str) -> Schedule:
 
 
 def _outer(schedule: Schedule, stage: str) -> Axis | None:
-    """The outermost spatial loop, if another one is left inside for vectors."""
+    """The outermost spatial loop, if another spatial loop remains inside to be vectorized."""
     long = [each for each in nest_of(schedule, stage).spatial if each.extent > 1]
     return long[0] if len(long) > 1 else None
 
 
 def _work(schedule: Schedule, stage: str) -> int:
-    """The iterations of a stage's block."""
+    """The number of iterations of a stage's block."""
     body = schedule.program.body
     block = find_block(body, stage)
     assert block is not None
@@ -114,15 +114,15 @@ def _work(schedule: Schedule, stage: str) -> int:
 
 
 _LONGEST = 200
-"""The most nodes of an expression after inlining."""
+"""The maximum number of nodes of an expression after inlining."""
 
 
 def inline_stages(schedule: Schedule) -> Schedule:
     """Inline stages whose elements are read by one stage, about once each.
 
-    So element-wise operators are inlined into their reader; a stage that is read several times,
-    such as a padded image by a convolution, stays. A stage that only moves elements is inlined into
-    any stage that is no reduction.
+    Element-wise operators are thus inlined; a stage whose elements are read several times, such as
+    a convolution's padded image, is not. A stage that only moves elements is inlined into any stage
+    that is no reduction.
     """
     for name in [each.name for each in blocks(schedule.program.body)]:
         if _can_inline(schedule.program, name):

@@ -18,7 +18,7 @@ from compiler.te.tree import extent_of, find_block, find_loop, path_to
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a block that has a loop of its own."""
+    """An axis of a block with its own loop."""
 
     name: str
     extent: int
@@ -26,7 +26,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A stage's own serial loops, outermost first."""
+    """The serial loops over a stage's axes, outermost first."""
 
     stage: str
     block: Block
@@ -40,7 +40,7 @@ class Nest:
 
 
 def nest_of(schedule: Schedule, stage: str) -> Nest:
-    """The serial loops of the stage's block that have the names of its axes."""
+    """The `Nest` of serial loops around the stage's block that are named after its axes."""
     block = find_block(schedule.program.body, stage)
     assert block is not None
     found: dict[IterKind, list[Axis]] = {IterKind.SPATIAL: [], IterKind.REDUCE: []}
@@ -52,7 +52,7 @@ def nest_of(schedule: Schedule, stage: str) -> Nest:
 
 
 def innermost_of(schedule: Schedule, nest: Nest) -> Nest:
-    """The nest without spatial loops that hold other stages as well."""
+    """The nest without spatial loops that also contain other stages."""
     tight = set()
     for stmt in reversed(path_to(schedule.program.body, nest.block)[:-1]):
         if not isinstance(stmt, For):
@@ -63,19 +63,19 @@ def innermost_of(schedule: Schedule, nest: Nest) -> Nest:
 
 
 _UNROLL = 4
-"""Vectors of accumulators: an addition has a latency of that many cycles."""
+"""The number of accumulator vectors: the latency of an addition, in cycles."""
 _MOST_SUMS = 8
-"""Vectors of accumulators if those along two axes share loads."""
+"""The maximum number of accumulator vectors, tiled along two axes that share loads."""
 _FEW = 4
-"""The fewest iterations of a vectorized loop in a reduction."""
+"""The minimum number of iterations of a vectorized loop of a reduction."""
 
 
 def run_in_lanes(
     schedule: Schedule, stage: str, simd: Simd, *, reassociate: bool = False
 ) -> Schedule:
-    """The stage with one of its loops vectorized, if any is suitable.
+    """The schedule with one loop of the stage vectorized, if a loop is suitable.
 
-    That is a loop over neighbours in memory: a spatial loop if possible, so that no sum is split,
+    Suitable loops access contiguous memory: a spatial loop if possible, so that no sum is split,
     else a reduction loop, if the order of terms does not matter or `reassociate` permits another
     order. Without such a loop, lanes gather elements at a constant stride.
     """
@@ -101,7 +101,7 @@ def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -
     """Vectorize the innermost spatial loop of a stage without a reduction."""
     stage, name = nest.stage, axis.name
     if None in _strides(nest.block, axis):
-        # Fused axes: lanes stay within one row of the tensor that is read.
+        # Fused axes: the lanes of a vector read one row of the tensor.
         row = row_length(nest.block, name)
         if row is None or row < _FEW or axis.extent % row:
             return schedule
@@ -124,14 +124,14 @@ def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -
 
 
 def _contiguous(nest: Nest, axis: Axis) -> Axis | None:
-    """The axis along which the elements are contiguous that `axis` reaches with a stride."""
+    """The axis that is contiguous in the accesses that are strided along `axis`, if any."""
     far = [each for each in accesses(nest.block) if stride(each, axis.name) not in (0, 1)]
     others = (each for each in nest.spatial if each != axis and each.extent > 1)
     return next((each for each in others if 1 in strides(far, each.name)), None)
 
 
 def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -> Schedule:
-    """Keep vectors of accumulators along `axis`, and along a second axis that shares loads."""
+    """Keep accumulators in vectors along `axis`, tiled along an axis that shares loads."""
     stage, name = nest.stage, axis.name
     terms = [each.name for each in nest.reduced]
     other = _shared(nest, axis)
@@ -161,7 +161,7 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
 def _vectorize_reduction(
     schedule: Schedule, nest: Nest, over: Axis, lanes: int, reassociate: bool
 ) -> Schedule:
-    """Vectorize a reduction loop: many terms of one sum at once."""
+    """Vectorize a reduction loop: lanes reduce terms of the same result."""
     stage = nest.stage
     others = [each.name for each in nest.reduced if each != over]
     if others:
@@ -177,7 +177,7 @@ def _vectorize_reduction(
 def _parts(
     schedule: Schedule, stage: str, axis: Axis, lanes: int
 ) -> tuple[Schedule, list[tuple[str, int]]]:
-    """Partition the loop into whole vectors and the rest, so that neither needs a mask.
+    """Partition a loop into whole vectors and a remainder, so that no vector needs a mask.
 
     Returns the stages of both parts with their extents.
     """
@@ -189,30 +189,30 @@ def _parts(
 
 
 def _divisor(number: int, most: int) -> int:
-    """The greatest divisor up to `most`; 1 if there is none."""
+    """The greatest divisor of `number` up to `most`; 1 if there is none."""
     return max(each for each in range(1, max(most, 1) + 1) if number % each == 0 or each == 1)
 
 
 def _shared(nest: Nest, axis: Axis) -> Axis | None:
-    """The innermost other axis whose iterations share loads."""
+    """The innermost spatial axis, other than `axis`, whose iterations share loads."""
     loads = [each for each in accesses(nest.block) if each.buffer.name != nest.stage]
     others = (each for each in reversed(nest.spatial) if each != axis and each.extent > 1)
     return next((each for each in others if 0 in strides(loads, each.name)), None)
 
 
 def _innermost(axes: Sequence[Axis], least: int) -> Axis | None:
-    """The innermost axis of more than one iteration, if it has at least `least`."""
+    """The innermost axis of more than one iteration; None if its extent is under `least`."""
     long = [each for each in axes if each.extent > 1]
     return long[-1] if long and long[-1].extent >= least else None
 
 
 def _strides(block: Block, axis: Axis) -> set[int | None]:
-    """The strides of a block's accesses along an axis; None for an access without one."""
+    """The strides of a block's accesses along an axis; None for a non-constant stride."""
     return strides(accesses(block), axis.name)
 
 
 def _lanes(block: Block, simd: Simd) -> int:
-    """The lanes of a register for the widest type in a block."""
+    """The number of lanes in a register for the widest type in a block."""
     kinds = {each.buffer.dtype for each in accesses(block)}
     for stmt in statements(block.body):
         for expr in expressions(stmt):

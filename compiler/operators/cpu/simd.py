@@ -1,4 +1,4 @@
-"""The vector units of processors."""
+"""Descriptions of processors' vector units."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Simd:
 
     @classmethod
     def of(cls, features: Iterable[str]) -> Simd:
-        """The vector unit of a processor with these features of LLVM's (`CpuTarget.features`).
+        """The vector unit of a processor with these LLVM features (`CpuTarget.features`).
 
         For processors other than x86-64, registers of 128 bits are assumed.
         """
@@ -43,11 +43,11 @@ class Simd:
         return cls(_MEDIUM if "avx2" in known else _NARROW, 16, dots)
 
     def lanes(self, dtype: DType) -> int:
-        """The number of elements in a register."""
+        """The number of elements of type `dtype` in a register."""
         return self.bytes * 8 // dtype.bits
 
     def dot(self, left: DType, right: DType, sums: DType) -> Function | None:
-        """The dot product of these types with the most lanes, or None."""
+        """The widest dot product of these types; None if there is none."""
         if sums != INT32:
             return None
         found = [

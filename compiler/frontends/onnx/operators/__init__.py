@@ -47,8 +47,8 @@ EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
         "SwiGLU": (28,),
     }
 )
-"""Operators, and their versions, that are replaced by the functions that define them.
+"""Operators, with versions, that are replaced by the function bodies in their ONNX schemas.
 
-Only operators for which that was verified: for some, the expansion of the `onnx` package leaves out
-defaults of attributes, and computes something else.
+The expansion was verified for these operators only: for others the `onnx` package may omit defaults
+of attributes, which changes results.
 """

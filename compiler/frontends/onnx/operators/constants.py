@@ -1,4 +1,4 @@
-"""Constants, shapes, ranges."""
+"""Operators that create constants, shapes and ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.graph.extents import product
 from compiler.graph.operators.shapes import Expand
 
 _LARGEST = 1 << 24
-"""The most elements of a constant that is made at import."""
+"""The maximum number of elements of a constant that is created at import."""
 
 
 def _constant(node: Node) -> Value:
@@ -53,7 +53,7 @@ def _constant_of_shape(node: Node) -> Value:
 def _shape(node: Node) -> Value:
     shape = node.input(0).shape
     start, end = node.integer("start", 0), node.integer("end", len(shape))
-    # Python counts from the end, and stops at the last axis, as ONNX does.
+    # As in ONNX, Python slices count negative numbers from the end and clamp to the last axis.
     return node.constant(np.array(shape[start:end], object))
 
 

@@ -81,7 +81,7 @@ ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType
         "Xor": ("logical_xor", (7,)),
     }
 )
-"""Operators that the graph has too, with the same operands and attributes: the graph's name, and
+"""Operators with the same operands and attributes in the graph: the graph operator's name, and
 versions."""
 
 _LIMITS: Final[Mapping[str, str]] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""Normalisation."""
+"""Normalisation operators."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _lp_norm(node: Node) -> Value:
         node.refuse(f"p is {order}")
     length = node.call(f"reduce_l{order}", data, to=Reduction((axis,), True))
     zero = node.number(0, data)
-    # A vector of zeros stays zero.
+    # A zero vector is divided by 1, not by its length 0.
     safe = node.call("where", node.call("equal", length, zero), node.number(1, data), length)
     return node.call("divide", data, safe)
 
 
 def _local_response(node: Node) -> Value:
-    """data / (bias + alpha / size * (sum of squares of `size` channels around)) ** beta."""
+    """data / (bias + alpha / size * (sum of squares of `size` adjacent channels)) ** beta."""
     data, size = node.input(0), node.integer("size")
     if data.rank < 3:
         node.refuse(f"{data.type} has no spatial axes")

@@ -63,7 +63,7 @@ def _pad(node: Node) -> Value:
 def _spread(
     node: Node, data: Value, pads: tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Padding of all axes, from padding of some."""
+    """Padding of all axes from `pads`, the padding of `axes`."""
     if len(pads) != 2 * len(axes) or any(not -data.rank <= each < data.rank for each in axes):
         node.refuse(f"pads {list(pads)} of axes {list(axes)} of {data.type}")
     whole = [0] * (2 * data.rank)

@@ -1,7 +1,7 @@
 """Quantised operators.
 
-Operators on integers with scales (`QLinearConv`) become their QDQ form, as current quantisers
-export it: dequantise, compute, quantise. So later passes meet one form only.
+Operators on integers with scales (`QLinearConv`) are converted to the QDQ form that current
+quantisers export: dequantise, compute, quantise. Passes need to handle this form only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _dequantize(node: Node) -> Value:
 
 
 def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
-    """The data, scales, zero points, and the axis along which scales differ."""
+    """The data, scales, zero points, and the axis of per-channel scales."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
     if node.integer("block_size", 0):
         node.unsupported("blocks")
@@ -110,7 +110,7 @@ def _matmul_integer(node: Node) -> Value:
 
 
 def _centred(node: Node, data: Value, zero: Value | None) -> Value:
-    """The data in int32, less the zero point."""
+    """The data minus the zero point, in int32."""
     wide = node.cast(data, INT32)
     if zero is None:
         return wide

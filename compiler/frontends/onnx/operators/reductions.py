@@ -1,4 +1,4 @@
-"""Reductions, softmax, hardmax, positions of extrema."""
+"""Reductions, softmax, hardmax, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REDUCTIONS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
         "ReduceSumSquare": ("reduce_sum_square", (1, 11, 13, 18)),
     }
 )
-"""The graph's name of each reduction, and versions."""
+"""The name of the graph operator of each reduction, and versions."""
 
 
 def _reduce(node: Node) -> Value:
@@ -44,7 +44,7 @@ def _reduce(node: Node) -> Value:
     keepdims = bool(node.integer("keepdims"))
     images = axes is not None and data.rank == 4 and {each % 4 for each in axes} == {2, 3}
     if node.operator == "ReduceMean" and data.dtype.is_float and images:
-        # PyTorch exports a global average pool so.
+        # PyTorch exports a global average pool as a mean over axes 2 and 3.
         pooled = node.call("global_average_pool", data)
         return pooled if keepdims else node.call("squeeze", pooled, to=Squeeze((2, 3)))
     return node.call(REDUCTIONS[node.operator][0], data, to=Reduction(axes, keepdims))
@@ -65,7 +65,7 @@ def _hardmax(node: Node) -> Value:
 
 
 def _along(node: Node, function: _Along) -> Value:
-    """Apply a function along one axis; up to opset 12, along `axis` and all later axes as one."""
+    """Apply a function along `axis`; up to opset 12, along the flattened axes from `axis` on."""
     data, axis = node.input(0), node.integer("axis")
     if not -data.rank <= axis < data.rank:
         node.refuse(f"axis {axis} of {data.type}")

@@ -15,7 +15,7 @@ from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.operators.parts import Gather
 
 _LARGEST: Final = 1 << 20
-"""The most elements along an axis of the result."""
+"""The maximum extent of an axis of the result."""
 
 
 def _upsample(node: Node) -> Value:
@@ -59,7 +59,7 @@ def _scales(node: Node, position: int) -> list[float]:
 
 
 def _scaled(node: Node, data: Value, axis: int, scale: float) -> int | None:
-    """The extent of the result; None if it is the operand's, which may be symbolic."""
+    """The extent of the result; None if the operand's extent, perhaps symbolic, is kept."""
     if axis >= data.rank:
         node.refuse(f"more scales than axes of {data.type}")
     return None if scale == 1.0 else floor(node.extent(axis, data) * scale)
@@ -120,13 +120,13 @@ def _places(node: Node, extent: int, size: int, scale: float, mode: str) -> Arra
         case "half_pixel":
             found = (new + 0.5) / scale - 0.5
         case "half_pixel_symmetric":
-            # The error of the rounded size is split between both ends.
+            # The rounding error of the size is split between both ends.
             adjusted = size / (scale * extent)
             found = extent / 2 * (1 - adjusted) + (new + 0.5) / scale - 0.5
         case "pytorch_half_pixel":
             found = (new + 0.5) / scale - 0.5 if size > 1 else np.zeros(1)
         case "align_corners":
-            # By the size before rounding, as in the standard's reference.
+            # Uses the size before rounding, as ONNX's reference implementation does.
             last = scale * extent - 1
             found = new * (extent - 1) / last if last else np.zeros(size)
         case "asymmetric":

@@ -17,7 +17,7 @@ from compiler.graph.operators.shapes import (
 )
 
 _MODES = ("DCR", "CRD")
-"""The order of a channel's parts: depth, column, row, or column, row, depth."""
+"""The orders of a channel's parts: depth, column, row (DCR) or column, row, depth (CRD)."""
 
 _SHAPE = "the shape has to be known at import"
 
@@ -43,7 +43,7 @@ def _flatten(node: Node) -> Value:
 
 
 def _axes(node: Node) -> tuple[int, ...] | None:
-    """The axes: an attribute up to opset 12, then an operand."""
+    """The axes: an attribute up to opset 12, an operand from opset 13 on."""
     return node.integers("axes") if node.has("axes") else node.numbers(1)
 
 
@@ -64,7 +64,7 @@ def _expand(node: Node) -> Value:
         if isinstance(extent, int):
             wanted.insert(0, extent)
         elif own == extent:
-            # 1 keeps the extent, whatever its number.
+            # Broadcasting with 1 keeps any extent.
             wanted.insert(0, 1)
         else:
             node.unsupported(f"{data.type} to {', '.join(map(str, shape))}: give shapes")

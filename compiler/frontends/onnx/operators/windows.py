@@ -1,4 +1,4 @@
-"""Operators with windows: convolution and pooling."""
+"""Sliding-window operators: convolution and pooling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_PADDING: Final = 1 << 16
 
 
 def conv2d_attributes(node: Node, data: Value, kernel: Sequence[int]) -> Conv2d:
-    """The attributes of a convolution with one spatial axis, which becomes the second, or two."""
+    """The attributes of a 2-D convolution, or of a 1-D convolution as 2-D with one row."""
     strides, dilation = (_per_axis(node, name, len(kernel)) for name in ("strides", "dilations"))
     padding = _padding(node, data, kernel, strides, dilation)
     if len(kernel) == 1:
@@ -37,7 +37,7 @@ def _conv(node: Node) -> Value:
 
 
 def spatial_kernel(node: Node, data: Value, weight: Value) -> tuple[int, ...]:
-    """The extents of the weights along one or two spatial axes."""
+    """The extents of `weight` along its one or two spatial axes."""
     if data.rank not in (3, 4):
         node.unsupported(f"data {data.type}: one or two spatial axes are")
     if weight.rank != data.rank:
@@ -84,7 +84,7 @@ def _padding(
     strides: Sequence[int],
     dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """The padding before each spatial axis, then after each."""
+    """The padding at the start of each spatial axis, then at the end of each."""
     count = len(kernel)
     match node.text("auto_pad", "NOTSET"):
         case "NOTSET":
