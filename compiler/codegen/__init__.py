@@ -1,14 +1,14 @@
-"""CPU code from the loop language, through LLVM.
+"""CPU code generation: loop programs become native functions through LLVM.
 
 Integers and bools are exact. Every operation on floats is rounded as IEEE 754 says, with two
 exceptions, which depend neither on the kinds nor on the order of loops:
 
 - `x + a * b` and `a * b + x` are rounded once on a target with `fma`. The expression decides: a
   schedule that inlines a product into a sum makes such an expression, and may change a last bit.
-- Functions such as `exp` are as exact as `math_functions` or the C library computes them, the same
-  in one lane and in many.
+- `exp` and the like have the errors of `math_functions` or the C library, the same in scalar and
+  vector code.
 
-Sums across lanes add in another order, in schedules with `reassociate` only.
+Sums across lanes are reassociated, in schedules with `reassociate` only.
 """
 
 from compiler.codegen.compile import compile_function, emit_object

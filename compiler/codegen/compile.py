@@ -1,6 +1,6 @@
 """Compilation of a program to native code.
 
-LLVM neither unrolls nor vectorizes loops here: the schedule says which loops are.
+LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEVEL = 3
 def emit_object(
     function: Function, target: CpuTarget, passes: Sequence[Pass] = CPU_PASSES
 ) -> ObjectCode:
-    """The object code of a program, with or without blocks, after these passes.
+    """The object code of a program, which may have blocks, lowered by `passes`.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def emit_object(
 def compile_function(
     function: Function, target: CpuTarget, pool: ThreadPool | None = None
 ) -> NativeFunction:
-    """A program compiled to a function of arrays, on this machine.
+    """A program compiled and loaded as a function of arrays, on this machine.
 
     Parallel loops run on `pool`, or on a new one of `target.threads` threads.
     """
@@ -62,7 +62,7 @@ def compile_function(
 
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:
-    """An object file, position-independent, of a module's text."""
+    """The position-independent object file of an LLVM module's text."""
     machine = machine_of(target)
     code: bytes = machine.emit_object(optimise(text, machine))
     return code
@@ -85,7 +85,7 @@ def machine_of(target: CpuTarget) -> Any:
 
 
 def optimise(text: str, machine: Any) -> Any:
-    """The module of a text after LLVM's passes. Raises `CodegenError` for an illegal module."""
+    """The LLVM module of `text`, optimised. Raises `CodegenError` for an illegal module."""
     try:
         module = binding.parse_assembly(text)
         module.verify()

@@ -15,7 +15,7 @@ _BUILT_ON = (
     ("fma", ("avx512",)),
     ("avx512f", ("avx512",)),
 )
-"""Features, and how the names of features that need them begin; dependent ones come later."""
+"""Features, and the name prefixes of features that depend on them; base features first."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
 """Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
 
@@ -53,9 +53,9 @@ class CpuTarget:
     def without(self, *features: str) -> CpuTarget:
         """The processor without these features, and without those that build on them."""
         gone = set(features)
-        for base, built in _BUILT_ON:
+        for base, prefixes in _BUILT_ON:
             if base in gone:
-                gone |= {each for each in self.features if each.startswith(built)}
+                gone |= {each for each in self.features if each.startswith(prefixes)}
         return replace(self, features=tuple(each for each in self.features if each not in gone))
 
     @property
@@ -65,8 +65,8 @@ class CpuTarget:
 
     @property
     def feature_string(self) -> str:
-        """The features as LLVM's target machine takes them; those of `cpu` that are not among
-        `features` are switched off."""
+        """LLVM's feature string, as `-avx512f,+avx2`: on the host's triple, features
+        that are not among `features` are switched off."""
         host = Host.detect()
         known = {*host.features, *host.absent} if self.triple == host.triple else set()
         kept = {*self.features, *_ALWAYS}

@@ -99,7 +99,7 @@ def _binary(frame: Frame, expr: Binary) -> Any:
     left, right = together(frame.builder, left, right)
     if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:
         if _natural(frame, expr.left) and _natural(frame, expr.right, least=1):
-            dtype = UINT64  # the same result, for less
+            dtype = UINT64  # the same result in fewer instructions
     if expr.op is BinaryOp.POW:
         return power(frame.builder, dtype, left, right)
     return value_ops.binary(frame.builder, expr.op, dtype, left, right)
@@ -162,7 +162,7 @@ def _select(frame: Frame, expr: Select) -> Any:
 
 
 def _harmless(frame: Frame, expr: Expr) -> bool:
-    """Whether an expression can be evaluated where its value is not used."""
+    """Whether an expression can be evaluated speculatively: all its loads are in bounds."""
     loads = (each for each in subexpressions(expr) if isinstance(each, Load))
     return all(load_store.safe(frame, each) for each in loads)
 

@@ -22,7 +22,7 @@ class FloatBuilder:
     Attributes
     ----------
     like
-        A value with the lanes of all others.
+        A value with the LLVM type of all operands.
     contract
         Whether `mul_add` rounds once; otherwise twice.
     """
@@ -43,9 +43,9 @@ class FloatBuilder:
         return 127 if self.dtype.bits == 32 else 1023
 
     def number(self, value: Any) -> Any:
-        """A Python number as a constant of the type; any other value as it is."""
+        """A constant for a Python number; an LLVM value as it is."""
         if isinstance(value, int | float):
-            # LLVM takes only numbers that a float32 holds exactly.
+            # LLVM takes float32 constants only if float32 holds them exactly.
             return constant(self.like.type, float(self.dtype.numpy.type(value)))
         return value
 
@@ -87,11 +87,11 @@ class FloatBuilder:
         return result
 
     def less(self, a: Any, b: Any) -> Any:
-        """a < b; false if one is NaN."""
+        """a < b; false if a or b is NaN."""
         return self.builder.fcmp_ordered("<", self.number(a), self.number(b))
 
     def equals(self, a: Any, b: Any) -> Any:
-        """a == b."""
+        """a == b; false if a or b is NaN."""
         return self.builder.fcmp_ordered("==", self.number(a), self.number(b))
 
     def choose(self, condition: Any, a: Any, b: Any) -> Any:
@@ -99,12 +99,12 @@ class FloatBuilder:
         return self.builder.select(condition, self.number(a), self.number(b))
 
     def at_most(self, x: Any, limit: float) -> Any:
-        """The lesser of x and the limit; a NaN stays."""
+        """The lesser of x and the limit; NaN if x is NaN."""
         below = self.builder.fcmp_unordered("<", x, self.number(limit))
         return self.choose(below, x, limit)
 
     def at_least(self, x: Any, limit: float) -> Any:
-        """The greater of x and the limit; a NaN stays."""
+        """The greater of x and the limit; NaN if x is NaN."""
         above = self.builder.fcmp_unordered(">", x, self.number(limit))
         return self.choose(above, x, limit)
 
@@ -126,7 +126,7 @@ class FloatBuilder:
         return self.builder.bitcast(bits, self.like.type)
 
     def whole(self, integer: Any) -> Any:
-        """An integer of no more than 32 bits as a float."""
+        """An integer as a float; its value must fit in 32 bits."""
         short = in_lanes(I32, self.like)
         if self.dtype.bits > 32:  # few processors convert 64 bits in vectors
             integer = self.builder.trunc(integer, short)
@@ -138,7 +138,7 @@ class FloatBuilder:
         return self.from_bits(self.builder.shl(biased, self.integer(self.mantissa)))
 
     def nearest(self, x: Any) -> tuple[Any, Any]:
-        """The nearest whole number as a float and as an integer, for |x| below 2**(mantissa - 2).
+        """x rounded to nearest, as a float and as an integer, for |x| below 2**(mantissa - 2).
 
         The integer of a NaN is undefined.
         """

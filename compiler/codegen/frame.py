@@ -67,11 +67,11 @@ class Frame:
     builder
         The builder of the next instruction.
     entry
-        The builder of the entry block, where stack is allocated.
+        The builder of the entry block, where stack memory is allocated.
     stack
         Pointers to allocated memory, by buffer.
     workspace
-        The memory that the caller passes: the shared part, or in a task the worker's own.
+        The memory that the caller passes; inside a task, the worker's own part.
     launch
         The function that runs tasks; None inside a task.
     tags
@@ -81,15 +81,15 @@ class Frame:
     contract
         Whether `x + a * b` is rounded once.
     where
-        The function and the loops around, for messages.
+        Names of the function and the enclosing loops, for error messages.
     bindings, ranges
-        The values of loop variables, and their ranges.
+        The values and the ranges of loop variables, by name.
     places
         The memory of buffers, by name.
     lanes, mask
-        Within a vectorized loop: the number of lanes, and which of them run (None: all).
+        Within a vectorized loop: the number of lanes, and the mask of active lanes (None: all).
     known
-        Values computed so far: one table for each open loop or condition.
+        Values computed so far, for reuse: one table for each open loop or condition.
     """
 
     builder: Any
@@ -125,7 +125,7 @@ class Frame:
         return CodegenError(f"{' / '.join(self.where)}: {message}")
 
     def recall(self, key: Hashable) -> Any:
-        """The value kept under `key` in an open loop or condition; None without one."""
+        """The value kept under `key` in an open loop or condition; None if there is none."""
         for table in reversed(self.known):
             if key in table:
                 return table[key]
@@ -138,7 +138,7 @@ class Frame:
 
     @contextmanager
     def region(self) -> Iterator[None]:
-        """A scope of code that may not run or runs again: its values are not known behind it."""
+        """A scope of code that runs zero or more times; its kept values are dropped at its end."""
         self.known.append({})
         yield
         self.known.pop()
@@ -164,7 +164,7 @@ class Frame:
 
     @contextmanager
     def masked(self, condition: Any) -> Iterator[None]:
-        """A scope in which only lanes run where a condition holds too."""
+        """A scope in which a lane is active only if `condition` holds there too."""
         outer, inner = self.mask, splat(self.builder, condition, self.lanes)
         self.mask = inner if outer is None else self.builder.and_(outer, inner)
         with self.region():
@@ -180,5 +180,5 @@ class Frame:
         return instruction
 
     def number(self, value: Any) -> Any:
-        """An `i64`: an int becomes a constant."""
+        """An int as an `i64` constant; an LLVM value as it is."""
         return ir.Constant(I64, value) if isinstance(value, int) else value

@@ -1,6 +1,6 @@
 """Horizontal reductions: stores `X[i] = X[i] + e` in which the lanes share `X[i]`.
 
-They change the order of float additions, which schedules that vectorize a reduction allow.
+Float additions are reassociated, which schedules that vectorize a reduction allow.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
     if not isinstance(value, Binary) or value.op not in _OPS:
         return None
     old = Load(store.buffer, store.indices)
-    for one, other in ((value.left, value.right), (value.right, value.left)):
-        if one == old and store.buffer.name not in expr_facts(other).loads:
-            return value.op, other
+    for old_side, term in ((value.left, value.right), (value.right, value.left)):
+        if old_side == old and store.buffer.name not in expr_facts(term).loads:
+            return value.op, term
     return None
 
 

@@ -1,6 +1,6 @@
-"""LLVM's types for those of the loop language, and helpers for vectors, calls and loops.
+"""LLVM types of the loop language's dtypes, and helpers for vectors, calls and loops.
 
-A value is a scalar or a vector of lanes; a scalar beside a vector has that value in every lane. A
+A value is a scalar or a vector of lanes; a scalar beside a vector is broadcast to every lane. A
 bool is an `i1` in a register and a byte in memory.
 """
 
@@ -39,12 +39,12 @@ _FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
 
 
 def register_type(dtype: DType) -> Any:
-    """The type of one value of `dtype` in a register."""
+    """The LLVM type of a value of `dtype` in a register."""
     return _FLOATS[dtype.bits] if dtype.is_float else ir.IntType(dtype.bits)
 
 
 def memory_type(dtype: DType) -> Any:
-    """The type of one element of a buffer."""
+    """The LLVM type of an element of `dtype` in memory."""
     bits = 8 * dtype.numpy.itemsize
     return _FLOATS[bits] if dtype.is_float else ir.IntType(bits)
 
@@ -55,26 +55,26 @@ def lanes_of(value: Any) -> int | None:
 
 
 def shaped(kind: Any, lanes: int | None) -> Any:
-    """`kind`, or a vector of it with that many lanes."""
+    """The type of a vector of `lanes` elements of `kind`; `kind` if `lanes` is None."""
     return kind if lanes is None else ir.VectorType(kind, lanes)
 
 
 def in_lanes(kind: Any, like: Any) -> Any:
-    """`kind`, with as many lanes as the value `like` has."""
+    """The type of a vector of `kind` with the lanes of `like`; `kind` if `like` is a scalar."""
     return shaped(kind, lanes_of(like))
 
 
 def constant(kind: Any, value: Any) -> Any:
-    """A number of that type, in every lane if it is a vector."""
+    """A constant of type `kind`; a vector type has a single `value` in every lane."""
     if isinstance(kind, ir.VectorType) and not isinstance(value, Sequence):
-        # Without a value for each lane the text is shorter; -0.0 is no zero.
+        # None is `zeroinitializer`, which is shorter text; -0.0 is no zero.
         zero = value == 0 and str(value)[0] != "-"
         value = None if zero else [value] * kind.count
     return ir.Constant(kind, value)
 
 
 def splat(builder: Any, value: Any, lanes: int | None) -> Any:
-    """A scalar in every lane; a vector as it is."""
+    """A vector of `lanes` copies of a scalar; vectors stay, as does a scalar for `lanes` None."""
     if lanes is None or lanes_of(value) is not None:
         return value
     kind = ir.VectorType(value.type, lanes)
@@ -86,13 +86,13 @@ def splat(builder: Any, value: Any, lanes: int | None) -> Any:
 
 
 def together(builder: Any, *values: Any) -> list[Any]:
-    """The values with equal numbers of lanes: scalars become vectors if any value is one."""
+    """The values with equal numbers of lanes: scalars become vectors if any value is a vector."""
     lanes = next((n for n in map(lanes_of, values) if n is not None), None)
     return [splat(builder, each, lanes) for each in values]
 
 
 def suffix(kind: Any) -> str:
-    """A type as in the name of an overloaded intrinsic: `v16f32`."""
+    """The suffix of a type in the name of an overloaded intrinsic: `v16f32`."""
     if isinstance(kind, ir.VectorType):
         return f"v{kind.count}{suffix(kind.element)}"
     return str(kind.intrinsic_name)
@@ -101,7 +101,7 @@ def suffix(kind: Any) -> str:
 def call_intrinsic(
     builder: Any, name: str, result: Any, arguments: Sequence[Any], fastmath: Sequence[str] = ()
 ) -> Any:
-    """A call of the function of that full name, declared with the types of its arguments."""
+    """A call of the function `name`, declared at its first call with the arguments' types."""
     function = builder.module.globals.get(name)
     if function is None:
         kind = ir.FunctionType(result, [each.type for each in arguments])
@@ -111,10 +111,10 @@ def call_intrinsic(
 
 @contextmanager
 def counted(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
-    """A loop around the instructions emitted within, from `begin` up to, without, `end`.
+    """A loop from `begin` to `end` - 1 around the instructions emitted in the `with` block.
 
-    Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` says that
-    none is needed before the first iteration.
+    Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` leaves
+    out the test before the first iteration.
     """
     before = builder.block
     body, after = (builder.append_basic_block(name) for name in ("body", "after"))

@@ -1,7 +1,7 @@
-"""Loads and stores, chosen by the stride between the lanes' elements.
+"""Loads and stores of elements: scalar, vector or gather, by the stride between lanes.
 
-One element for all lanes is read once, consecutive elements as a vector; others are gathered. The
-elements of masked lanes are accessed only if they provably exist.
+An element shared by all lanes is read once, consecutive elements as a vector; any other elements
+are gathered. Elements of inactive lanes are accessed only if they are provably in bounds.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["address", "any_lane", "is_uniform", "load", "safe", "store"]
 Evaluate = Callable[[Expr], Any]
 
 SHUFFLED = 4
-"""Up to this stride elements are shuffled out of vectors, which is faster than to gather them."""
+"""Up to this stride, elements are shuffled out of vectors, which is faster than a gather."""
 
 
 def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
-    """The element, or each lane's element."""
+    """The value of a load: a scalar, or a vector of each lane's element."""
     place = frame.place(expr.buffer)
     offset = offset_of(place, expr.indices, frame)
     elements = _pointers(frame, place, offset, evaluate)
@@ -57,7 +57,7 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     elif mask is None:
         value = vector_access.read(frame, expr.buffer, element, elements)
     else:
-        # The element is read if any lane runs.
+        # The element is read if any lane is active.
         one = splat(frame.builder, any_lane(frame, mask), 1)
         value = vector_access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
@@ -69,12 +69,12 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
 def store(
     frame: Frame, buffer: Buffer, indices: Sequence[Expr], value: Any, evaluate: Evaluate
 ) -> None:
-    """Write an element, or each lane's element.
+    """Emit a store of an element, or of each lane's element.
 
     Raises
     ------
     CodegenError
-        If lanes write different values to one element, and which of them run is not known.
+        If lanes write different values to one element under a mask.
     """
     place = frame.place(buffer)
     offset = offset_of(place, indices, frame)
@@ -98,20 +98,20 @@ def store(
         vector_access.scatter(frame, buffer, value, elements, offset.lane, mask)
         return
     if mask is not None and place.stack and offset.within(place.size, frame):
-        # LLVM makes no registers of memory with masked stores.
+        # LLVM does not promote memory with masked stores to registers.
         old = vector_access.vector(frame, place, value.type.element, elements, None)
         value, mask = builder.select(mask, value, old), None
     vector_access.store_vector(frame, place, value, elements, mask)
 
 
 def safe(frame: Frame, expr: Load) -> bool:
-    """Whether an element provably exists in every iteration and lane."""
+    """Whether a load is provably in bounds in every iteration and lane."""
     place = frame.place(expr.buffer)
     return offset_of(place, expr.indices, frame).within(place.size, frame)
 
 
 def is_uniform(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> bool:
-    """Whether all lanes access one element."""
+    """Whether all lanes access the same element."""
     offset = offset_of(frame.place(buffer), indices, frame)
     total = offset.value(frame, evaluate)
     return offset.lane == 0 and (total is None or lanes_of(total) is None)
@@ -124,14 +124,14 @@ def address(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Eva
 
 
 def any_lane(frame: Frame, mask: Any) -> Any:
-    """Whether any lane runs."""
+    """An `i1`: whether the mask holds in any lane."""
     name = f"llvm.vector.reduce.or.{suffix(mask.type)}"
     return call_intrinsic(frame.builder, name, MASK, [mask])
 
 
 def _pointers(frame: Frame, place: BufferLocation, offset: Offset, evaluate: Evaluate) -> Any:
-    """The pointer to lane 0's element; for scattered elements all pointers, without the multiple of
-    the lane number."""
+    """The pointer to lane 0's element; for scattered elements a vector of pointers, to which the
+    stride times the lane number is still to be added."""
     element = memory_type(place.buffer.dtype)
     total = offset.value(frame, evaluate)
     pointer = place.pointer

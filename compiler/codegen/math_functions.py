@@ -1,7 +1,7 @@
-"""Functions of floats: instructions, formulas that run in the lanes of vectors, or the C library.
+"""Math functions of floats: intrinsics, formulas for scalars and vectors, or the C library.
 
-The results of formulas are equal in one lane and in many, to the last bit. Their polynomials are
-minimax approximations (Remez), found for these ranges with 60 digits. Errors are below 2 units in
+Formulas give the same bits in scalar and vector code. Their polynomials are minimax approximations
+(Remez), computed for these ranges with 60 digits. Errors are below 2 units in
 the last place, 4 of tanh and erf (the tests measure them).
 """
 
@@ -25,7 +25,7 @@ _INSTRUCTIONS = {
     UnaryOp.CEIL: "ceil",
     UnaryOp.ROUND: "roundeven",
 }
-"""Functions that are exact instructions of processors."""
+"""LLVM intrinsics of functions that processors compute exactly in one instruction."""
 
 _LOG2_E = 1.4426950408889634
 _LN2_PARTS = {
@@ -36,7 +36,7 @@ _LN2_PARTS = {
 
 
 _EXP_LIMITS = {32: (-105.0, 90.0), 64: (-746.0, 711.0)}
-"""Beyond these limits the result is 0 or infinite."""
+"""exp(x) is 0 below the first limit, infinite above the second; by bits of the float."""
 _EXP = {
     32: (0.5, 0.16666573, 0.041666362, 0.008363777, 0.0013942163),
     64: (
@@ -53,11 +53,11 @@ _EXP = {
         2.0922480753781956e-09,
     ),
 }
-"""(exp(r) - 1 - r) / r**2 for |r| up to ln(2) / 2."""
+"""Polynomial in r for (exp(r) - 1 - r) / r**2, |r| up to ln(2) / 2."""
 
 
 def _exp(of: FloatBuilder, x: Any) -> Any:
-    """e to the x: x = n * ln(2) + r, so that it is 2**n * exp(r)."""
+    """exp(x) as 2**n * exp(r), where x = n * ln(2) + r."""
     low, high = _EXP_LIMITS[of.dtype.bits]
     x = of.at_least(of.at_most(x, high), low)
     whole, n = of.nearest(of.mul(x, _LOG2_E))
@@ -83,7 +83,7 @@ _LOG = {
         0.14645107195097182,
     ),
 }
-"""(2 * atanh(s) / s - 2) / s**2, of s**2, for s up to (sqrt(2) - 1) / (sqrt(2) + 1)."""
+"""Polynomial in s**2 for (2 * atanh(s) / s - 2) / s**2, |s| up to (sqrt(2) - 1) / (sqrt(2) + 1)."""
 _ROOT_HALF = 0.7071067811865476
 
 
@@ -133,11 +133,11 @@ _TANH = {
         -2.4008527217531297e-06,
     ),
 }
-"""(tanh(x) / x - 1) / x**2, of x**2, for x up to 0.625."""
+"""Polynomial in x**2 for (tanh(x) / x - 1) / x**2, |x| up to 0.625."""
 
 
 def _tanh(of: FloatBuilder, x: Any) -> Any:
-    """The hyperbolic tangent: x + x**3 * p(x**2) if it is small, else 1 - 2 / (exp(2 x) + 1)."""
+    """The hyperbolic tangent: x + x**3 * p(x**2) for small |x|, else 1 - 2 / (exp(2 x) + 1)."""
     size = of.magnitude(x)
     square = of.mul(x, x)
     small = of.mul_add(of.mul(x, square), of.polynomial(square, _TANH[of.dtype.bits]), x)
@@ -173,10 +173,10 @@ _ERF = {
         6.246913902802382e-11,
     ),
 }
-"""erf(x) / x, of x**2, for x up to 0.9375."""
+"""Polynomial in x**2 for erf(x) / x, |x| up to 0.9375."""
 _ERFC_MIDDLE = 2.0
 _ERFC_END = {32: 4.0, 64: 6.0}
-"""From here on erf is 1."""
+"""erf(x) rounds to 1 from here on; by bits of the float."""
 _ERFC = {
     32: (
         1.2769784,
@@ -207,16 +207,16 @@ _ERFC = {
         1.5238655655682107e-06,
     ),
 }
-"""exp(x**2) * erfc(x) * (1 + 2 x), of (x - 2) / (x + 2), from 0.9375 to the end."""
+"""Polynomial in (x - 2) / (x + 2) for exp(x**2) * erfc(x) * (1 + 2 x), 0.9375 to `_ERFC_END`."""
 
 
 def _erf(of: FloatBuilder, x: Any) -> Any:
-    """The error function: x * p(x**2) if x is small, else 1 - erfc(x)."""
+    """The error function: x * p(x**2) for small |x|, else 1 - erfc(|x|) with the sign of x."""
     bits = of.dtype.bits
     small = of.mul(x, of.polynomial(of.mul(x, x), _ERF[bits]))
     size = of.at_most(of.magnitude(x), _ERFC_END[bits])
-    place = of.div(of.sub(size, _ERFC_MIDDLE), of.add(size, _ERFC_MIDDLE))
-    scaled = of.div(of.polynomial(place, _ERFC[bits]), of.mul_add(size, 2.0, 1.0))
+    ratio = of.div(of.sub(size, _ERFC_MIDDLE), of.add(size, _ERFC_MIDDLE))
+    scaled = of.div(of.polynomial(ratio, _ERFC[bits]), of.mul_add(size, 2.0, 1.0))
     rest = of.mul(_exp(of, of.mul(size, of.sub(-0.0, size))), scaled)
     large = of.with_sign(of.sub(1.0, rest), x)
     return of.choose(of.less(size, _ERF_SMALL), small, large)
@@ -232,9 +232,9 @@ _FORMULAS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
 
 
 def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
-    """`op` of a float, or of each lane. `contract`: see `FloatBuilder`.
+    """`op` of a float, or of each lane of a vector. `contract`: see `FloatBuilder`.
 
-    A function without an instruction or a formula is the C library's of the same name.
+    A function with neither intrinsic nor formula calls the C library's of the same name.
     """
     if op in _INSTRUCTIONS:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
@@ -245,12 +245,12 @@ def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract:
 
 
 def power(builder: Any, dtype: DType, a: Any, b: Any) -> Any:
-    """`a` to the power `b`, of floats, or of each lane."""
+    """`pow(a, b)` of floats, or of each lane of vectors, from the C library."""
     return _library(builder, "pow", dtype, a, b)
 
 
 def _library(builder: Any, name: str, dtype: DType, *values: Any) -> Any:
-    """A function of the C library, a lane at a time."""
+    """A call of a C library function; one call for each lane of vectors."""
     name = name if dtype.bits == 64 else f"{name}f"
     lanes = lanes_of(values[0])
     if lanes is None:

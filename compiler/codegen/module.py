@@ -21,11 +21,11 @@ from compiler.ir.visit import buffers_in, children
 __all__ = ["build_module", "entry_name"]
 
 MOST_STATEMENTS = 20_000
-"""The limit of stores and intrinsics after unrolling: about half a minute of compiling."""
+"""The most stores and intrinsics after unrolling: about half a minute of compiling."""
 
 
 def entry_name(name: str) -> str:
-    """The symbol of a function, which differs from all symbols of libraries."""
+    """The linker symbol of a compiled function, which no library defines."""
     return f"compiled.{name}"
 
 

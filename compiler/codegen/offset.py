@@ -1,4 +1,4 @@
-"""Offsets of elements: indices as one sum of multiples.
+"""Offsets of elements in a buffer, as linear forms.
 
     offset = constant + lane * (lane number) + coefficient * atom + ...
 
@@ -27,7 +27,7 @@ __all__ = ["Offset", "known_number", "offset_of", "offset_sum"]
 
 @dataclass(slots=True)
 class Offset:
-    """A sum of multiples, in elements.
+    """An offset in elements, as a linear form.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def _range(atom: Expr, frame: Frame) -> Interval:
 
 
 def offset_sum(frame: Frame, *summands: tuple[Expr, int]) -> Offset:
-    """The sum of multiples of indices."""
+    """The sum of `factor * expr` over the summands."""
     result = Offset()
     for expr, factor in summands:
         _add(linear(expr), factor, result, frame)
@@ -122,7 +122,7 @@ def offset_of(place: BufferLocation, indices: Sequence[Expr], frame: Frame) -> O
 
 
 def _add(total: Linear, scale: int, into: Offset, frame: Frame) -> None:
-    """Add a multiple of a sum, with numbers for the variables that are known."""
+    """Add `scale * total` to `into`, with numbers for the variables that are known."""
     into.constant += scale * total.constant
     for atom, multiple in total.terms:
         factor = scale * multiple

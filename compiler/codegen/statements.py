@@ -93,7 +93,7 @@ def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
 
 
 def _extent(frame: Frame, stmt: For) -> Any:
-    """The number of iterations: an int if it is known, else an `i64`."""
+    """The number of iterations: an int if known when compiling, else an `i64`."""
     number = known_number(stmt.extent, frame)
     if number is not None:
         return number

@@ -1,8 +1,8 @@
 """Storage of allocated buffers: on the stack, or in a workspace that the caller passes.
 
-Local and small buffers are on the stack, while it has space; LLVM makes registers of those that are
-only indexed by constants. Others have a fixed offset in the workspace, and share memory with
-buffers of other lifetimes. Buffers allocated inside a parallel loop lie in the worker's own part.
+Local and small buffers are on the stack, while it has space; LLVM promotes buffers that are only
+indexed by constants to registers. Other buffers have a fixed offset in the workspace, and share
+memory with buffers of disjoint lifetimes. Buffers of a parallel loop lie in the worker's own part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["STACK_BYTES", "Slot", "StoragePlan", "plan_storage"]
 STACK_BYTES = 64 * 1024
 """The most that one function, or one task of a parallel loop, takes of its thread's stack."""
 SMALL_BYTES = 4 * 1024
-"""Buffers up to this lie on the stack whatever their scope."""
+"""Buffers of at most this size are on the stack whatever their scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Slot:
     Attributes
     ----------
     lanes
-        The number of copies: one for each lane of the vectorized loop that it is allocated in.
+        The number of copies: one for each lane of a vectorized loop around the allocation, or 1.
     offset
         Bytes from the beginning of the workspace, or of the worker's part; None on the stack.
     worker
-        Whether it is allocated inside a parallel loop.
+        Whether the buffer is allocated inside a parallel loop.
     """
 
     buffer: Buffer
@@ -59,7 +59,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class StoragePlan:
-    """Slots by buffer, and the sizes of the workspace in bytes: shared, and for each worker."""
+    """Slots by buffer name, and the workspace's bytes: shared, and for each worker."""
 
     slots: Mapping[str, Slot]
     shared_bytes: int
@@ -91,8 +91,8 @@ class _Planner:
                 f"{buffer.name} lies in {buffer.scope.value}: a CPU has global and local memory"
             )
         slot = Slot(buffer, lanes, None, worker)
-        near = buffer.scope == Scope.LOCAL or slot.bytes <= SMALL_BYTES
-        if near and self.stack[worker] + slot.bytes <= STACK_BYTES:
+        prefers_stack = buffer.scope == Scope.LOCAL or slot.bytes <= SMALL_BYTES
+        if prefers_stack and self.stack[worker] + slot.bytes <= STACK_BYTES:
             self.stack[worker] += slot.bytes
         else:
             slot = Slot(buffer, lanes, top, worker)
@@ -103,7 +103,7 @@ class _Planner:
 
 
 def plan_storage(function: Function, register_bits: int) -> StoragePlan:
-    """A slot for each buffer that `function` allocates, on a CPU with registers of that size."""
+    """A slot for each buffer that `function` allocates, for vectors of `register_bits`."""
     planner = _Planner(register_bits)
     planner.walk(function.body, 0, False, 1)
     return StoragePlan(planner.slots, planner.peak[False], planner.peak[True])

@@ -126,10 +126,10 @@ def close_frame(frame: Frame) -> None:
 
 
 def stack(builder: Any, kind: Any) -> Any:
-    """Aligned stack for a value of that type."""
+    """A pointer to aligned stack memory for a value of type `kind`."""
     memory = builder.alloca(kind)
     memory.align = ALIGNMENT
-    memory.type = POINTER  # llvmlite's is a typed pointer
+    memory.type = POINTER  # llvmlite's alloca has a typed pointer
     return memory
 
 

@@ -1,11 +1,11 @@
 """Code of the tensor intrinsics in `compiler.intrinsics.cpu`: dot products of bytes.
 
-AVX-512 VNNI multiplies unsigned by signed bytes. 128 is added to a signed left side, which flips
-its sign bits, and the excess is subtracted from the sums: 128 times the sum of the right side, a
-second instruction that LLVM shares between sums over one right side.
+AVX-512 VNNI multiplies unsigned by signed bytes. 128 is added to a signed left operand by
+flipping sign bits, and 128 times the sum of the right operand is subtracted from the accumulator: a
+second VNNI instruction, which LLVM shares between accumulators with the same right operand.
 
-AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits instead,
-even and odd ones separately so that none has to move, and pairs of products are added.
+AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits in
+place, even and odd bytes separately, and pairs of products are added.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Operations on integers and floats, in one lane or many, none of which can trap.
 
 LLVM leaves division by zero, the overflow of a division and too large shifts undefined; the loop
-language defines them (`BinaryOp`, `Cast`), so operands are made harmless first. LLVM removes that
-again where operands are constants.
+language defines them (`BinaryOp`, `Cast`), so operands are replaced by defined ones first. LLVM
+removes that again where operands are constants.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_INTEGERS = {
 
 
 def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
-    """`op` of two values of `dtype` with equal numbers of lanes; any but POW."""
+    """`op` of two values of `dtype` with equal numbers of lanes; `op` is not POW."""
     if op.compares:
         return _compare(builder, op, dtype, a, b)
     match dtype.kind:
@@ -77,10 +77,10 @@ def _float(builder: Any, op: BinaryOp, a: Any, b: Any) -> Any:
 
 
 def _extreme(builder: Any, sign: str, a: Any, b: Any) -> Any:
-    """a if a is less (or greater) than b, or NaN; else b, also of two zeros."""
+    """The minimum ("<") or maximum (">"): NaN if a or b is NaN, and b if both are zeros."""
     if _is_number(b):
         return builder.select(builder.fcmp_unordered(sign, a, b), a, b)
-    # Processors have an instruction for this part, which returns only the NaN of b.
+    # One instruction computes this select; it returns b if a or b is NaN.
     result = builder.select(builder.fcmp_ordered(sign, a, b), a, b)
     return builder.select(builder.fcmp_unordered("uno", a, a), a, result)
 
@@ -153,12 +153,12 @@ def _shift(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
 
 
 def negative(builder: Any, dtype: DType, a: Any) -> Any:
-    """-a; the least number of an integer type stays."""
+    """-a, wrapped: the least number of an integer type is its own negative."""
     return builder.fneg(a) if dtype.is_float else builder.sub(constant(a.type, 0), a)
 
 
 def absolute(builder: Any, dtype: DType, a: Any) -> Any:
-    """|a|; the least number of an integer type stays."""
+    """|a|, wrapped: the least number of an integer type is its own magnitude."""
     match dtype.kind:
         case Kind.FLOAT:
             return call_intrinsic(builder, f"llvm.fabs.{suffix(a.type)}", a.type, [a])
@@ -202,7 +202,7 @@ def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
 def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
     """A float rounded towards zero, saturated to the integer type; 0 for NaN.
 
-    LLVM's intrinsic for this runs lane by lane on x86. The plain conversion's results for numbers
+    LLVM's saturating intrinsic runs lane by lane on x86. The plain conversion's results for numbers
     out of range are never selected.
     """
     signed = new.kind is Kind.INT

@@ -38,8 +38,8 @@ __all__ = [
 
 
 def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None) -> Any:
-    """A value of the type `kind`: consecutive elements, or the element at each of many pointers;
-    zeros in lanes where `mask` does not hold (None: it holds in all)."""
+    """A load of type `kind`: consecutive elements, or a gather if `pointer` is a vector; zeros in
+    lanes where `mask` does not hold (None: it holds in all)."""
     align = _alignment(buffer)
     if mask is None:
         value = frame.builder.load(pointer, typ=kind, align=align)
@@ -65,12 +65,12 @@ def write(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any = No
 
 
 def _alignment(buffer: Buffer) -> int:
-    """The alignment in bytes: an array may begin at any of its elements."""
+    """The alignment in bytes, of one element: a buffer may begin anywhere in an array."""
     return int(buffer.dtype.numpy.itemsize)
 
 
 def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
-    """Consecutive elements, in lanes where `mask` holds (None: all)."""
+    """A load of consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
     if mask is None and not place.stack and _odd(frame, element):
         wide, mask = _padded(lanes)
@@ -80,11 +80,11 @@ def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask
 
 
 def store_vector(frame: Frame, place: BufferLocation, value: Any, pointer: Any, mask: Any) -> None:
-    """Write consecutive elements, in lanes where `mask` holds (None: all)."""
+    """Emit a store of consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = value.type.count
     if mask is None and not place.stack and _odd(frame, value.type.element):
         wide, mask = _padded(lanes)
-        # The lanes behind are not stored.
+        # The padding lanes are not stored.
         spread = _numbers([min(lane, lanes - 1) for lane in range(wide)])
         value = frame.builder.shuffle_vector(value, value, spread)
     write(frame, place.buffer, value, pointer, mask)
@@ -114,7 +114,7 @@ def _numbers(lanes: Iterable[int]) -> Any:
 
 
 def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int) -> Any:
-    """Every `apart`-th element, from `apart` vectors; the last one ends with the last element."""
+    """Every `apart`-th element, out of `apart` vectors; the last one ends at the last element."""
     lanes = frame.lanes or 1
     kind = ir.VectorType(element, lanes)
     last = (lanes - 1) * apart
@@ -123,7 +123,7 @@ def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int
         start = min(number * lanes, last + 1 - lanes)
         part = read(frame, buffer, kind, step(frame, pointer, constant(I64, start), element))
         inside = range(start, start + lanes)
-        # Elements in this vector come from it, others from those picked so far.
+        # Lanes with an element in this vector take it; the other lanes keep `value`.
         picked = (
             lanes + lane * apart - start if lane * apart in inside else lane
             for lane in range(lanes)
@@ -133,7 +133,7 @@ def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int
 
 
 def gather(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int, mask: Any) -> Any:
-    """Each lane's element, in lanes where `mask` holds (None: all), at any addresses."""
+    """A gather of elements at any addresses, in lanes where `mask` holds (None: all)."""
     pointers = _each_pointer(frame, pointer, element, apart)
     kind = ir.VectorType(element, frame.lanes)
     return read(frame, buffer, kind, pointers, _mask_or_all(frame, mask))
@@ -152,12 +152,12 @@ def _each_pointer(frame: Frame, pointer: Any, element: Any, apart: int) -> Any:
 
 
 def scattered(pointer: Any) -> bool:
-    """Whether lanes have pointers of their own."""
+    """Whether `pointer` is a vector, with a pointer for each lane."""
     return lanes_of(pointer) is not None
 
 
 def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
-    """The pointer `index` elements further; vectors of either make a vector."""
+    """`pointer` plus `index` elements; a vector if `pointer` or `index` is a vector."""
     result = frame.builder.gep(pointer, [index], source_etype=element)
     lanes = lanes_of(pointer) or lanes_of(index)
     result.type = shaped(POINTER, lanes)  # llvmlite keeps the first operand's type
@@ -165,6 +165,6 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
 
 
 def scatter(frame: Frame, buffer: Buffer, value: Any, pointer: Any, apart: int, mask: Any) -> None:
-    """Write the elements of all lanes, at any addresses; of several at one the last counts."""
+    """Emit a scatter: where lanes have equal addresses, the value of the last lane is stored."""
     pointers = _each_pointer(frame, pointer, value.type.element, apart)
     write(frame, buffer, value, pointers, _mask_or_all(frame, mask))

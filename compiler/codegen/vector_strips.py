@@ -44,8 +44,8 @@ def constant_extent(loop: For) -> int:
 def strips_of(loop: For, register_bits: int) -> tuple[Strip, ...]:
     """The strips of a vectorized loop, in order.
 
-    LLVM keeps vectors of a power of two registers in registers, and those within one; others,
-    such as 28 float32, it splits into single lanes wherever they cross a branch. Hence whole
+    LLVM keeps a vector in registers if it fills a power of two registers, or is within one. Any
+    other vector, as of 28 float32, is split into lanes where it crosses a branch. Hence whole
     registers in powers of two come first, and the rest is one vector of less than a register.
     """
     extent = constant_extent(loop)

@@ -1,4 +1,4 @@
-"""From a graph to an artifact: every kernel compiled, every tensor in its place."""
+"""The compiler driver: from a graph to an artifact of compiled kernels and planned memory."""
 
 from compiler.driver.build import build
 

@@ -1,4 +1,4 @@
-"""From a graph to an artifact."""
+"""Compilation of a graph for several targets to one artifact."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ __all__ = ["Backends", "build"]
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """A back end for each target, kept from one artifact to the next so that no kernel is compiled
-    twice: the artifact of a network for an accelerator and its fallback for the host alone share
-    all kernels of the host."""
+    """A cache of back ends by target. Artifacts that share it compile no kernel twice: an artifact
+    for an accelerator and its fallback artifact for the host share all kernels of the host."""
 
     _made: dict[Target[Any], Backend] = field(default_factory=dict, repr=False)
 
@@ -69,8 +68,8 @@ def build(
     Parameters
     ----------
     targets
-        Each target takes the operators that it supports of those that are left; the last target,
-        the host, has to take the rest.
+        In order, each target takes those remaining operators that it supports; the last target,
+        the host, has to support the rest.
     name
         Name of the network; by default the function's.
     inputs, outputs
@@ -80,25 +79,25 @@ def build(
     scales
         Scales of quantised values by name, which the artifact records.
     fallback
-        The host runs the kernels of the other targets, with tensors of the same names and layouts:
-        for comparison.
+        Whether the host runs the kernels of the other targets too, with tensors of the same names
+        and layouts, for comparison.
     backends
-        Back ends that have compiled kernels of other artifacts.
+        Cached back ends, which may have compiled kernels of other artifacts.
 
     Raises
     ------
     GraphError
         The function is not legal, or `sizes` has other symbols.
     BuildError
-        Memory cannot be planned (`call_sequence`), or `inputs` or `outputs` are too many or too
-        few.
+        Memory cannot be planned (`call_sequence`), or the length of `inputs` or `outputs` is
+        wrong.
     CodegenError
         A kernel cannot be compiled.
     """
     progress = report or (lambda _: None)
     backends = backends or Backends()
     progress("simplifying")
-    # Named before passes, which may replace a result by an equal value.
+    # Results are named before passes, which may replace a result by an equal value.
     outputs = _result_names(function) if outputs is None else outputs
     function = transform(function, [*_passes(targets, backends, sizes, fallback)])
     sequence = call_sequence(function)
@@ -145,7 +144,7 @@ def _passes(
     sizes: Mapping[str, int] | None,
     fallback: bool,
 ) -> Iterator[Pass]:
-    """The passes of no target, then those of each target."""
+    """The target-independent passes, then the passes of each target."""
     if sizes:
         yield BindSymbols(tuple(sorted(sizes.items())))
     yield from simplifying_passes(NativeRunner(reassociate=False))
@@ -158,7 +157,7 @@ def _passes(
 
 
 def _result_names(function: Function) -> list[str]:
-    """The names of the results in the graph, with a number where a result comes twice."""
+    """The names of the results in the graph, with a number if a result occurs twice."""
     types = verify(function)
     tuples = {let.name: let.value for let in function.body.lets if isinstance(let.value, Tuple)}
 
@@ -188,7 +187,7 @@ def _same_number(
 def _places(
     function: Function, sequence: CallSequence
 ) -> tuple[dict[str, Arena | Input | Output], int]:
-    """The place of each tensor, and the size of the arena in bytes."""
+    """The memory of each tensor by name, and the size of the arena in bytes."""
     results = {each for each in sequence.results if isinstance(each, str)}
     places: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
     tenants = [each for each in live_ranges(function) if each.name not in results]

@@ -20,14 +20,14 @@ _Value: TypeAlias = Nested[Operand]
 
 @dataclass(frozen=True, slots=True)
 class CallSequence:
-    """The calls of a function in their order, on tensors.
+    """The kernel calls of a function in program order, on named tensors.
 
     Attributes
     ----------
     types
-        Types of all tensors that have a name.
+        Types of all tensors by name; constants have no name.
     results
-        The function's results, one tensor each.
+        The function's results, flattened to tensors.
     """
 
     invocations: tuple[Invocation, ...]
@@ -36,7 +36,7 @@ class CallSequence:
 
 
 def call_sequence(function: Function) -> CallSequence:
-    """The calls of a function of kernels.
+    """The call sequence of a function of kernels.
 
     Raises
     ------

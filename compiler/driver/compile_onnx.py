@@ -1,4 +1,4 @@
-"""From an ONNX model to an artifact, in one call."""
+"""Compilation of an ONNX model to an artifact: import, quantisation and build."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ __all__ = [
 ]
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
-"""Gives samples of values for a network's inputs, by name."""
+"""A function from a network's input tensors to calibration samples: values by input name."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
 
 
 def _accelerators() -> tuple[Target[Any], ...]:
-    """Of any configuration: all have the same base instruction set."""
+    """The default accelerator; all configurations have the same base instruction set."""
     return (accelerator(HardwareConfig()),)
 
 
 @dataclass(frozen=True, slots=True)
 class RealNetwork:
-    """A network before quantisation, in real numbers, for comparison.
+    """The network in real numbers before quantisation, for comparison.
 
     Attributes
     ----------
     inputs, outputs
-        The model's names, in order.
+        The names of the model's inputs and outputs, in order.
     runner
         The runner of the network's calibration, which has compiled most kernels.
     """
@@ -69,11 +69,11 @@ class RealNetwork:
     runner: Runner
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs by name."""
+        """The outputs of one run by name, for inputs by name."""
         function, result = self.function, self.function.body.result
         given = [inputs[name] for name in self.inputs]
         if isinstance(result, Var):
-            # All points of the calibration as results, so that kernels are the same.
+            # With all calibrated values as results, kernels are the same as in calibration.
             names = points(function, verify(function))
             function = with_results(function, (*names, result.name))
         values = evaluate(function, given, self.runner)
@@ -85,16 +85,16 @@ class RealNetwork:
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """How a network is compiled.
+    """Options of compiling a network.
 
     Attributes
     ----------
     quantise
-        The kind of quantisation; None leaves the network in float32.
+        The multipliers of requantisation; None leaves the network in float32.
     samples
-        Inputs for calibration; by default noise of `seed`.
+        Inputs for calibration; by default normal noise with the seed `seed`.
     exact_on
-        Targets that have to compute the quantised network exactly, whatever it is built for: by
+        Targets that have to compute the quantised network exactly, even if built for others: by
         default the accelerator, so that all devices give the same results.
     """
 
@@ -129,8 +129,8 @@ class PreparedNetwork:
         *,
         fallback: bool = False,
     ) -> Artifact:
-        """The artifact; parameters and errors as those of `build`. Code that several artifacts
-        share is compiled once."""
+        """The artifact for `targets`; parameters and errors are those of `build`. Code that several
+        artifacts share is compiled once."""
         return build(
             self.function,
             targets,
@@ -152,7 +152,7 @@ def compile_network(
     targets: Sequence[Target[Any]],
     report: Callable[[str], None] | None = None,
 ) -> Artifact:
-    """Import, quantise and build; the tools and the options are added to `provenance`.
+    """The artifact of a model: imported, quantised, built; `provenance` gets tools and options.
 
     A batch that the model leaves open is 1.
 
@@ -192,7 +192,7 @@ def prepare_network(
     options: CompileOptions,
     report: Callable[[str], None] | None = None,
 ) -> PreparedNetwork:
-    """Import, unless `import_network` has done so, and quantise. Raises as `compile_network`."""
+    """The imported and quantised network, ready to build. Raises as `compile_network` does."""
     progress = report or (lambda _: None)
     if isinstance(model, ModelProto):
         progress("importing")
@@ -214,7 +214,7 @@ def prepare_network(
 
 
 def _with_tools(provenance: Provenance, mode: str) -> Provenance:
-    """The provenance with the versions of the tools, and how the network was quantised."""
+    """The provenance with versions of the tools and the mode of quantisation."""
     tools = {}
     for name in _TOOLS:
         try:
@@ -226,7 +226,7 @@ def _with_tools(provenance: Provenance, mode: str) -> Provenance:
 
 
 def _with_batch_one(imported: Imported) -> Function:
-    """The function with 1 for a batch that is left open; other symbols are refused."""
+    """The function with 1 for a symbolic batch. Raises `BuildError` for other symbols."""
     function = imported.function
     symbols: set[str] = set()
     for name, param in zip(imported.inputs, function.params, strict=True):

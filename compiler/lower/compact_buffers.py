@@ -1,4 +1,4 @@
-"""Buffers shrink to the box that is used during one lifetime."""
+"""The pass that shrinks allocated buffers to the box of elements used in one lifetime."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class CompactBuffers:
           for C.i_i in 16:
             C[C.i_o * 16 + C.i_i] = P[C.i_i + 2]
 
-    A schedule keeps buffers whole, because a block's indices use its axes and not loops; here,
-    without blocks, indices can become relative. (TVM: `compact_buffer_allocation`.)
+    A schedule keeps buffers whole, because a block's indices use its axes and not loops; without
+    blocks, indices can become relative. (TVM: `compact_buffer_allocation`.)
     """
 
     name: str = "compact-buffers"
@@ -71,10 +71,10 @@ class _BufferUses:
 
     def __init__(self) -> None:
         self.outer: dict[str, Ranges] = {}
-        """By buffer, the ranges of the loops around its allocation."""
+        """The ranges of the loops around each buffer's allocation, by buffer."""
         self._buffers: dict[str, Buffer] = {}
         self._accesses: dict[str, list[tuple[Sequence[Expr], Ranges]]] = {}
-        """By buffer, indices and the ranges of the loops between its allocation and the access."""
+        """Indices of accesses by buffer, and ranges of the loops between allocation and access."""
 
     def collect(self, stmt: Stmt, ranges: Ranges) -> None:
         """Record the accesses in a statement; `ranges` are those of the loops around it."""
@@ -105,7 +105,7 @@ class _BufferUses:
             self._accesses[buffer.name].append((indices, inner))
 
     def shrunk(self, name: str) -> _Shrunk | None:
-        """The smaller buffer; None where the buffer stays as it is."""
+        """The smaller buffer; None if the buffer cannot shrink."""
         buffer, outer = self._buffers[name], self.outer[name]
         if not self._accesses[name]:
             return None
@@ -120,8 +120,8 @@ class _BufferUses:
 
 
 def _box_indices(region: Region, inner: Ranges) -> tuple[list[Expr], Ranges]:
-    """One index for each dimension of an operand's box, and ranges with a new variable along each
-    side."""
+    """One index for each dimension of an operand's box, with a new variable along each side, and
+    the ranges with these variables."""
     indices = list(region.lower)
     for axis, extent in enumerate(region.shape):
         if extent != 1:

@@ -16,14 +16,14 @@ __all__ = ["conjuncts", "guarded", "reads_memory", "split_zero_test"]
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The operands of a condition's "and", in the order of the text; none of True."""
+    """The operands of a condition's "and", from left to right; () for the constant True."""
     if isinstance(condition, Binary) and condition.op is BinaryOp.AND and condition.dtype == BOOL:
         return (*conjuncts(condition.left), *conjuncts(condition.right))
     return () if condition == Const(True, BOOL) else (condition,)
 
 
 def guarded(conditions: Iterable[Expr], body: Stmt) -> Stmt:
-    """`body` under a test of all conditions; `body` itself where there are none."""
+    """`body` under the conjunction of the conditions; `body` itself if there are none."""
     tests = tuple(dict.fromkeys(conditions))
     return If(all_of(*tests), body) if tests else body
 
@@ -34,9 +34,9 @@ def reads_memory(expr: Expr) -> bool:
 
 
 def split_zero_test(condition: Expr, ranges: Ranges) -> tuple[Expr, ...]:
-    """The conjuncts of a test that a sum of terms that are never negative is 0.
+    """The conjuncts of `sum == 0` for a sum of nonnegative terms: each term is 0.
 
-    `4 * i + j == 0` is `i == 0` and `j == 0`. Any other condition is its only conjunct.
+    `4 * i + j == 0` is `i == 0` and `j == 0`. Any other condition is returned alone.
     """
     if not (isinstance(condition, Binary) and condition.op is BinaryOp.EQ):
         return (condition,)

@@ -1,4 +1,4 @@
-"""Conditions move out of loops that they do not depend on."""
+"""The pass that moves loop-invariant conditions out of loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HoistConditions"]
 
 @dataclass(frozen=True, slots=True)
 class HoistConditions:
-    """Tests a condition that is invariant in a loop, and holds for its whole body, before the loop.
+    """Tests a loop-invariant condition that guards the loop's whole body before the loop.
 
     Before::
 

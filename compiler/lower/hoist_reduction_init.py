@@ -1,4 +1,4 @@
-"""Reduction initialisers move in front of the loops that reduce."""
+"""The pass that moves reduction initialisers in front of the reduction loops."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class HoistReductionInit:
           for C.i in 16:
             C[C.i] = C[C.i] + A[C.i, C.k]
 
-    An initialiser moves past another statement only where the two provably access different
-    elements; otherwise it stays.
+    An initialiser moves past a statement only if the two provably access different elements;
+    otherwise the initialiser stays.
     """
 
     name: str = "hoist-reduction-init"
@@ -81,7 +81,7 @@ class _Hoister:
         return sequence(*_statements(inits, rest))
 
     def split(self, stmt: Stmt) -> tuple[list[_Init], Stmt | None]:
-        """The initialisers that may run before the rest of a statement, and that rest."""
+        """The initialisers that may run before the rest of a statement, and the rest or None."""
         if not facts(stmt).conditional:
             return [], stmt
         match stmt:
@@ -91,7 +91,7 @@ class _Hoister:
                 return self._seq(stmt)
             case Alloc(buffer=buffer, body=body):
                 inits, rest = self.split(body)
-                # The first initialiser that uses the buffer holds back those behind it.
+                # The first initialiser that uses the buffer stays, and so do all later ones.
                 uses = [facts(each.stmt).uses([buffer.name]) for each in inits]
                 free = uses.index(True) if True in uses else len(inits)
                 left = _statements(inits[free:], rest)
@@ -131,7 +131,7 @@ class _Hoister:
         hoisted: list[_Init] = []
         kept: list[_Init] = []
         for number, init in enumerate(inits):
-            # An initialiser that stays holds back those behind it.
+            # Once an initialiser stays, all later ones stay.
             moved = None if kept else self._hoist(loop, init, inits[number + 1 :], rest)
             if moved is None:
                 kept.append(init)
@@ -179,7 +179,7 @@ class _Hoister:
 
 
 def _statements(inits: Sequence[_Init], rest: Stmt | None) -> list[Stmt]:
-    """Initialisers and what follows them, as statements."""
+    """The statements of initialisers, and then `rest` if there is one."""
     return [*(each.stmt for each in inits), *([] if rest is None else [rest])]
 
 

@@ -20,9 +20,9 @@ def independent(first: Stmt, second: Stmt) -> bool:
 
 
 def independent_across_iterations(loop: For, first: Stmt, second: Stmt, ranges: Ranges) -> bool:
-    """Whether no iteration of `loop` has a dependence between `first` and another's `second`.
+    """Whether `first` depends on no `second` of another iteration of `loop`, nor vice versa.
 
-    Each buffer that both statements access, and one writes, must have a dimension along which the
+    Each buffer that both access, and at least one writes, must have a dimension along which the
     iterations access intervals that do not overlap.
     """
     inner = {each.var.name for stmt in (first, second) for each in loops(stmt)}
@@ -37,15 +37,15 @@ def independent_across_iterations(loop: For, first: Stmt, second: Stmt, ranges: 
 
 
 def _conflicts(first: Stmt, second: Stmt) -> frozenset[str]:
-    """Buffers that both statements access and one writes; intrinsics may read and write all of
-    their operands."""
+    """Names of buffers that both statements access and at least one writes; intrinsics may read
+    and write all of their operands."""
     written, also_written = (facts(each).writes | _operands(each) for each in (first, second))
     accessed, also_accessed = facts(first).reads | written, facts(second).reads | also_written
     return written & also_accessed | accessed & also_written
 
 
 def _operands(stmt: Stmt) -> frozenset[str]:
-    """Buffers that intrinsics in a statement take."""
+    """Names of the buffers that are operands of intrinsics in a statement."""
     invokes = (each for each in statements(stmt) if isinstance(each, Invoke))
     return frozenset(operand.buffer.name for invoke in invokes for operand in invoke.operands)
 
@@ -56,7 +56,7 @@ def _indices(stmt: Stmt, buffer: str) -> Iterator[tuple[Expr, ...]]:
 
 
 def _disjoint(loop: For, indices: list[Linear], inner: set[str], ranges: Ranges) -> bool:
-    """Whether the indices of each iteration lie in an interval of its own."""
+    """Whether iterations of `loop` have disjoint intervals of these indices."""
     step = indices[0].factor(loop.var)
     starts, lows, highs = set(), [], []
     for index in indices:

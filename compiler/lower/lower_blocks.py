@@ -1,4 +1,4 @@
-"""Blocks become plain statements under conditions."""
+"""The pass that replaces blocks by plain statements under conditions."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ CPU_PASSES: tuple[Pass, ...] = (
     TightenLoops(),
     Simplify(),
 )
-"""The passes of the CPU's back end. Conditions are hoisted a second time, because those that stood
-beside a reduction initialiser can move once the initialiser is gone."""
+"""The passes of the CPU's back end. Conditions are hoisted twice, because a condition next to
+a reduction initialiser can move once the initialiser is gone."""
 
 
 def lower(function: Function, passes: Sequence[Pass] = CPU_PASSES) -> Function:
@@ -61,7 +61,7 @@ def lower(function: Function, passes: Sequence[Pass] = CPU_PASSES) -> Function:
     Raises
     ------
     IRError
-        If a program is not legal; names the pass that made it.
+        If a program is not legal; the message names the pass that made the program.
     """
     verify(function)
     for step in passes:

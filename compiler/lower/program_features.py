@@ -1,4 +1,4 @@
-"""Features of a program, statement by statement: for analysis, and for cost models of any target.
+"""Features of a program's statements, for analysis and for cost models of any target.
 
 Sources: AutoTVM (Chen et al., NeurIPS 2018, section 3.1), Ansor (Zheng et al., OSDI 2020, appendix
 B). Buffers are counted as boxes: where an index is not linear, `touched` is an upper bound.
@@ -32,9 +32,9 @@ class AccessFeatures:
     writes
         Whether the statement writes the buffer.
     accesses
-        Elements that are read or written, counted each time.
+        The number of element reads or writes in all iterations.
     touched
-        Distinct elements among them.
+        The number of distinct elements that are accessed.
     stride
         Elements from one iteration of the innermost loop to the next; None if it varies, 0 without
         loops.
@@ -64,11 +64,11 @@ class NestFeatures:
     Attributes
     ----------
     loops
-        Names, kinds and iterations, outermost first; the most iterations, where they vary.
+        Names, kinds and trip counts, outermost first; a trip count that varies is its maximum.
     conditions
         The number of conditions around the statement.
     operations
-        Operations on data, not on indices, in all iterations, by operator ("add", "cast").
+        Numbers of operations on data, not on indices, in all iterations, by operator ("add").
     """
 
     loops: tuple[tuple[str, LoopKind, int], ...]
@@ -78,11 +78,11 @@ class NestFeatures:
 
     @property
     def iterations(self) -> int:
-        """The iterations of all loops together."""
+        """The product of the trip counts of all loops."""
         return prod(count for _, _, count in self.loops)
 
     def iterations_of(self, kind: LoopKind) -> int:
-        """The iterations of the loops of one kind together; 1 if there are none."""
+        """The product of the trip counts of the loops of one kind; 1 if there are none."""
         return prod(count for _, other, count in self.loops if other is kind)
 
     @property
@@ -93,9 +93,9 @@ class NestFeatures:
 
 
 def features(function: Function) -> tuple[NestFeatures, ...]:
-    """The features of each statement of a lowered program, in its order.
+    """The features of each store and intrinsic of a lowered program, in program order.
 
-    Loops of an unknown number of iterations count once.
+    A loop of unknown trip count counts as one iteration.
     """
     return tuple(_nests(function.body, (), {}, 0))
 

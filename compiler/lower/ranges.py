@@ -1,4 +1,4 @@
-"""The values that loop variables take."""
+"""Ranges of the values of loop variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["all_ranges", "loop_range"]
 
 
 def loop_range(loop: For, ranges: Ranges) -> Interval:
-    """The values of a loop's variable within its body."""
+    """The range of a loop's variable within the loop's body."""
     if isinstance(loop.extent, Const):
         return Interval(0, int(loop.extent.value) - 1)
     most = interval(loop.extent, ranges).high
@@ -19,7 +19,7 @@ def loop_range(loop: For, ranges: Ranges) -> Interval:
 
 
 def all_ranges(stmt: Stmt) -> dict[str, Interval]:
-    """The values of every loop's variable (their names are unique)."""
+    """The range of every loop variable in a statement, by name (names are unique)."""
     found: dict[str, Interval] = {}
     for loop in loops(stmt):
         found[loop.var.name] = loop_range(loop, found)

@@ -1,4 +1,4 @@
-"""Loop extents shrink by upper bounds that conditions set."""
+"""The pass that shrinks loop extents to upper bounds from conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["TightenLoops"]
 
 @dataclass(frozen=True, slots=True)
 class TightenLoops:
-    """Ends a loop whose whole body is guarded by `a * var + b < c` where that first fails.
+    """Ends a loop whose whole body is under `a * var + b < c` where the condition first fails.
 
     Before::
 

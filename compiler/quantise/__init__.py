@@ -1,1 +1,1 @@
-"""From real numbers to integers: calibration, and networks of integers that stand for real ones."""
+"""Quantisation: calibration, and rewriting of float networks to integer networks."""

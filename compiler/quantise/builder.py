@@ -1,4 +1,4 @@
-"""Emits the values of a quantised network, one after the other."""
+"""The builder that emits the operators of a quantised network in order."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = ["Builder"]
 
 
 class Builder:
-    """Emits operators.
+    """Emits operators of a quantised network as `lets`, in order.
 
     Parameters
     ----------
     taken
-        Names that are not free.
+        Names that new values must not have.
     targets
-        Each has to compute the requantisations exactly.
+        Targets that all have to compute the requantisations exactly.
 
     Attributes
     ----------
     lets
-        The values that were emitted so far.
+        The values emitted so far.
     scales
-        Of int8 tensors, by name; and the value of the network in real numbers that each stands for.
+        By name of an int8 tensor: the real value that the tensor stands for, and its scale.
     """
 
     def __init__(self, taken: Iterable[str], targets: Sequence[Target[Any]] = ()) -> None:
@@ -73,7 +73,7 @@ class Builder:
         self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
 
     def release(self, name: str) -> None:
-        """Makes the name free for a value that is emitted."""
+        """Frees a name, under which a value is then emitted."""
         self._taken.discard(name)
 
     def int8_value(self, of: str, var: Var, scale: Scale) -> Int8Value:
@@ -173,11 +173,11 @@ def _constant(values: ArrayLike, dtype: DTypeLike) -> Constant:
 
 
 def _unpacked(values: Any) -> Any:
-    """The number of an array of one; other arrays as they are."""
+    """The Python number of an array of one element; other arrays as they are."""
     return values[0].item() if len(values) == 1 else values
 
 
 def _packed(numbers: int | tuple[int, ...], dtype: DTypeLike) -> Constant:
-    """[C], or [1] where all channels have the same number."""
+    """A constant of shape [C], or [1] if all channels have the same number."""
     values = np.atleast_1d(np.array(numbers, dtype))
     return Constant(values[:1] if (values == values[0]).all() else values)

@@ -18,8 +18,8 @@ __all__ = ["calibrate", "synthetic"]
 
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
-    """Samples of normal noise of mean 0 and variance 1, as of standardised pictures, for networks
-    that come without samples; symbols are 1.
+    """Samples of normal noise of mean 0 and variance 1, like standardised images, for networks
+    without samples; symbolic extents are 1.
 
     Raises
     ------
@@ -47,16 +47,16 @@ def calibrate(
     Parameters
     ----------
     function
-        In real numbers, with constants folded.
+        The network in real numbers, with constants folded.
     samples
-        Values for the parameters, at least once. All of the same shapes are quickest.
+        Lists of values for the parameters, at least one list; fastest if shapes are all the same.
     run
-        How kernels run: `native.NativeRunner` compiles every kernel once.
+        The runner of kernels: `native.NativeRunner` compiles every kernel once.
 
     Raises
     ------
     QuantisationError
-        No sample; a value that is infinite or NaN: names it.
+        No sample; an infinite or NaN value: the message names the tensor.
     GraphError
         Samples that do not fit the parameters.
     """

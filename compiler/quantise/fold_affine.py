@@ -1,4 +1,4 @@
-"""Folds consecutive factors and addends of channels into one normalisation."""
+"""The pass that folds consecutive per-channel multiplies and adds into one `batch_norm`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Affine:
     addend: NDArray[np.float64]
 
     def after(self, first: Affine) -> Affine:
-        """The composition of both, `first` first."""
+        """The composition that applies `first`, then this function."""
         return Affine(
             first.data, first.factor * self.factor, first.addend * self.factor + self.addend
         )
@@ -49,14 +49,14 @@ class FoldAffine:
         m = multiply(n, float32[C, 1, 1])              ->   y = batch_norm(x, factor, addend, 0, 1)
         y = add(m, float32[C, 1, 1])
 
-    Old model zoos write normalisation so. After a convolution or a dense layer a single step is
-    enough: `FoldNormalisation` then makes it part of the weights. Values with other users stay.
+    Old model zoos write normalisation so. After a convolution or a dense layer even a single step
+    is replaced, as `FoldNormalisation` folds it into the weights. Values with other users stay.
     """
 
     name: str = "fold-affine"
 
     def apply(self, function: Function) -> Function:
-        """The function with folded values; those that it no longer needs are dead."""
+        """The function with folded steps; values without uses are left to `EliminateDead`."""
         types, counts = verify(function), use_counts(function.body)
         affines: dict[str, Affine] = {}
         layers: set[str] = set()
@@ -101,8 +101,8 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
 
 
 def by_channel(constant: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | None:
-    """A constant as [C] or [1], where it broadcasts to the shape and differs along axis 1 at most;
-    None for others."""
+    """A constant as [C] or [1], if it broadcasts to the shape and varies along axis 1 only; None
+    for other constants."""
     full = (1,) * (len(shape) - constant.array.ndim) + constant.array.shape
     if len(full) != len(shape) or full[1] not in (1, shape[1]):
         return None
@@ -123,7 +123,7 @@ def _of_norm(value: Call, norm: AnyOp, types: Mapping[str, Type]) -> Affine | No
 
 
 def _channels(data: Var, types: Mapping[str, Type]) -> tuple[Any, ...] | None:
-    """The shape of a float32 tensor with a known number of channels; None for others."""
+    """The shape of a float32 tensor with a known number of channels; None for other tensors."""
     type_ = types[data.name]
     if not isinstance(type_, TensorType) or type_.dtype != FLOAT32 or len(type_.shape) < 2:
         return None

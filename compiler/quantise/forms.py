@@ -1,4 +1,4 @@
-"""The forms in which a value of a network exists while it is quantised."""
+"""Forms of a network's values during quantisation: int8, pending accumulators and others."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A real number is (integer - zero) * step, with an integer of int8."""
+    """The affine scale of int8 integers: a real number is (integer - zero) * step."""
 
     step: float
     zero: int = 0
 
     def nearest(self, real: float) -> int:
-        """The integer for a number, halves to even, whether int8 holds it or not."""
+        """The integer nearest to a real number, halves to even, not clipped to int8."""
         return int(np.rint(real / self.step)) + self.zero
 
 
@@ -54,11 +54,11 @@ class PendingAccumulator:
     acc
         int32, with channels along axis 1.
     scales, bias
-        [C] or [1].
+        One for each channel or for the tensor: [C] or [1].
     bound
         The largest absolute value of `acc`.
     always_int8
-        It becomes int8 also where real numbers come next, as an accelerator can give nothing else.
+        Whether the value becomes int8 also for users in real numbers: accelerators give only int8.
     """
 
     acc: Var
@@ -76,7 +76,7 @@ class PendingAccumulator:
         return self.residual is None and self.low is None and self.high is None
 
     def within(self, low: float | None, high: float | None) -> PendingAccumulator:
-        """Clipped further; `high` wins, as in `clip`."""
+        """The accumulator clipped to low..high too; if low > high, `high` wins, as in `clip`."""
         lows = [limit for limit in (self.low, low) if limit is not None]
         highs = [limit for limit in (self.high, high) if limit is not None]
         return replace(self, low=max(lows, default=None), high=min(highs, default=None))
@@ -84,12 +84,12 @@ class PendingAccumulator:
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """Values that are concatenated, once they are int8 of one scale.
+    """A concatenation of the values `names`, which must become int8 of one scale first.
 
     Attributes
     ----------
     attributes
-        Of `concat`: along which axis.
+        Attributes of `concat`: the axis.
     """
 
     names: tuple[str, ...]
@@ -114,13 +114,13 @@ class ValueForms:
     Attributes
     ----------
     let
-        How it was computed in real numbers; None for parameters.
+        The original computation in real numbers; None for parameters.
     emitted
-        It exists as it was, under its name.
+        Whether the value was emitted under its old name and type.
     form
-        The integers that it can be made from.
+        The integer form that the value can be made from; None without one.
     int8
-        The value as int8, with the scale that was chosen for it.
+        The value as int8, with the scale of the value.
     int8_of_scale
         The value as int8, by scale.
     """

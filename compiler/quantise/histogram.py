@@ -1,4 +1,4 @@
-"""Histograms of a tensor's values, and the scales chosen from them."""
+"""Histograms of tensor values, and the choice of scales from histograms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Histogram", "power_of_two", "scale_of"]
 
 BINS = 4096
 LEVELS = 127
-"""Steps from 0 to the end of a symmetric range."""
+"""The largest int8 of a symmetric range: steps from 0 to the end."""
 _CANDIDATES = 120
 
 
 class Histogram:
-    """Counts of absolute values in `BINS` equal bins of 0..`end`, a power of two above all of them.
+    """Counts of absolute values in `BINS` equal bins of 0..`end`, a power of two above all values.
 
-    `end` doubles where a value is larger, and neighbouring bins are merged: one pass over any
+    A value from `end` up doubles `end` and merges neighbouring bins, so that one pass over any
     number of samples is enough.
     """
 
@@ -58,13 +58,13 @@ class Histogram:
 
 
 def power_of_two(value: float) -> float:
-    """The least power of two that is not under a positive number."""
+    """The least power of two that is at least `value`, which is positive."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(1.0, exponent - (mantissa == 0.5))
 
 
 def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
-    """The step of int8, in real numbers; 1 where all values were 0."""
+    """The real value of one int8 step; 1 if all values were 0."""
     if histogram.largest == 0:
         return 1.0
     match options.method:

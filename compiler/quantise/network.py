@@ -1,4 +1,4 @@
-"""Quantises a network: calibrated, or with the scales that it states itself."""
+"""Quantisation of a network, with calibrated scales or with the scales of a QDQ network."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Quantised:
     Attributes
     ----------
     function
-        Of the signature of `real`.
+        The quantised network, with the signature of `real`.
     real
-        In real numbers; a QDQ network as it came.
+        The network in real numbers; a QDQ network unchanged.
     scales
-        For each int8 tensor of `function`: the value of `real` that it stands for, and its scale.
+        By int8 tensor of `function`: the name of the value in `real` and the scale.
     """
 
     function: Function
@@ -70,21 +70,21 @@ def quantise_network(
     """The network with int8 tensors and int32 accumulators wherever operators have rules.
 
     A network that has `quantise` and `dequantise` operators keeps its own scales, and `samples` are
-    not read; constants must not have been folded before, or its integer weights are gone.
+    not read; constants must not have been folded, which would remove the integer weights.
 
     Parameters
     ----------
     samples
-        For `calibrate`: the user's, or `synthetic`.
+        Samples for `calibrate`: the user's, or `synthetic`.
     run
-        How kernels run, and constants are folded.
+        The runner of kernels, in calibration and constant folding.
     targets
-        The machines that have to compute every requantisation exactly.
+        The targets that have to compute every requantisation exactly.
 
     Raises
     ------
     QuantisationError
-        As `calibrate`.
+        See `calibrate`.
     GraphError
         The function is not legal; a sample does not fit.
     """
@@ -101,7 +101,7 @@ def quantise_network(
 
 
 def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
-    """A symmetric scale for each tensor, of which float32 holds every digit."""
+    """A symmetric scale for each tensor, rounded to float32."""
     return {
         name: Scale(float(np.float32(scale_of(histogram, options))))
         for name, histogram in histograms.items()
@@ -114,7 +114,7 @@ def apply_scales(
     options: QuantiseOptions,
     targets: Sequence[Target[Any]] = (),
 ) -> Quantised:
-    """The function with int8 tensors of these scales, and of those that it states itself."""
+    """The function quantised with the scales `chosen`, and the scales stated in a QDQ network."""
     rewriter = Rewriter(function, verify(function), chosen, options, RULES, targets)
     body = rewriter.body(function.body)
     made = replace(function, body=body)

@@ -1,4 +1,4 @@
-"""How a network is quantised."""
+"""Options of quantisation: multipliers, range selection, granularity of weight scales."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Method", "Mode", "QuantiseOptions"]
 
 
 class Mode(Enum):
-    """The multipliers of requantisation."""
+    """The kind of multipliers in requantisation."""
 
     MULTIPLIER = "multiplier"
     """Any number, as M / 2^s: more exact."""
@@ -20,7 +20,7 @@ class Mode(Enum):
 
 
 class Method(Enum):
-    """How the range of a tensor is chosen from the values that it had in calibration."""
+    """The method that chooses a tensor's range from its values in calibration."""
 
     MAX = "max"
     """Up to the largest absolute value."""
@@ -41,7 +41,7 @@ class QuantiseOptions:
     method
         See `Method`.
     percentile
-        Of `Method.PERCENTILE`.
+        The percentile of `Method.PERCENTILE`, 0 (excluded) to 100.
     per_channel
         Whether weights have a scale for each output channel, or one for the tensor.
     """

@@ -1,4 +1,4 @@
-"""The values of a network that become int8, and functions that return them."""
+"""Selection of the values that become int8, and functions that return given values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["points", "with_results"]
 
 
 def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
-    """The names of float32 values that a rule takes as int8, in order.
+    """The names of float32 values that become int8, in program order.
 
-    And of results that are always int8, as a convolution's, where these go on in real numbers: an
-    accelerator can give them as int8 only.
+    These are the values that rules take as int8, and results of rules with `always_int8`, as of a
+    convolution, whose users take real numbers: an accelerator gives such results as int8 only.
     """
     wanted: set[str] = set()
     always = _always_int8(function)
@@ -46,7 +46,7 @@ def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
 
 
 def _always_int8(function: Function) -> set[str]:
-    """The results whose accumulators become int8 also where real numbers come next."""
+    """Names of results whose accumulators become int8 also for users in real numbers."""
     found: set[str] = set()
     for let in function.body.lets:
         rule = _rule_of(let.value)
@@ -64,7 +64,7 @@ def _int8_operands(value: Value, wanted: bool) -> tuple[str, ...]:
     Parameters
     ----------
     wanted
-        The result is wanted as int8.
+        Whether the result is wanted as int8.
     """
     rule = _rule_of(value)
     if rule is None or (rule.on_demand and not wanted):
@@ -80,7 +80,7 @@ def _rule_of(value: Value) -> Rule | None:
 
 
 def with_results(function: Function, names: Sequence[str]) -> Function:
-    """The function with a tuple of these values for a result, made of kernels."""
+    """The function fused into kernels, with the tuple of the named values as its result."""
     taken = {each.name for each in function.params} | {each.name for each in function.body.lets}
     result = fresh("watched", taken)
     values = Let(result, Tuple(tuple(map(Var, names))))

@@ -1,10 +1,9 @@
-"""From a network of real numbers to one of integers, value by value.
+"""The rewriter from a network of real numbers to a network of integers, value by value.
 
-Each value exists in one form or several (`forms.ValueForms`), and others are made on demand: as
-int8 of some scale, or in real numbers, under its old name. An accumulator stays pending until its
-users are seen, so that clipping and a residual sum become part of its requantisation. A value that
-has no form in integers is computed as before: every operator without a rule is right, and stays in
-real numbers.
+A value has one or more forms (`forms.ValueForms`), and further forms are made on demand: int8 of
+some scale, or real numbers under the value's old name. An accumulator stays pending until its
+users are seen, so that clipping and a residual sum join its requantisation. A value without an
+integer form is computed in real numbers as before, so that operators need no rule to be right.
 """
 
 from __future__ import annotations
@@ -47,21 +46,21 @@ def _all_operands(call: Call) -> tuple[Atom, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an operator is quantised.
+    """The quantisation rule of an operator.
 
     Attributes
     ----------
     rewrite
-        Of the rewriter, the name of the result and the call: emits integers, and says what form the
-        result has. False where it does nothing: then the call stays in real numbers.
+        Takes the rewriter, the result's name and the call; emits integer operators and sets the
+        result's form. Returns False if it did nothing: the call then stays in real numbers.
     int8_operands
-        The operands of a call that `rewrite` takes as int8; none where it does nothing.
+        The operands of a call that `rewrite` takes as int8; () if `rewrite` does nothing.
     on_demand
-        Operands are wanted as int8 only where the result is.
+        Whether operands are wanted as int8 only if the result is.
     always_int8
-        Accumulators of the result become int8 also where real numbers come next.
+        Whether the result's accumulator becomes int8 also where its users take real numbers.
     extends
-        The result of a pending accumulator is one too.
+        Whether a pending accumulator as operand makes the result a pending accumulator.
     """
 
     rewrite: Callable[[Rewriter, str, Call], bool]
@@ -77,13 +76,14 @@ class Rewriter:
     Parameters
     ----------
     types
-        Of all its values.
+        Types of all values of the function, by name.
     chosen
-        Scales of float32 values that may become int8. Others do where a `quantise` states one.
+        Scales of float32 values that may become int8, by name. Other values become int8 only where
+        a `quantise` states a scale.
     rules
-        By the operator's name.
+        Rules by the operator's name.
     targets
-        Each has to compute the requantisations exactly.
+        Targets that all have to compute the requantisations exactly.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class Rewriter:
         self._rules = rules
         self._forms = {param.name: ValueForms(None, emitted=True) for param in function.params}
         self._unscalable: set[str] = set()
-        """Names of accumulators that no requantisation brings to their scale."""
+        """Names of accumulators for whose scale no requantisation is exact."""
 
     def body(self, body: Body) -> Body:
-        """The body with integers in it, which gives the same, nearly."""
+        """The quantised body, whose results are approximately those of `body`."""
         for let in body.lets:
             forms = self._forms[let.name] = ValueForms(let)
             value = let.value
@@ -117,7 +117,7 @@ class Rewriter:
                         forms.form = replace(forms.form, always_int8=True)
                     continue
             if bodies(value):
-                # Which of its bodies runs is not known, and these see all values around them.
+                # Any of the inner bodies may run, and they may read all values around them.
                 self.emit_real(Var(let.name))
         self.emit_real(body.result)
         return Body(tuple(self.builder.lets), body.result)
@@ -131,29 +131,29 @@ class Rewriter:
         return found
 
     def form(self, atom: Atom) -> Form | None:
-        """The integers that a value can be made from."""
+        """The integer form that a value can be made from; None without one."""
         return None if isinstance(atom, Constant) else self._forms[atom.name].form
 
     def is_unshared(self, atom: Atom) -> bool:
-        """Whether the value has one user, and has not been emitted or made int8."""
+        """Whether a value has one use, and has not been emitted or made int8."""
         if isinstance(atom, Constant):
             return False
         forms = self._forms[atom.name]
         return self.uses[atom.name] == 1 and not forms.emitted and forms.int8 is None
 
     def set_form(self, name: str, form: Form) -> bool:
-        """The value can be made from `form`. True."""
+        """Records the form that a value can be made from. Returns True."""
         self._forms[name].form = form
         return True
 
     def set_int8(self, name: str, value: Int8Value) -> bool:
-        """The value is this int8 tensor. True."""
+        """Records the int8 tensor of a value. Returns True."""
         forms = self._forms[name]
         forms.int8 = forms.int8_of_scale[value.scale] = value
         return True
 
     def int8(self, atom: Atom) -> Int8Value | None:
-        """The value as int8, of its own scale; None if it has none."""
+        """A value as int8 of its own scale; None if the value has no int8 form."""
         if isinstance(atom, Constant):
             return None
         forms = self._forms[atom.name]
@@ -162,7 +162,7 @@ class Rewriter:
         return forms.int8
 
     def may_be_int8(self, atom: Atom) -> bool:
-        """Whether `int8` gives a tensor."""
+        """Whether `int8` returns a tensor for the value."""
         return isinstance(atom, Var) and (atom.name in self.chosen or self.is_int8(atom))
 
     def is_int8(self, atom: Atom) -> bool:
@@ -170,7 +170,7 @@ class Rewriter:
         return isinstance(atom, Var) and self._forms[atom.name].int8 is not None
 
     def int8_of_scale(self, atom: Var, scale: Scale) -> Int8Value:
-        """The value as int8 of that scale."""
+        """A value as int8 of the given scale."""
         forms = self._forms[atom.name]
         if scale not in forms.int8_of_scale:
             forms.int8_of_scale[scale] = self._make_int8(atom, forms, scale)
@@ -183,7 +183,7 @@ class Rewriter:
         return PendingAccumulator(wide, np.array([value.scale.step]), zero, 128)
 
     def emit_real(self, atom: Atom) -> None:
-        """Emits the value in real numbers, under its name, unless that was done before."""
+        """Emits a value in real numbers under its name, unless already emitted."""
         if isinstance(atom, Constant) or self._forms[atom.name].emitted:
             return
         forms = self._forms[atom.name]
@@ -198,7 +198,7 @@ class Rewriter:
             try:
                 return self.builder.requantise(name, form, scale)
             except QuantisationError:
-                # Then real numbers are between the accumulator and its int8.
+                # The accumulator becomes real numbers first, then int8.
                 self._unscalable.add(name)
         elif isinstance(form, Concatenation):
             parts = [self.int8_of_scale(Var(part), scale).var for part in form.names]
@@ -210,7 +210,7 @@ class Rewriter:
         return self.builder.quantise(name, scale)
 
     def _emit(self, name: str, forms: ValueForms) -> None:
-        """Emits the value under its name, from integers where it has them."""
+        """Emits a value under its name, from its integer form if there is one."""
         self.builder.release(name)
         form = forms.form
         pending = isinstance(form, PendingAccumulator | Concatenation)
@@ -232,13 +232,13 @@ class Rewriter:
             forms.emitted = False
             value_int8 = self.int8(Var(name))
             assert value_int8 is not None, "it is int8, or has a scale"
-            # For want of a multiplier, `int8` may have emitted the real value first.
+            # Without an exact multiplier, `int8` may have emitted the real value already.
             if not forms.emitted:
                 forms.emitted = True
                 self.builder.dequantise(name, value_int8)
 
     def _emit_accumulator(self, name: str, pending: PendingAccumulator) -> None:
-        """Emits the real value exactly, without a rounding to int8."""
+        """Emits an accumulator as a real value, without rounding to int8."""
         if pending.low is None and pending.high is None:
             self.builder.dequantise_accumulator(name, "", pending)
             return
@@ -249,7 +249,7 @@ class Rewriter:
             self.builder.emit(name, "clip", [free], Clip(pending.low, pending.high))
 
     def _emit_unchanged(self, forms: ValueForms) -> None:
-        """Emits the value as it was computed in real numbers, after all that it reads."""
+        """Emits the original computation in real numbers, after all values that it reads."""
         assert forms.let is not None, "parameters exist"
         value = forms.let.value
         for atom in atoms(value):

@@ -1,4 +1,4 @@
-"""Constants as integers: int8 with a scale for each output channel, or one."""
+"""Quantised weights: int8 with one scale, or with a scale for each output channel."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.quantise.options import Method, Mode, QuantiseOptions
 __all__ = ["LARGEST_BIAS", "Weights", "quantised_weights"]
 
 LARGEST_BIAS = 1 << 24
-"""In units of the accumulator: a larger one would leave the products no digits."""
+"""The largest bias in units of the accumulator; beyond, products would have too few digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """A constant as integers: its numbers are values * scales.
+    """A constant in integers; the real numbers are values * scales.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Weights:
     scales
         float64; [C] or [1].
     axis
-        The axis along which scales lie.
+        The axis of `values` that `scales` belong to.
     """
 
     values: NDArray[Any]
@@ -45,14 +45,14 @@ class Weights:
         return found
 
     def moved_first(self, axis: int) -> Weights | None:
-        """The weights with that axis first; None where scales lie along another."""
+        """The weights with `axis` moved to the front; None if scales belong to another axis."""
         if self.scales.size > 1 and axis != self.axis:
             return None
         return Weights(np.ascontiguousarray(np.moveaxis(self.values, axis, 0)), self.scales)
 
     @property
     def sums(self) -> NDArray[np.int64]:
-        """The sum of each channel's values."""
+        """The sum of each channel's integers; [C]."""
         total: NDArray[np.int64] = self._rows.sum(1, dtype=np.int64)
         return total
 
@@ -75,10 +75,10 @@ def quantised_weights(
     Parameters
     ----------
     bias
-        In real numbers, a number for each channel. A channel whose weights are tiny beside its bias
+        The bias of each channel in real numbers. A channel whose weights are tiny beside its bias
         gets a larger scale, so that the bias is within 24 bits.
     input_scale
-        Of the data that the weights are multiplied with.
+        The scale of the data that the weights are multiplied with.
     """
     rows = weight.reshape(len(weight), -1).astype(np.float64)
     largest = np.abs(rows).max(1, initial=0.0)
@@ -106,7 +106,7 @@ def _rounded(rows: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[
 def _finer(
     rows: NDArray[np.float64], scales: NDArray[np.float64], least: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Half the scale, where that clips a few weights and makes the error smaller all the same."""
+    """The scales, halved where the squared error gets smaller although some weights are clipped."""
 
     def errors(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
         off = (_rounded(rows, candidates) * candidates[:, None] - rows) ** 2

@@ -1,4 +1,4 @@
-"""Requantisation as an exact value: accumulators of products become small integers."""
+"""Requantisation in exact integer arithmetic, from int32 accumulators to small integers."""
 
 from compiler.requantisation.scales import ScaledResidual
 from compiler.requantisation.spec import RequantSpec, Residual

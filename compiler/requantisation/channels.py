@@ -1,4 +1,4 @@
-"""Integers of a whole tensor or of each of its channels, and their axis in arrays."""
+"""Helpers for integers that are per tensor or per channel: checks and broadcasting."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Integers = int | np.integer | Sequence[int] | npt.NDArray[np.integer]
 
 
 def integers(name: str, values: Integers) -> PerChannel:
-    """NumPy's or Python's integers as Python's `int`."""
+    """NumPy or Python integers as Python ints: one, or a tuple with one for each channel."""
     array = np.asarray(values)
     if not np.issubdtype(array.dtype, np.integer) or array.ndim > 1:
         raise QuantisationError(f"{name} is {values!r}: an integer, or a sequence of them")
@@ -54,7 +54,7 @@ def check_range(name: str, value: PerChannel, low: int, high: int) -> None:
 
 
 def channel_count(**numbers: object) -> int | None:
-    """The number of channels of these tuples; None where all are single numbers."""
+    """The common length of the tuples among `numbers`; None if all are single numbers."""
     counts = {name: len(each) for name, each in numbers.items() if isinstance(each, tuple)}
     if len(set(counts.values())) > 1 or 0 in counts.values():
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -63,19 +63,19 @@ def channel_count(**numbers: object) -> int | None:
 
 
 def broadcast(value: T | tuple[T, ...], channels: int | None) -> tuple[T, ...]:
-    """`value` for each channel; a tuple of one where the tensor has no channels."""
+    """A tuple with `value` for each channel; of length 1 if `channels` is None."""
     return value if isinstance(value, tuple) else (value,) * (channels or 1)
 
 
 def collapse(values: Sequence[int], channels: int | None) -> PerChannel:
-    """The inverse of `broadcast`."""
+    """The inverse of `broadcast`: one number if `channels` is None, else a tuple."""
     return values[0] if channels is None else tuple(values)
 
 
 def along_axis(
     caller: str, value: PerChannel, shape: tuple[int, ...], axis: int | None
 ) -> npt.NDArray[np.int64]:
-    """`value` in a shape that broadcasts along `axis` of an array of that shape."""
+    """`value` as an array that broadcasts to `shape`, with channels along `axis`."""
     array = np.array(value, np.int64)
     if array.ndim == 0:
         return array

@@ -1,4 +1,4 @@
-"""Real scales as fractions M / 2^s, and the errors of these."""
+"""Real scales, their approximation by fractions M / 2^s, and the approximation errors."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ Real = float | Fraction | np.floating | Sequence[float | Fraction] | npt.NDArray
 """The types in which callers may pass scales."""
 
 LARGEST_SCALE = 1 << 31
-"""With more, an accumulator of 1 would be over 32 bits."""
+"""The largest scale; beyond, an accumulator of 1 would give an output of over 32 bits."""
 LARGEST_SHIFT = 23
-"""The sum that becomes an 8-bit output has 8 + s bits: 31 of the 32 of an accumulator."""
+"""The largest shift s: the sum before an 8-bit output has 8 + s bits, 31 of 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledResidual:
-    """A tensor that is added to the accumulators, as (value - zero_point) * scale in units of
-    outputs; its values are from `low` to `high`."""
+    """A tensor that is added before rounding, as (value - zero_point) * scale in units of outputs;
+    the values are from `low` to `high`."""
 
     scale: float | Fraction
     zero_point: int = 0
@@ -64,9 +64,9 @@ class FixedPoint:
     Attributes
     ----------
     multiplier, addend
-        For the tensor, or one for each channel.
+        One number for the tensor, or one for each channel.
     residual_multipliers
-        One for each residual.
+        One number for each residual.
     """
 
     multiplier: PerChannel
@@ -84,7 +84,7 @@ class RealRequantisation:
     scales, biases
         One for each channel; of length 1 where `channels` is None.
     residual_scales
-        Those of `residuals`, exact.
+        The exact scales of `residuals`.
     """
 
     scales: tuple[Fraction, ...]
@@ -98,7 +98,8 @@ class RealRequantisation:
     def of(
         scales: Real, bias: Integers, zero_point: int, residuals: Sequence[ScaledResidual]
     ) -> RealRequantisation:
-        """Raises `QuantisationError` for a number out of range, and counts that differ."""
+        """A requantisation with exact scales. Raises `QuantisationError` for a number out of range,
+        and for counts of channels that differ."""
         exact, biases = _exact_scales(scales), integers("bias", bias)
         check_range("bias", biases, *INT32)
         channels = channel_count(scales=exact, bias=biases)
@@ -115,7 +116,7 @@ class RealRequantisation:
         )
 
     def in_units(self, shift: int) -> FixedPoint:
-        """Each scale as the nearest integer in units of 2^-shift."""
+        """The integers of the requantisation, with scales rounded to units of 2^-shift."""
         multipliers = [_nearest(scale, shift) for scale in self.scales]
         added = tuple(_nearest(scale, shift) for scale in self.residual_scales)
         constant = (self.zero_point << shift) + (1 << shift >> 1)
@@ -128,7 +129,7 @@ class RealRequantisation:
     def check_errors(
         self, found: FixedPoint, outputs: tuple[int, int], reach: int, tolerance: float | Fraction
     ) -> None:
-        """Refuses integers that move an output, before it is rounded, too far from the real one.
+        """Raises if the integers move an output too far from the real one, before rounding.
 
         Parameters
         ----------
@@ -143,7 +144,7 @@ class RealRequantisation:
         Raises
         ------
         QuantisationError
-            Names the channel and its scale.
+            An error over the tolerance; the message names the channel and its scale.
         """
         full = max(abs(limit - self.zero_point) for limit in outputs)
         allowed = Fraction(tolerance) * full
@@ -154,9 +155,9 @@ class RealRequantisation:
         for residual, scale, multiplier in residuals:
             added += scale * residual.reach
             added_error += abs(Fraction(multiplier, 1 << found.shift) - scale) * residual.reach
-        # What is not clipped is at most as far out as the range and what is added back.
+        # An unclipped scaled accumulator is at most the output range plus the residuals.
         farthest = full + added
-        # As the nearest integer, M is off by at most 1 / (2 M - 1) of the scale.
+        # As M is the nearest integer, its relative error is at most 1 / (2 M - 1).
         left = allowed - added_error
         sufficient = math.ceil((farthest / left + 1) / 2) if left > 0 else math.inf
         multipliers = broadcast(found.multiplier, self.channels)
@@ -164,7 +165,7 @@ class RealRequantisation:
         for channel, (scale, bias, multiplier) in enumerate(channels):
             if multiplier >= sufficient:
                 continue
-            # An error grows with what is multiplied: up to the accumulators' end, or to where
+            # The error grows with the accumulator, up to the largest accumulator or to where
             # clipping begins.
             kept = min(scale * (reach + abs(bias)), farthest)
             error = relative_error(scale, multiplier, found.shift) * kept + added_error
@@ -176,7 +177,7 @@ class RealRequantisation:
                 )
 
     def _residuals_as(self, found: FixedPoint) -> str:
-        """The residuals' part of an error message."""
+        """The part of an error message that lists the residuals."""
         scales = zip(self.residual_scales, found.residual_multipliers, strict=True)
         return "".join(
             f"with {float(scale):.6g} of a residual, as {multiplier} / 2^{found.shift}, "
@@ -185,14 +186,14 @@ class RealRequantisation:
 
 
 def relative_error(scale: Fraction, multiplier: int, shift: int) -> Fraction:
-    """|M / 2^s - scale| / scale; for scale 0 it is 0 where M is too, and 1 otherwise."""
+    """|M / 2^s - scale| / scale; for scale 0, it is 0 if M is 0, else 1."""
     if scale == 0:
         return Fraction(int(multiplier != 0))
     return abs(Fraction(multiplier, 1 << shift) - scale) / scale
 
 
 def _exact_scales(scales: Real) -> Fraction | tuple[Fraction, ...]:
-    """The scales without rounding; refused unless all lie in 0..2^31."""
+    """The scales as exact fractions. Raises `QuantisationError` outside 0..2^31."""
     if isinstance(scales, float | int | Fraction | np.floating):
         return _exact_scale(scales)
     if isinstance(scales, np.ndarray) and scales.ndim != 1:
@@ -201,13 +202,13 @@ def _exact_scales(scales: Real) -> Fraction | tuple[Fraction, ...]:
 
 
 def _exact_scale(value: float | Fraction | np.floating, where: str = "") -> Fraction:
-    """The scale without rounding; refused outside 0..2^31, with `where` in the message."""
-    # NaN is in no range.
+    """The scale as an exact fraction. Raises `QuantisationError` outside 0..2^31."""
+    # The negated comparison also refuses NaN.
     if not 0 <= value <= LARGEST_SCALE:
         raise QuantisationError(f"scale is {value}{where}: it has to lie in 0..2^31")
     return value if isinstance(value, Fraction) else Fraction(float(value))
 
 
 def _nearest(scale: Fraction, shift: int) -> int:
-    """scale * 2^shift as an integer, halves up."""
+    """The integer nearest to scale * 2^shift, halves up."""
     return ((scale.numerator << shift + 1) + scale.denominator) // (2 * scale.denominator)

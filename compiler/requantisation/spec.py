@@ -1,4 +1,4 @@
-"""Requantisation as one value: accumulators of products become small integers."""
+"""The integer specification of a requantisation, and its reference implementation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Signed = npt.NDArray[np.signedinteger[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """A tensor that is added to the accumulators, times N.
+    """A tensor that is multiplied by N and added to the accumulators before the shift.
 
     Attributes
     ----------
@@ -68,15 +68,15 @@ class Channel:
     shift: int
 
     def sum(self, x: int) -> int:
-        """The number that is shifted."""
+        """x * multiplier + addend, before the shift."""
         return x * self.multiplier + self.addend
 
     def unclipped(self, x: int) -> int:
-        """The result, where nothing is added."""
+        """The result before clipping, without residuals."""
         return self.sum(x) >> self.shift
 
     def reduced(self) -> Channel:
-        """The same function with all factors of two cancelled that M and 2^s have in common."""
+        """The same function with the common powers of two of M and 2^s cancelled."""
         twos = _factors_of_two(self.multiplier | 1 << self.shift)
         return Channel(self.multiplier >> twos, self.addend >> twos, self.shift - twos)
 
@@ -87,18 +87,18 @@ class RequantSpec:
 
     `residuals` stands for the sum of residual * its multiplier; plain requantisation has none. With
     half of 2^shift inside `addend`, as the constructors put it there, this rounds to nearest,
-    halves towards plus infinity. Which specifications a machine computes exactly, its target says:
-    the integers here have no bounds.
+    halves towards plus infinity. Integers here are unbounded; `Target.is_exact` says whether a
+    target computes a specification exactly.
 
     Attributes
     ----------
     multiplier
         M, 0 to 2^31 - 1; for the tensor, or a tuple with one for each channel.
     addend
-        C: bias, zero points and rounding together; at most 2^62 either way, less what residuals
-        can add, so that 64 bits hold the sum; likewise.
+        C: bias, zero points and rounding; |C| is at most 2^62 less what residuals can add, so that
+        64 bits hold the sum; for the tensor, or one for each channel.
     shift
-        s, 0 to 31; likewise.
+        s, 0 to 31; for the tensor, or one for each channel.
     low, high
         The least and the greatest output, both included and within 32 bits.
     bound
@@ -144,7 +144,7 @@ class RequantSpec:
         """out = clip(round((acc + bias) / 2^shift), low, high), halves towards plus infinity.
 
         `shift` (0 to 31) and `bias` (32 bits) are numbers, or sequences with one for each channel.
-        Raises `QuantisationError` like the value.
+        Raises the errors of `RequantSpec`.
         """
         shifts, biases = integers("shift", shift), integers("bias", bias)
         check_range("shift", shifts, 0, 31)
@@ -171,9 +171,9 @@ class RequantSpec:
         """out = clip(round((acc + bias) * scale + scaled residuals) + zero_point, low, high),
         nearly.
 
-        A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 that is exact, one
-        for all channels and residuals. The relative error is at most 1 / (2 M - 1), so at most
-        2^-(k - 1) for an M of k bits. From then on all is exact.
+        A scale becomes M / 2^s: M the nearest integer, s the largest up to 23 for which `is_exact`
+        holds, one s for all channels and residuals. The relative error is at most 1 / (2 M - 1), so
+        at most 2^-(k - 1) for an M of k bits. All later arithmetic is exact.
 
         Parameters
         ----------
@@ -182,23 +182,23 @@ class RequantSpec:
         bias
             Added to accumulators; 32 bits; one, or one for each channel.
         low, high, bound
-            As in the value.
+            See the attributes of `RequantSpec`.
         zero_point
             Added to outputs; 32 bits.
         residuals
-            Tensors with real scales, which become the value's residuals.
+            Tensors with real scales, which become the residuals of the specification.
         tolerance
             How far scales that are not exact may move an output before it is rounded, as a fraction
             of the largest output that is not clipped. The default is one unit of an 8-bit output.
         is_exact
-            Whether the machines that shall compute the result do so exactly, as their targets say;
-            by default every specification is.
+            Whether the targets compute a specification exactly (`Target.is_exact`); by default True
+            for every specification.
 
         Raises
         ------
         QuantisationError
-            As in the value; a scale that is negative, no number or over 2^31; no shift that is
-            exact; an error over the tolerance.
+            The errors of `RequantSpec`; a scale that is negative, NaN or over 2^31; no exact
+            shift; an error over the tolerance.
         """
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
@@ -229,12 +229,12 @@ class RequantSpec:
 
     @property
     def channels(self) -> int | None:
-        """The number of channels; None where all numbers are the tensor's."""
+        """The number of channels; None if all numbers are per tensor."""
         return channel_count(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
 
     @property
     def per_channel(self) -> tuple[Channel, ...]:
-        """The numbers of each channel; one `Channel` where all numbers are the tensor's."""
+        """The numbers of each channel; one `Channel` if all numbers are per tensor."""
         numbers = (self.multiplier, self.addend, self.shift)
         return tuple(map(Channel, *(broadcast(each, self.channels) for each in numbers)))
 
@@ -270,9 +270,9 @@ class RequantSpec:
         acc
             Signed integers of any shape, within `limits`.
         axis
-            The dimension of `acc` that counts channels; needed where there are many.
+            The channel dimension of `acc`; required if a number is per channel.
         residuals
-            The tensors of `self.residuals`, of shapes that broadcast to that of `acc`.
+            The tensors of `self.residuals`, of shapes that broadcast to the shape of `acc`.
 
         Raises
         ------
@@ -293,9 +293,9 @@ class RequantSpec:
         return outputs.astype(self.dtype)
 
     def reduced(self) -> Self:
-        """The same function with all factors of two cancelled that M, N and 2^s have in common.
+        """The same function with the common powers of two of all M, N and 2^s cancelled.
 
-        Exact: what the addend loses is a fraction of the last place of every other term.
+        Exact: the bits that the addend loses are below the last bit of every other term.
         """
         joint = 0
         for channel in self.per_channel:
@@ -320,10 +320,10 @@ def _factors_of_two(number: int) -> int:
 
 
 def _mapped(value: PerChannel, function: Callable[[int], int]) -> PerChannel:
-    """The function of every number."""
+    """`function` applied to the number, or to the number of each channel."""
     return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
 
 
 def _largest_addend(residuals: tuple[Residual, ...]) -> int:
-    """M * acc is under 2^62; with addends up to this and residuals, the sum is under 2^63."""
+    """The largest addend with which the sum is under 2^63, as M * acc is under 2^62."""
     return (1 << 62) - sum(each.multiplier * max(-each.low, each.high) for each in residuals)

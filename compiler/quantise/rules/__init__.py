@@ -1,4 +1,4 @@
-"""How each operator is quantised: one rule each. An operator without one stays in real numbers."""
+"""The quantisation rules of operators. An operator without a rule stays in real numbers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,4 +14,4 @@ __all__ = ["DATA_MOVEMENT", "RULES"]
 RULES: Mapping[str, Rule] = MappingProxyType(
     {**QDQ, **DATA_MOVEMENT, **POOLS, **PRODUCTS, **ACCUMULATORS}
 )
-"""By the operator's name."""
+"""All rules by the operator's name."""

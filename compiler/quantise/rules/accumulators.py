@@ -1,4 +1,4 @@
-"""Operators on accumulators before these are int8 again: a bias, a residual, limits."""
+"""Quantisation rules of operators on pending accumulators: bias, residual, clipping."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _add(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _bias(
     rewriter: Rewriter, name: str, atom: Atom, pending: PendingAccumulator, added: Constant
 ) -> bool:
-    """A number for each channel, added to an accumulator."""
+    """Adds a constant number for each channel to the bias of a pending accumulator."""
     numbers = by_channel(added, rewriter.type(atom).shape)
     if numbers is None or not pending.is_plain or not rewriter.is_unshared(atom):
         return False
@@ -67,7 +67,7 @@ def _total(rewriter: Rewriter, name: str, call: Call) -> bool:
 
 
 def _batch_norm(rewriter: Rewriter, name: str, call: Call) -> bool:
-    """A normalisation that no layer before it has taken into its weights."""
+    """Rewrites a normalisation that was not folded into the weights of a layer."""
     found = affine_of(call, rewriter.types)
     if found is None or not found.factor.all():
         return False

@@ -1,4 +1,4 @@
-"""Pools, and operators that move elements without computing."""
+"""Quantisation rules of pools and of operators that only move elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _move(rewriter: Rewriter, name: str, call: Call) -> bool:
 
 
 def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
-    """The same operator on int8."""
+    """Applies the same operator to the int8 operand."""
     data = rewriter.int8(call.args[0])
     if data is None:
         return False
@@ -62,7 +62,7 @@ def _mean(rewriter: Rewriter, name: str, data: Atom, over: Reduction) -> bool:
 
 
 def _average_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
-    """A convolution with ones, where all windows have the same number of elements."""
+    """Rewrites to a convolution with ones if all windows have the same number of elements."""
     pool = attributes_of(call, AveragePool)
     type_ = rewriter.type(call.args[0])
     padding = pool.padding or (0, 0, 0, 0)
@@ -102,7 +102,7 @@ DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
         ),
     }
 )
-"""Operators that only move elements."""
+"""Rules of operators that only move elements, by the operator's name."""
 
 POOLS: Mapping[str, Rule] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""Convolutions, dense layers, products of matrices: int32 accumulators of products."""
+"""Quantisation rules of convolutions, dense layers and matrix products: int32 accumulators."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def convolved(
     weights: Weights,
     bias: NDArray[np.int64],
 ) -> bool:
-    """The form of a convolution's result. True."""
+    """Emits an int8 convolution and records its accumulator as the form. Returns True."""
     var = data.var
     if data.scale.zero and any(attributes.padding):
-        # Padding is 0 in real numbers.
+        # Padding is 0 in real numbers: the zero point in int8.
         top, left, bottom, right = attributes.padding
         pads = Pad((0, 0, top, left, 0, 0, bottom, right), value=data.scale.zero)
         var = rewriter.builder.call(name, "_pad", "pad", [var], pads)
@@ -88,7 +88,7 @@ def _operands(
     rewriter: Rewriter, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
 ) -> tuple[Int8Value, Weights, NDArray[np.int64]] | None:
     """Data and weights, output channels first, as integers, and the bias in units of the
-    accumulator; None where these are not constant or too large."""
+    accumulator; None if weights or bias are not constant or too large."""
     channels = rewriter.type(weight).shape[weight_axis]
     if not isinstance(channels, int):
         return None
@@ -133,7 +133,7 @@ def _accumulator(
 
 
 def _real(rewriter: Rewriter, atom: Atom) -> NDArray[np.float64] | None:
-    """A constant's value, where it is finite."""
+    """The real value of a finite constant or of stated weights; None for any other atom."""
     if isinstance(atom, Constant):
         return atom.array.astype(np.float64) if np.isfinite(atom.array).all() else None
     form = rewriter.form(atom)
@@ -141,7 +141,7 @@ def _real(rewriter: Rewriter, atom: Atom) -> NDArray[np.float64] | None:
 
 
 def _data_operand(call: Call) -> tuple[Atom, ...]:
-    """The data, where the weights are constant."""
+    """The data operand if the weights are constant, else ()."""
     return call.args[:1] if isinstance(call.args[1], Constant) else ()
 
 

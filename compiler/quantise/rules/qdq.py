@@ -1,4 +1,4 @@
-"""`quantise` and `dequantise` of a QDQ network: the scales that it states."""
+"""Quantisation rules of `quantise` and `dequantise`, which state the scales of a QDQ network."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _weights(
 
 
 def _scale(step: Atom, zero: Atom) -> Scale | None:
-    """The scale of the whole tensor, of int8 or uint8; None where there is no such."""
+    """The scale of an int8 or uint8 tensor; None if not constant, positive and one number."""
     if not isinstance(step, Constant) or not isinstance(zero, Constant):
         return None
     if step.array.size != 1 or zero.array.size != 1 or zero.type.dtype not in (INT8, UINT8):
