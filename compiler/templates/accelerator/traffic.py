@@ -19,8 +19,7 @@ __all__ = ["loaded_elements", "needed_parts", "taps_on_data"]
 
 
 def needed_parts(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
-    """The fractions of an image and of its windows' taps that some result needs; a window an
-    axis."""
+    """The fractions of an image and of the taps that any output reads; one window for each axis."""
     image = taps = Fraction(1)
     for window in windows:
         places, inside = taps_on_data(window)
