@@ -1,4 +1,4 @@
-"""Numbers of AMBA AXI4 that the accelerator, its simulators and its tests have in common."""
+"""AMBA AXI4 encodings that the accelerator, its simulators and its tests share."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import IntEnum
 __all__ = ["INCR", "Response"]
 
 INCR = 0b01
-"""AxBURST of a burst with increasing addresses."""
+"""Value of AxBURST for an incrementing burst."""
 
 
 class Response(IntEnum):
-    """RRESP and BRESP."""
+    """Values of RRESP and BRESP."""
 
     OKAY = 0b00
     SLVERR = 0b10

@@ -1,6 +1,6 @@
-"""A cache of build results, keyed by the content that they are built from.
+"""A cache of build results, keyed by a hash of the build's inputs.
 
-An entry is a folder `<root>/<key>`. It is written in a scratch folder and renamed, so that it is
+An entry is a folder `<root>/<key>`, written in a scratch folder and renamed, so that the entry is
 complete or absent. Its manifest holds the digest of each file, so that a damaged entry is detected
 and rebuilt. One process builds a key at a time; other processes wait and use its result. A build
 that is killed leaves a scratch folder, which the next build of that key removes. The whole cache
@@ -27,21 +27,21 @@ __all__ = ["Build", "ContentCache", "content_key", "default_cache"]
 _MANIFEST = "manifest.json"
 
 Build = Callable[[Path], Sequence[Path]]
-"""A function that writes files into an empty folder and returns those to keep."""
+"""A function that writes files into an empty folder and returns the paths of the files to keep."""
 
 
 def content_key(*parts: str) -> str:
-    """A hash of `parts` and their order, as the name of an entry."""
+    """The key of an entry: a hash of `parts` in their order."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
-        # Lengths keep two different lists of parts from being the same bytes.
+        # With lengths, different lists of parts never hash the same bytes.
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:32]
 
 
 def default_cache() -> Path:
-    """`$TANDEM_CACHE`, or `tandem` in the user's cache folder."""
+    """The default cache root: `$TANDEM_CACHE`, or `tandem` in the user's cache folder."""
     if own := os.environ.get("TANDEM_CACHE"):
         return Path(own)
     if shared := os.environ.get("XDG_CACHE_HOME"):
@@ -51,12 +51,12 @@ def default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ContentCache:
-    """The entries under `root`, a folder that is created when it is first needed."""
+    """A cache whose entries are under `root`; the folder is created at first use."""
 
     root: Path
 
     def entry(self, key: str, build: Build) -> Path:
-        """The folder of `key`, built now unless it exists and is intact."""
+        """The folder of entry `key`; calls `build` unless the entry exists and is intact."""
         folder = self.root / key
         if _intact(folder):
             return folder
@@ -76,7 +76,7 @@ class ContentCache:
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
         # The lock file is never deleted: else two processes could lock two files of one name.
-        # The system frees the lock when its process ends, however that happens.
+        # The operating system releases the lock when the process ends, even by a signal.
         with (self.root / f".{key}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

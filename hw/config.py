@@ -1,7 +1,7 @@
-"""The hardware configuration: a frozen value from which RTL, compiler and simulators are built.
+"""The hardware configuration: a frozen value that parameterises RTL, compiler and simulators.
 
-Sizes of arrays and memories are powers of two and are kept as their logarithms, as VTA keeps
-them, because the encodings derive from them. Everything else is in the unit its name says.
+Sizes of arrays and memories are powers of two, stored as log2 as in VTA, because instruction
+encodings derive from log2 sizes. Every other field is in the unit that its name says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE_BYTES = 4096
 
 
 class Feature(Enum):
-    """Extensions of the instruction set. None exists yet; VTA's presets will have none."""
+    """Extensions of the instruction set; none is defined yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +41,36 @@ class HardwareConfig:
     log_block_in: int = 4
     log_block_out: int = 4
     log_uop_buffer: int = 15
-    """log2 of the micro-op memory's bytes; the next three fields are those of INP, WGT and ACC."""
+    """log2 of the micro-op memory's bytes; next three fields: log2 bytes of INP, WGT and ACC."""
     log_inp_buffer: int = 15
     log_wgt_buffer: int = 18
     log_acc_buffer: int = 17
 
     acc_read_ports: int = 2
-    """Reads of ACC in a cycle. 2: ACC is kept twice, in twice the block RAM. 1: a micro-op with
-    two operands from ACC (ALU without immediate) takes two cycles."""
+    """Read ports of ACC. 2: ACC is duplicated, in twice the block RAM. 1: a micro-op with two
+    operands from ACC (ALU without immediate) takes two cycles."""
 
     bus_bits: int = 64
     """Width of the AXI4 data bus."""
     address_bits: int = 32
     """Width of AXI4 addresses."""
     longest_burst: int = 64
-    """Beats in the longest burst that is requested."""
+    """Maximum length of a burst, in beats."""
     reads_in_flight: int = 64
-    """Read bursts that may be outstanding at a time; the next field is for write bursts."""
+    """Maximum number of outstanding read bursts; the next field: of outstanding write bursts."""
     writes_in_flight: int = 64
     axi_cache: int = 0b0011
-    """AxCACHE of every access (default: normal, non-cacheable, bufferable)."""
+    """Value of AxCACHE for every access (default: normal, non-cacheable, bufferable)."""
     axi_prot: int = 0b000
 
     instruction_queue: int = 32
-    """Instructions that the queue of each unit holds."""
+    """Depth of each unit's instruction queue, in instructions."""
     fetch_buffer: int = 128
-    """Instructions that the buffer in front of dispatch holds."""
+    """Depth of the buffer between fetch and dispatch, in instructions."""
     load_buffer: int = 256
-    """Beats of read data that load has requested and not yet used, at most."""
+    """Depth of the load unit's read data buffer, in beats: data requested and not yet used."""
     compute_buffer: int = 256
-    """The same for the LOADs that compute executes."""
+    """Depth of the compute unit's read data buffer, in beats, for the LOADs that it executes."""
 
     features: frozenset[Feature] = frozenset()
 
@@ -96,7 +96,7 @@ class HardwareConfig:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates in a cycle."""
+        """Multiply-accumulates of the array in one cycle."""
         return self.batch * self.block_in * self.block_out
 
     @property
@@ -107,7 +107,7 @@ class HardwareConfig:
     # The memories -----------------------------------------------------------------------
 
     def element_bytes(self, memory: MemoryId) -> int:
-        """Bytes of one element of `memory`, as it lies in DRAM."""
+        """Bytes of one element of `memory` in DRAM."""
         match memory:
             case MemoryId.UOP:
                 return UOP_BYTES

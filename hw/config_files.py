@@ -1,7 +1,7 @@
-"""Hardware configurations from files: our presets, our JSON, and TVM's `vta_config.json`.
+"""Reads hardware configurations: presets, Tandem's JSON files, and TVM's `vta_config.json`.
 
-Our files name the fields of `HardwareConfig`; a field left out keeps its default. `hw.vta_config`
-reads TVM's. Unknown keys are refused, since a misspelt key would silently leave a default.
+Keys of Tandem's files are fields of `HardwareConfig`; a missing field keeps its default.
+`hw.vta_config` reads TVM's files. Unknown keys are errors, since a misspelt key would be ignored.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_config(name_or_path: str | Path) -> HardwareConfig:
-    """A preset by its name, else the configuration in a JSON file (ours or TVM's).
+    """A preset by its name, else the configuration in a JSON file (Tandem's or TVM's).
 
     Raises
     ------
     ConfigError
-        No such preset or file, or the file does not describe a machine that can be built. Names
-        the file, the key, its value and what is allowed.
+        No such preset or file, or the file describes an impossible configuration. The message
+        names the file, the key, its value and the allowed values.
     """
     presets = preset_names()
     if isinstance(name_or_path, str) and name_or_path in presets:
@@ -54,7 +54,7 @@ def load_config(name_or_path: str | Path) -> HardwareConfig:
 def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> HardwareConfig:
     """The configuration that JSON `text` describes.
 
-    `where` names the text in errors; `name` is for a text without the key `name`.
+    `where` names the source in errors; `name` is used if `text` has no key `name`.
     """
     try:
         values = json.loads(text, object_pairs_hook=_no_duplicates)
@@ -88,7 +88,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments for `HardwareConfig`, whose constructor checks ranges."""
+    """Keyword arguments for `HardwareConfig` from Tandem's JSON; the constructor checks ranges."""
     known = [field.name for field in fields(HardwareConfig)]
     arguments: dict[str, Any] = {}
     for key, value in values.items():

@@ -31,7 +31,7 @@ __all__ = [
 INSTRUCTION_BYTES = 16
 UOP_BYTES = 4
 WORD_BITS = 64
-"""Bits of the words that fields are packed into, of which no field straddles two."""
+"""Width of the words that fields are packed into; no field straddles two words."""
 
 
 class Opcode(IntEnum):
@@ -45,7 +45,7 @@ class Opcode(IntEnum):
 
 
 class IndexWidths(Protocol):
-    """Bits of an index into each memory: all that layouts depend on. A configuration has it."""
+    """The part of `HardwareConfig` that layouts depend on: the width of each memory's index."""
 
     def index_bits(self, memory: MemoryId, /) -> int:
         """log2 of the number of elements of `memory`."""
@@ -54,7 +54,7 @@ class IndexWidths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`width` bits from bit `lsb` up."""
+    """A bit field: `width` bits from bit `lsb` up."""
 
     name: str
     lsb: int
@@ -63,7 +63,7 @@ class Field:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """Least and greatest value that the field can hold."""
+        """The least and the greatest value of the field."""
         if self.signed:
             return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
         return 0, (1 << self.width) - 1
@@ -71,7 +71,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class WordLayout:
-    """Positions of the fields in one kind of word of `size` bits."""
+    """The bit fields of one kind of word; `size` is the word's width in bits."""
 
     name: str
     size: int
@@ -88,7 +88,7 @@ class WordLayout:
 
     @property
     def width(self) -> int:
-        """Bits in use, up to the last field's end."""
+        """Number of bits up to the end of the last field."""
         return max(field.lsb + field.width for field in self.fields)
 
 
@@ -107,7 +107,7 @@ def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLay
 
 
 def memory_layout(config: IndexWidths) -> WordLayout:
-    """LOAD and STORE: the same in every configuration."""
+    """The layout of LOAD and STORE: the same in every configuration."""
     return _pack(
         "LOAD/STORE",
         8 * INSTRUCTION_BYTES,
@@ -145,7 +145,7 @@ def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], 
 
 
 def gemm_layout(config: IndexWidths) -> WordLayout:
-    """GEMM: the source is INP."""
+    """The layout of GEMM; the source is INP."""
     wgt = config.index_bits(MemoryId.WGT)
     return _pack(
         "GEMM",
@@ -159,7 +159,7 @@ def gemm_layout(config: IndexWidths) -> WordLayout:
 
 
 def alu_layout(config: IndexWidths) -> WordLayout:
-    """ALU: the source is ACC."""
+    """The layout of ALU; the source is ACC."""
     return _pack(
         "ALU",
         8 * INSTRUCTION_BYTES,
@@ -173,7 +173,7 @@ def alu_layout(config: IndexWidths) -> WordLayout:
 
 
 def uop_layout(config: IndexWidths) -> WordLayout:
-    """One micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
+    """The layout of a micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
     return _pack(
         "micro-op",
@@ -187,7 +187,7 @@ def uop_layout(config: IndexWidths) -> WordLayout:
 
 
 def word_layouts(config: IndexWidths) -> tuple[WordLayout, ...]:
-    """The layouts of every kind of word."""
+    """The layouts of all kinds of words."""
     return (
         memory_layout(config),
         gemm_layout(config),

@@ -1,6 +1,6 @@
-"""Errors of the `hw` package, all rooted in `HardwareError`.
+"""Errors of the `hw` package; the base class is `HardwareError`.
 
-Those that only `hw.hazards` or `hw.synthesis` raise are defined there.
+Errors that only `hw.hazards` or `hw.synthesis` raises are defined there.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
 
 
 class HardwareError(Exception):
-    """Root of every error that the `hw` package raises on purpose."""
+    """Base class of the errors that the `hw` package raises."""
 
 
 class ConfigError(HardwareError):
-    """A hardware configuration that cannot be built, or a file that does not describe one."""
+    """An impossible hardware configuration, or a file that does not describe a configuration."""
 
 
 class CacheError(HardwareError):
@@ -36,15 +36,15 @@ class CacheError(HardwareError):
 
 
 class MemoryModelError(HardwareError):
-    """Parameters of the memory model that are out of range, or a text that describes none."""
+    """A memory model's parameter out of range, or a text that does not describe a memory model."""
 
 
 class EncodingError(HardwareError):
-    """A value that does not fit its field, or a word that is no instruction."""
+    """A value that does not fit its bit field, or a word that encodes no instruction."""
 
 
 class AssemblyError(HardwareError):
-    """A request to the assembler that no instruction can express."""
+    """Assembler input that no instruction can express."""
 
 
 class ProgramError(HardwareError):
@@ -67,10 +67,10 @@ class ProgramError(HardwareError):
 
 @dataclass(frozen=True, slots=True)
 class UnitWait:
-    """What one unit was waiting for when the program stopped.
+    """The state of one unit when the program stopped.
 
-    `instruction` is None for a unit with nothing to do. `queues` are the empty token queues that
-    its instruction pops; there are none if the instruction waits for something else.
+    `instruction` is None for an idle unit. `queues` are the empty token queues that the instruction
+    pops; no queues if the instruction waits for something else.
     """
 
     unit: Unit
@@ -88,7 +88,7 @@ class UnitWait:
 
 
 class DeadlockError(ProgramError):
-    """A program that can never finish; `waits` says what each unit waits for."""
+    """A program that can never finish; `waits` holds what each unit waits for."""
 
     def __init__(self, waits: tuple[UnitWait, ...]) -> None:
         stuck = "; ".join(str(wait) for wait in waits)

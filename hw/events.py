@@ -1,4 +1,4 @@
-"""The bits of the accelerator's `events` port, which shows what happened one cycle earlier.
+"""The bits of the accelerator's `events` port, which traces the events of the previous cycle.
 
 From the lowest bit up: the bits of `UnitEvent` for load, for compute and for store, the bits of
 `FetchEvent`, and one bit that is set while a program runs. The RTL, the decoder `sim.rtl.events`
@@ -15,7 +15,7 @@ __all__ = ["EVENT_BITS", "RUNNING_BIT", "FetchEvent", "UnitEvent", "fetch_bit", 
 
 
 class UnitEvent(IntEnum):
-    """What happens to a unit's instructions in a cycle; the value is the bit within the unit's."""
+    """Events of a unit's instructions in a cycle; values are offsets in the unit's bits."""
 
     START = 0
     END = 1
@@ -26,12 +26,12 @@ class UnitEvent(IntEnum):
 
 
 class FetchEvent(IntEnum):
-    """What happens in fetch in a cycle; the value is the bit above those of the units."""
+    """Events of fetch in a cycle; values are offsets from the first bit above the units' bits."""
 
     FETCHED = 0
-    """An instruction came to be dispatched."""
+    """An instruction was fetched and can be dispatched."""
     DISPATCHED = 1
-    """An instruction went to its unit's queue."""
+    """An instruction entered its unit's queue."""
 
 
 RUNNING_BIT = len(UnitEvent) * len(Unit) + len(FetchEvent)

@@ -1,4 +1,4 @@
-"""Fault codes: why the accelerator stopped, as its error register encodes it."""
+"""Fault codes: the values of the accelerator's error register."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Fault"]
 
 
 class Fault(IntEnum):
-    """Values of the error register, which also name the rule in exceptions.
+    """Values of the error register; exceptions use the same codes.
 
-    Faults of the first group show in the instruction alone, before it enters a queue; those of the
-    second depend on data or time and show while the instruction runs; those of the third are
-    properties of the whole program.
+    Faults of the first group are visible in the instruction alone and detected before dispatch;
+    faults of the second group depend on data or timing and are detected during execution; faults of
+    the third group are properties of the whole program.
     """
 
     NONE = 0
@@ -20,7 +20,7 @@ class Fault(IntEnum):
     OPCODE = 1
     """Opcodes 5 to 7."""
     MEMORY_ID = 2
-    """A memory id that names no memory."""
+    """An undefined memory id."""
     LOAD_OUT = 3
     """LOAD of OUT, which is store only."""
     STORE_MEMORY = 4
@@ -38,9 +38,9 @@ class Fault(IntEnum):
     SRAM_RANGE = 10
     """A LOAD or STORE that reaches beyond its memory."""
     TOKEN_FLAG = 11
-    """A dependence flag for which the instruction's unit has no queue."""
+    """A dependence flag for which the instruction's unit has no token queue."""
     FEATURE = 12
-    """An extension that this configuration does not have."""
+    """An instruction of an extension that this configuration does not have."""
 
     SRAM_INDEX = 16
     """A micro-op's index, with its loop offsets, beyond its memory."""

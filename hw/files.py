@@ -1,4 +1,4 @@
-"""Writes files completely or not at all."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["check_destination", "replacing", "write_atomically"]
 
 
 def check_destination(path: Path | None) -> None:
-    """Raise `OSError` now if `path` cannot be written later, after the long work.
+    """Raise `OSError` if `path` cannot be written; call before long work.
 
-    Permission bits do not suffice: the superuser has all of them, on read-only disks too. So a
-    temporary file is created in the same folder and removed.
+    Permission bits do not suffice: the superuser has all permissions, even on read-only disks. So
+    a temporary file is created in the same folder and removed.
     """
     if path is None:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     target = _target(path)
-    # Of a link, the folder of the file that it points to.
+    # For a symbolic link, the folder of the target file.
     folder = target.parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         code = errno.ENOTDIR if folder.exists() else errno.ENOENT
@@ -42,23 +42,23 @@ def _try_draft(target: Path, path: Path) -> None:
         reason = f"no file can be made there: {error.strerror or error}"
         raise OSError(error.errno, reason, str(path)) from None
     finally:
-        # Within `try` from the start, so that an interruption leaves nothing.
+        # Created within `try`, so that an interruption leaves no draft.
         with suppress(OSError):
             draft.unlink()
 
 
 def _target(path: Path) -> Path:
-    """The file to write: of a link, the file that it points to."""
+    """The file to write: `path` with symbolic links resolved."""
     return Path(os.path.realpath(path))
 
 
 def _is_replaced(target: Path) -> bool:
-    """Whether `target` is replaced by renaming: pipes and devices (`/dev/null`) are written to."""
+    """Whether `target` is replaced by a rename; pipes and devices are written directly."""
     return target.is_file() or not target.exists()
 
 
 def _draft(target: Path) -> Path:
-    """A new name in the same folder, with the suffix by which some writers choose a format."""
+    """A new path in the same folder, with the suffix by which some writers choose a format."""
     return target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
 
 
@@ -90,14 +90,14 @@ def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Itera
 
 
 def _sync(draft: Path) -> None:
-    """Flush `draft` to the disk, before it is renamed."""
+    """Flush `draft` to disk."""
     if draft.is_file():
         with draft.open("rb") as file:
             os.fsync(file.fileno())
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace the content of `path`; on failure it keeps the old content.
+    """Replace the content of `path`; on failure `path` keeps the old content.
 
     Text is UTF-8.
     """
@@ -105,5 +105,5 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         try:
             file.write_bytes(content.encode() if isinstance(content, str) else content)
         except OSError as error:
-            # A write that fails (the disk is full) does not say which file it was.
+            # The error of a failed write (disk full) does not name the file.
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None

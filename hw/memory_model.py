@@ -1,6 +1,6 @@
-"""The memory behind the bus: when it answers reads and acknowledges writes.
+"""Timing model of DRAM: when reads are answered and writes acknowledged.
 
-One model serves every simulator and the compiler's estimates. A read burst accepted in cycle `a`
+All simulators and the compiler's estimates use this model. A read burst accepted in cycle `a`
 gives its first beat in cycle `max(a + latency, last + interval)`, where `last` is the cycle of the
 last beat of the burst before it, and then one beat every `interval` cycles, in order. A write burst
 takes one beat every `interval` cycles and is acknowledged `latency` cycles after its last beat. At
@@ -26,12 +26,12 @@ class MemoryModel:
     Attributes
     ----------
     latency
-        Cycles from an accepted read to its first beat, and from a last beat of write data to its
-        acknowledgement.
+        Cycles from an accepted read burst to its first beat, and from the last beat of a write
+        burst to its acknowledgement.
     interval
-        Cycles a beat.
+        Cycles per beat.
     in_flight
-        Bursts of each direction that may be unanswered at a time.
+        Maximum number of outstanding bursts in each direction.
 
     Raises
     ------
@@ -60,7 +60,7 @@ DEFAULT_MEMORY = MEMORY_PRESETS["fast"]
 def parse_memory(text: str) -> MemoryModel:
     """The model that `text` describes: a preset's name, or `latency=N,interval=N,in_flight=N`.
 
-    Parameters that are left out are those of `DEFAULT_MEMORY`. `MemoryModelError` for other texts.
+    Missing parameters are those of `DEFAULT_MEMORY`. `MemoryModelError` for any other text.
     """
     if text in MEMORY_PRESETS:
         return MEMORY_PRESETS[text]

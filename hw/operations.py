@@ -1,4 +1,4 @@
-"""The ALU's operations: the number, the name and the meaning of each, stated once.
+"""The ALU's operations: opcode, name and meaning of each.
 
 Encoding, assembler text, the validator's range and the functional engine derive from `AluOp`. The
 gates are in `hw.rtl.alu`, the compiler's expression in `compiler.intrinsics.accelerator`.
@@ -20,7 +20,7 @@ Meaning = Callable[[Any, Any], Any]
 """A function of two int64 numbers, or of two arrays of int64, that Numba can compile."""
 
 MAX_SHIFT = 31
-"""Amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; the machine refuses others with `Fault.SHIFT`."""
+"""Shift amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; any other amount is `Fault.SHIFT`."""
 
 
 class AluOp(IntEnum):
@@ -34,7 +34,7 @@ class AluOp(IntEnum):
 
     @property
     def meaning(self) -> Meaning:
-        """The operation on wide numbers; the low 32 bits of what it returns are the result."""
+        """The operation on int64 operands; the result is the low 32 bits of the returned value."""
         return _MEANINGS[self]
 
     @overload
@@ -46,7 +46,7 @@ class AluOp(IntEnum):
     def apply(self, a: int | Int32s, b: int | Int32s) -> int | Int32s:
         """The result for two 32-bit numbers, or for arrays element by element.
 
-        An amount of SHR must lie in -MAX_SHIFT..MAX_SHIFT.
+        For SHR, `b` must lie in -MAX_SHIFT..MAX_SHIFT.
         """
         wide = self.meaning(np.asarray(a, np.int64), np.asarray(b, np.int64))
         result: Int32s = np.asarray(wide).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The map of the control registers behind the AXI4-Lite slave.
+"""The map of the control registers on the AXI4-Lite slave.
 
 Offsets are in bytes, registers are 32 bits; a 64-bit value is two registers, low half first.
 `hw.rtl.registers` implements the map, the simulators' harnesses drive it, and `tandem rtl` writes
@@ -15,7 +15,7 @@ from hw.topology import MemoryId, Unit
 __all__ = ["CONTROL", "Access", "Control", "Register", "State", "Status", "register_map"]
 
 MAGIC = 0x544E444D
-"""ASCII `TNDM`, what register `magic` reads as."""
+"""Value of register `magic`: ASCII `TNDM`."""
 VERSION = 0x0001_0000
 """Version of this register map: major in the upper half, minor in the lower."""
 ADDRESS_BITS = 10
@@ -23,38 +23,38 @@ ADDRESS_BITS = 10
 
 
 class Access(Enum):
-    """Effect of a write."""
+    """Access types of a register."""
 
     READ_ONLY = "ro"
     READ_WRITE = "rw"
     WRITE_ONE = "w1"
-    """Each bit written as one acts (launches, clears); reads give the state."""
+    """Writing 1 to a bit triggers its action (launch, clear); reads return the state."""
 
 
 class Control(IntFlag):
-    """Bits of `control`, write one to act."""
+    """Bits of register `control`; writing 1 triggers the action."""
 
     LAUNCH = 1
     SOFT_RESET = 2
-    """Stop issuing, drain what the bus still owes, then reset everything but the memories."""
+    """Stop issuing, drain outstanding bus transactions, then reset everything but the memories."""
     SNAPSHOT = 4
-    """Copy every live counter into the registers that are read; done and errors do it too."""
+    """Copy all performance counters to their registers; also happens at done and at an error."""
 
 
 class Status(IntFlag):
-    """Bits of `status`."""
+    """Bits of register `status`."""
 
     RUNNING = 1
     DONE = 2
-    """The last launch ended as it should; cleared by the next launch."""
+    """The last launch ended without a fault; cleared by the next launch."""
     ERROR = 4
     """The last launch ended with a fault; cleared by the next launch."""
     DRAINING = 8
-    """A stop waits for the bus; launches are refused until it has ended."""
+    """A stop waits for outstanding bus transactions; until then launches are refused."""
 
 
 class State(Enum):
-    """What a unit does in a cycle; in a cycle with none of these it is idle."""
+    """Counted states of a unit in a cycle; a unit in none of these states is idle."""
 
     BUSY = "busy"
     TOKEN = "token"

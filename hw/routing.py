@@ -1,4 +1,4 @@
-"""Which unit executes which instruction."""
+"""Dispatch rule: the unit that executes an instruction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["executing_unit"]
 
 
 def executing_unit(opcode: Opcode, memory: MemoryId | None = None) -> Unit:
-    """The unit to which dispatch sends an instruction; `memory` is that of a LOAD.
+    """The unit to which dispatch sends an instruction; `memory` is the memory id of a LOAD.
 
-    Compute executes everything that no other unit claims: also the illegal LOAD of OUT.
+    Compute executes all instructions that load and store do not, even the illegal LOAD of OUT.
     """
     if opcode is Opcode.STORE:
         return Unit.STORE

@@ -1,4 +1,4 @@
-"""The machine's times and priorities: what the RTL is built with and what estimates rely on.
+"""Latencies and priorities of the machine, for the RTL and for cycle estimates.
 
 ARCHITECTURE.md, "Timing rules", says how the cycles of a run follow from these numbers, from the
 configuration (depths of queues and buffers, lengths of bursts) and from the memory model.
@@ -23,31 +23,31 @@ __all__ = [
 ]
 
 MAC_RADIX = 4
-"""Terms added in one stage of the adder tree."""
+"""Inputs of an adder in the adder tree."""
 
 FETCH_BURST = 8
-"""Instructions requested in one burst, if the longest burst holds as many."""
+"""Instructions that fetch requests in one burst, if `longest_burst` allows."""
 
 READ_PRIORITY = ("fetch", "compute", "load")
-"""The clients of the read master, highest priority first: an empty queue stops everything behind
-it, a load may come a little later."""
+"""The clients of the read master, highest priority first: an empty instruction queue
+stalls its unit; a LOAD can wait a little."""
 
 DEADLOCK_CYCLES = 4
-"""Cycles in which nothing is under way and nothing can start, after which nothing ever will."""
+"""Consecutive cycles with no unit busy or able to start, after which a deadlock is reported."""
 
 START_TO_BURST = 2
-"""Cycles from the start of a LOAD or STORE to the offer of its first burst (rules 1, 5, 7)."""
+"""Cycles from the start of a LOAD or STORE to its first burst request (rules 1, 5, 7)."""
 BURST_TO_ADDRESS = 1
-"""Cycles from an offered burst being taken to its ARVALID or AWVALID (rules 2, 7)."""
+"""Cycles from an accepted burst request to its ARVALID or AWVALID (rules 2, 7)."""
 BEAT_TO_USE = 1
 """Cycles from the arrival of a beat to its first use; from AWVALID to the first beat of write data
 (rules 2, 7)."""
 TRANSFER_OVERHEAD = START_TO_BURST + BURST_TO_ADDRESS + BEAT_TO_USE
-"""Cycles of a LOAD or STORE alone on the bus, beside the memory's latency and its data."""
+"""Cycles of a LOAD or STORE alone on the bus, not counting DRAM latency and data beats."""
 
 
 def tree_levels(block_in: int) -> int:
-    """Stages of the adder tree behind the products."""
+    """Number of stages of the adder tree after the multipliers."""
     levels = 0
     while block_in > 1:
         block_in = -(-block_in // MAC_RADIX)
@@ -56,10 +56,10 @@ def tree_levels(block_in: int) -> int:
 
 
 def pipeline_depth(config: HardwareConfig) -> int:
-    """Cycles from a micro-op's issue to the one in which its result is written."""
+    """Cycles from the issue of a micro-op to the write of its result."""
     return 5 + tree_levels(config.block_in)
 
 
 def issue_cycles(config: HardwareConfig, *, two_reads: bool) -> int:
-    """Cycles that the issue of one micro-op takes; `two_reads`: it reads two operands from ACC."""
+    """Issue cycles of one micro-op; `two_reads`: whether it reads two operands from ACC."""
     return 2 if two_reads and config.acc_read_ports == 1 else 1

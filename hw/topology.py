@@ -1,4 +1,4 @@
-"""The parts of the machine that instructions name, and how they are connected.
+"""The memories, units and token queues that instructions name, and their connections.
 
 On-chip memories, the three units that execute instructions, and the token queues between the units.
 Dispatch, the validator, the simulators and the compiler derive from here which unit executes an
@@ -37,7 +37,7 @@ class MemoryId(IntEnum):
 
     @property
     def written(self) -> MemoryId:
-        """The memory that a LOAD of this id writes: ACC_8BIT is a format of ACC's data in DRAM."""
+        """The memory that a LOAD of this id writes: ACC_8BIT is int8 in DRAM, loaded into ACC."""
         return MemoryId.ACC if self is MemoryId.ACC_8BIT else self
 
     @property
@@ -47,7 +47,7 @@ class MemoryId(IntEnum):
 
 
 class Unit(IntEnum):
-    """The three units that run decoupled, in the order in which data passes through them."""
+    """The three decoupled units, in the order of the data flow."""
 
     LOAD = 0
     COMPUTE = 1
@@ -59,7 +59,7 @@ LOADED_BY: Mapping[Unit, tuple[MemoryId, ...]] = {
     Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
     Unit.STORE: (),
 }
-"""The memories whose LOADs each unit executes. OUT has none: only a STORE names OUT."""
+"""The memory ids of the LOADs that each unit executes. OUT cannot be loaded."""
 
 
 class TokenQueue(IntEnum):
@@ -99,9 +99,9 @@ def _queue(producer: int, consumer: int) -> TokenQueue | None:
 
 
 SIDES = ("prev", "next")
-"""The units before and after the instruction's own, in the order of `Unit`."""
+"""The neighbours of a unit in the order of `Unit`: the previous and the next."""
 TOKEN_FLAGS = tuple(f"{verb}_{side}" for verb in ("pop", "push") for side in SIDES)
-"""The dependence flags of an instruction: names of its first fields after the opcode."""
+"""Names of the dependence flags: the first fields of an instruction after the opcode."""
 
 POPS: Mapping[Unit, tuple[TokenQueue | None, TokenQueue | None]] = {
     unit: (_queue(unit - 1, unit), _queue(unit + 1, unit)) for unit in Unit
@@ -114,7 +114,7 @@ PUSHES: Mapping[Unit, tuple[TokenQueue | None, TokenQueue | None]] = {
 
 
 def flags_without_queue(unit: Unit) -> tuple[str, ...]:
-    """The dependence flags that an instruction of `unit` must not set."""
+    """Names of the dependence flags that an instruction of `unit` must not set."""
     queues = zip(TOKEN_FLAGS, POPS[unit] + PUSHES[unit], strict=True)
     return tuple(flag for flag, queue in queues if queue is None)
 

@@ -1,8 +1,8 @@
 """Translates TVM's `vta_config.json` into arguments of `HardwareConfig`.
 
 The file holds logarithms of sizes (buffers in bytes, widths in bits) and the board, which decides
-the bus, as in TVM's own tools. The same dictionary with notes added describes each golden test
-vector; the notes are accepted by name.
+the bus, as in TVM's own tools. Golden test vectors have the same dictionary with
+additional keys (`_NOTES`), which are accepted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _SIZES = {
 """Required keys, and the fields of `HardwareConfig` that each sets."""
 
 _WIDTHS = {"LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_OUT_WIDTH": 3}
-"""Keys of widths with the only allowed value: int8 times int8 into int32, stored as int8."""
+"""Keys of log2 widths and their only allowed values: int8 times int8 into int32, stored as int8."""
 
 _OPTIONAL_WIDTH = "LOG_OUT_WIDTH"
 
 _DERIVED = ("LOG_BLOCK_IN", "LOG_BLOCK_OUT", "LOG_OUT_BUFF_SIZE")
-"""Keys that TVM's tools add when they rewrite the file; they must agree with the others."""
+"""Keys that TVM's tools add to the file; their values must follow from the other keys."""
 
 _VERSIONS = ("0.0.1", "0.0.2")
 
@@ -44,10 +44,10 @@ _BOARDS: dict[str, dict[str, int]] = {
     "ultra96": {"bus_bits": 128, "address_bits": 40},
     "zcu104": {"bus_bits": 128, "address_bits": 40},
 }
-"""By TARGET, the fields of the bus that differ from the default."""
+"""By TARGET, the bus fields of `HardwareConfig` that differ from the defaults."""
 
 _IGNORED = "ACC_DEP_DISTANCE"
-"""Least distance of two updates of one accumulator in VTA's HLS pipeline; this one forwards."""
+"""Minimum distance of two updates of one accumulator in VTA's HLS pipeline; Tandem forwards."""
 
 _NOTES = frozenset(
     {
@@ -64,16 +64,16 @@ _NOTES = frozenset(
         "dram_index_is_physical_address",
     }
 )
-"""Keys with which the golden vectors describe themselves."""
+"""Additional keys of the golden test vectors."""
 
 
 def is_vta(values: Mapping[str, Any]) -> bool:
-    """Whether a configuration is TVM's: it has upper-case keys, which ours never has."""
+    """Whether a configuration is TVM's: only TVM's has upper-case keys."""
     return any(key.isupper() for key in values)
 
 
 def from_vta(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments for `HardwareConfig`; `ConfigError` names the key, its value and allowed ones."""
+    """Keyword arguments for `HardwareConfig`; `ConfigError` names key, value and allowed values."""
     known = (*_SIZES, *_WIDTHS, *_DERIVED, "TARGET", "HW_VER", _IGNORED)
     for key, value in values.items():
         if key not in known and key not in _NOTES:

@@ -1,1 +1,1 @@
-"""Targets: machines as values, what they take of a graph, and the steps that they make of it."""
+"""Targets: machines as values, and the back ends that compile parts of a graph for a machine."""

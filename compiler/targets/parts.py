@@ -1,4 +1,4 @@
-"""Parts of an artifact that is being built: code, constants, and calls that become steps."""
+"""Parts of an artifact under construction: code, constants, and the calls that it will run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ArtifactParts", "Invocation", "Operand", "Progress"]
 Operand: TypeAlias = str | Constant
 """A tensor by name, or a constant."""
 Progress: TypeAlias = Callable[[str], None]
-"""Receives a line of text for each step of compiling."""
+"""A function that shows one line of text for each step of compilation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ class Invocation:
 
 @dataclass
 class ArtifactParts:
-    """Code and constants of an artifact so far; equal constants are stored once.
+    """Code and constants of an unfinished artifact; equal constants are stored once.
 
     Attributes
     ----------
     types
-        Types of the tensors whose names are taken.
+        Types of the graph's tensors; constants get names that are not among these.
     progress
-        Receives messages of back ends.
+        Shows the messages of back ends.
     config
         Configuration of the machine that runs the streams.
     """
@@ -78,7 +78,7 @@ class ArtifactParts:
         Parameters
         ----------
         pack, layout
-            Brings a constant into the layout that code expects; and a unique name of this layout.
+            A function that converts a constant to a layout, and a unique name of the layout.
         """
         if isinstance(operand, str):
             return operand

@@ -1,4 +1,4 @@
-"""Plans for kernels: a template, its workload, and the best choice for the workload."""
+"""Plans for kernels: a schedule template, its workload, and the best choice of knob settings."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Candidate:
 def candidates(
     target: Target[Any], body: Body, types: Mapping[str, Type]
 ) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """The matches of a target's templates, without overlaps; and the reason why each other operator
-    is not matched."""
+    """The matches of a target's templates, without overlaps; and for each unmatched operator, the
+    reason by the operator's name in the body."""
     matcher = Matcher(body, types)
     roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Apply]]] = {}
     for template, pattern in target.patterns():
@@ -82,7 +82,7 @@ def candidates(
 def _refusals_inside(
     target: Target[Any], matcher: Matcher, name: str, operator: str
 ) -> Iterator[Unsupported]:
-    """Why patterns do not match that have this operator inside."""
+    """The reasons why no pattern with this operator inside it matches."""
     users: list[str] = []
     for _, root in target.patterns():
         for inner in inner_patterns(root):
@@ -99,15 +99,14 @@ def _refusals_inside(
 
 
 def _message(refusals: Sequence[Unsupported]) -> str:
-    """The refusals as one message; if some pattern has the right operators, without mismatches of
-    operators."""
-    closer = [str(each) for each in refusals if not isinstance(each, Mismatch)]
+    """The refusals as one message; operator mismatches are left out if there are other refusals."""
+    specific = [str(each) for each in refusals if not isinstance(each, Mismatch)]
     wanted: dict[tuple[str, str], list[str]] = {}
     for refusal in refusals:
         if isinstance(refusal, Mismatch):
             wanted.setdefault((refusal.value, refusal.found), []).extend(refusal.wanted)
-    others = [str(Mismatch(*key, *dict.fromkeys(names))) for key, names in wanted.items()]
-    return "; ".join(dict.fromkeys(closer or others))
+    mismatches = [str(Mismatch(*key, *dict.fromkeys(names))) for key, names in wanted.items()]
+    return "; ".join(dict.fromkeys(specific or mismatches))
 
 
 def best_choice(
@@ -121,18 +120,18 @@ def best_choice(
     Parameters
     ----------
     fixed
-        Knobs that are restricted to some settings, beside those of the target.
+        Allowed settings of some knobs; override the target's own restrictions.
 
     Raises
     ------
     Unsupported
-        No choice fits: says which memory is too small.
+        No choice fits; the message names the memory that is too small.
     ScheduleError
-        The template or the cost model does not give one number for each choice.
+        The template or the cost model does not return one number for each choice.
     """
     space = template.space(workload, target.machine)
-    held = {name: each for name, each in target.settings if name in space.knobs}
-    choices = space.choices({**held, **fixed})
+    restricted = {name: allowed for name, allowed in target.settings if name in space.knobs}
+    choices = space.choices({**restricted, **fixed})
     fits = template.fits(workload, choices, target.machine)
     fitting = choices.where(_column(template, "fits", fits, choices, "b"))
     if not len(fitting):
@@ -145,8 +144,8 @@ def best_choice(
 def _column(
     template: ScheduleTemplate[Any, Any], what: str, found: Any, choices: Choices, kinds: str
 ) -> NDArray[Any]:
-    """The column `found`, checked: one number for each choice, none NaN, of one of NumPy's `kinds`
-    of types. With another shape, a random choice would be taken as the best."""
+    """`found` as an array, checked: one number for each choice, no NaN, and a NumPy dtype of one of
+    `kinds`. An array of another shape would silently select a wrong choice."""
     column = np.asarray(found)
     wrong = column.shape != (len(choices),) or column.dtype.kind not in kinds
     if wrong or np.isnan(column).any():
@@ -157,7 +156,7 @@ def _column(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a target runs a kernel: template, workload, the kernel's arguments, and a choice."""
+    """How a target runs a kernel: template, workload, the program's arguments, and a choice."""
 
     template: ScheduleTemplate[Any, Any]
     found: KernelMatch
@@ -173,14 +172,14 @@ def kernel_of(call: Call) -> Function:
 
 
 def plan_key(call: Call) -> tuple[str | None, ...]:
-    """A key that is equal for calls of one kernel with the same constants."""
+    """A cache key: the digest of the called kernel and the digests of its constant arguments."""
     constants = (arg.digest if isinstance(arg, Constant) else None for arg in call.args)
     return kernel_of(call).digest, *constants
 
 
 def kernel_matcher(call: Call, through: frozenset[str] = frozenset()) -> Matcher:
-    """A matcher in a kernel whose parameters are bound to the call's constants; `through` as in
-    `Matcher`."""
+    """A matcher on the body of the called kernel, with parameters bound to the call's constant
+    arguments; `through` as in `Matcher`."""
     kernel = kernel_of(call)
     pairs = zip(kernel.params, call.args, strict=True)
     known = {param.name: arg for param, arg in pairs if isinstance(arg, Constant)}
@@ -202,7 +201,7 @@ class Planner:
         Raises
         ------
         Unsupported
-            No template matches, or the machine does not support the kernel: says why.
+            No template matches, or the machine does not support the kernel; the message says why.
         """
         key = plan_key(call)
         if key not in self._plans:

@@ -1,4 +1,4 @@
-"""A target: everything that the compiler needs of a machine, as a value."""
+"""Targets: what the compiler needs to know about a machine, as a value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Memory:
     capacity
         Number of elements; None if unlimited.
     written_by, read_by
-        Units of the machine that access the memory.
+        Names of the machine's units that write and that read the memory.
     """
 
     scope: Scope
@@ -49,20 +49,20 @@ class Memory:
 
 
 class CostModel(ABC):
-    """Estimates the costs of choices on a machine. A frozen value."""
+    """A model that estimates the costs of choices on a machine. A frozen value."""
 
     @abstractmethod
     def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        """The cost of each choice, the lowest being best; in cycles if the model estimates them."""
+        """The cost of each choice, lower is better; in cycles if the model estimates cycles."""
 
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
-        """The choices that are passed to `costs`; of equal costs the first is chosen."""
+        """The choices to pass to `costs`; among choices of equal cost the first is taken."""
         return choices
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateCosts(CostModel):
-    """The costs that templates estimate themselves, given `machine`."""
+    """A cost model that calls each template's own `estimate` and `shortlist` with `machine`."""
 
     machine: Any
 
@@ -77,16 +77,16 @@ class TemplateCosts(CostModel):
 
 @dataclass(frozen=True, slots=True)
 class LayoutRewrite:
-    """Operators of a match, rewritten as a kernel between tensors in the target's layouts.
+    """The operators of a match, rewritten for operands and results in the target's layouts.
 
     Attributes
     ----------
     operands
-        Bring operands into the target's layouts; run by the host.
+        Convert operands to the target's layouts, on the host.
     kernel
-        Become the kernel.
+        The body of the kernel.
     result
-        Bring the result out of its layout; the last value has the match's name. Run by the host.
+        Convert the result back, on the host; the last value has the match's name.
     """
 
     operands: tuple[Let, ...]
@@ -96,8 +96,8 @@ class LayoutRewrite:
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """The layouts of tensors between the kernels of a target: here those of the graph. A frozen
-    value.
+    """The layouts of tensors between a target's kernels; this base class keeps the graph's layouts.
+    A frozen value.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Layouts:
         Parameters
         ----------
         taken
-            Names that are not free; those of new values are added.
+            Names in use; `rewrite` adds the names of new values.
         from_host
             Whether the first operand is computed by the host.
         """
@@ -129,45 +129,45 @@ class Layouts:
 
 
 class Backend(ABC):
-    """Makes steps of artifacts for one target; reuses code that it has compiled before."""
+    """Compiles calls of kernels or streams to artifact steps for one target; caches code."""
 
     @abstractmethod
     def passes(self) -> tuple[GraphPass, ...]:
-        """The passes that bring operators of a graph to the target."""
+        """The graph passes that form kernels or streams for the target."""
 
     def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:  # noqa: B027
-        """May compile the code of these calls together; `step` compiles the rest."""
+        """Optionally compiles these calls in advance, together; `step` compiles all other calls."""
 
     @abstractmethod
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
-        """The step for a call of a kernel or stream; adds its code and constants to `parts`."""
+        """The step for a call of a kernel or stream; adds code and constants to `parts`."""
 
 
 def _every_requantisation(_: RequantSpec) -> bool:
-    """True: for machines that compute with 64 bits."""
+    """True: the default `Target.is_exact`, for machines that requantise in 64 bits."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Target(Generic[M]):
-    """A machine as a value, which the layers above use without knowing which machine it is.
+    """A machine as a value: all that the target-independent compiler knows about it.
 
     Attributes
     ----------
     name
-        The `target` of its functions in graphs; empty for the host.
+        The `target` attribute of graph functions for this machine; empty for the host.
     machine
-        The argument of templates and passes.
+        The machine's description, passed to templates and passes.
     templates
         Schedule templates; the first whose pattern matches is used.
     passes
-        Lower a schedule's program to the form that the back end takes.
+        Lowering passes from a schedule's program to the back end's input.
     settings
-        Knobs that are restricted to some of their settings, in every template that has them.
+        Restrictions of knobs by name, for all templates: the allowed settings.
     make_backend
-        Makes a back end without any code so far.
+        Returns a new back end, with an empty code cache.
     is_exact
-        Whether the machine computes a requantisation exactly. Quantisation makes no other.
+        Whether the machine computes a requantisation exactly; quantisation emits no other.
     """
 
     name: str
@@ -182,5 +182,5 @@ class Target(Generic[M]):
     is_exact: Callable[[RequantSpec], bool] = _every_requantisation
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
-        """The patterns of all templates, in the order in which they are tried."""
+        """Pairs of a template and one of its patterns, in matching order."""
         return ((template, pattern) for template in self.templates for pattern in template.patterns)

@@ -1,1 +1,1 @@
-"""Schedule templates: operators on machines, from patterns in graphs to schedules."""
+"""Schedule templates: from a pattern of graph operators to a schedule for a machine."""

@@ -1,4 +1,4 @@
-"""Patterns of operators, and the matcher that finds them and binds their operands."""
+"""Patterns of graph operators, and the matcher that binds their operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Operand:
     Attributes
     ----------
     dtype, ranks
-        The required type and one of the allowed ranks; by default any.
+        The required element type and the allowed ranks; by default any.
     constant
         Whether the tensor must be a constant or must not be; None allows both.
     """
@@ -49,11 +49,11 @@ class Apply:
     Attributes
     ----------
     where
-        Whether attributes are supported.
+        Predicate on the operator's attributes.
     requires
-        What `where` requires, for messages.
+        Description of `where` for error messages.
     recomputed
-        Whether the value may have other users: it is cheap enough to be recomputed.
+        Whether the value may have users outside the match, for which it is recomputed.
     """
 
     operator: str
@@ -67,7 +67,7 @@ Pattern: TypeAlias = Operand | Apply
 
 
 def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
-    """All operators of a pattern except the outermost, each as a pattern."""
+    """All sub-patterns of a pattern that are operators, without the outermost operator."""
     for operand in pattern.operands if isinstance(pattern, Apply) else ():
         if isinstance(operand, Apply):
             yield operand
@@ -75,14 +75,14 @@ def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
 
 
 class Mismatch(Unsupported):
-    """A value is computed by another operator than a pattern requires.
+    """The error that a value is computed by another operator than a pattern requires.
 
     Attributes
     ----------
     value
-        The value's place in the pattern, as `data of relu`.
+        The value's position in the pattern, such as `data of relu`.
     found, wanted
-        The operators.
+        Names of the actual operator and of the required operators.
     """
 
     def __init__(self, value: str, found: str, *wanted: str) -> None:
@@ -99,7 +99,7 @@ class Match:
     lets
         The operators in the body's order; the value of the last one is the result.
     operands
-        Values and constants by the names of the pattern's operands.
+        The bound values and constants, by the names of the pattern's operands.
     """
 
     lets: tuple[Let, ...]
@@ -112,7 +112,7 @@ class Match:
 
     @property
     def computed(self) -> tuple[str, ...]:
-        """Names of the operands that are no constants, in the pattern's order."""
+        """Names of the operands that are not constant, in the pattern's order."""
         return tuple(name for name, bound in self.operands.items() if isinstance(bound, Var))
 
     @property
@@ -145,16 +145,16 @@ class Match:
 
 @dataclass(frozen=True)
 class Matcher:
-    """Finds patterns in a body.
+    """A matcher of patterns against the values of a body.
 
     Attributes
     ----------
     types
         Types of all values in the body.
     through
-        Operators that only change a tensor's layout: patterns skip them.
+        Names of layout operators, which matching skips.
     known
-        Constants by the names of the parameters that stand for them.
+        Constants by the names of the parameters that are bound to constants.
     """
 
     body: Body
@@ -174,7 +174,7 @@ class Matcher:
         Raises
         ------
         Unsupported
-            The pattern does not match: says why.
+            The pattern does not match; the message says why.
         """
         lets: dict[str, Let] = {}
         operands: dict[str, Atom] = {}
@@ -183,7 +183,7 @@ class Matcher:
         return Match(ordered, operands)
 
     def plain(self, atom: Atom) -> Atom:
-        """The value before changes of layout, or the constant that it stands for."""
+        """The value of `atom` before layout operators, or the constant bound to that value."""
         while isinstance(atom, Var):
             if atom.name in self.known:
                 return self.known[atom.name]

@@ -1,4 +1,4 @@
-"""Schedule templates: an operator on a machine, from the pattern in the graph to its schedule."""
+"""The base class of schedule templates, and its arguments and matches."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from compiler.templates.space import Bools, Choices, Space
 __all__ = ["Arguments", "KernelMatch", "ScheduleTemplate"]
 
 M = TypeVar("M")
-"""The description of a machine that its templates use."""
+"""The type of a machine's description."""
 W = TypeVar("W", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A layer's own arguments of a program that it shares with equal layers.
+    """A layer's arguments of its program, which layers of equal workload share.
 
     Attributes
     ----------
     tensors
-        Weights and values for each channel, by the names of the program's inputs.
+        Weights and per-channel values, by the names of the program's inputs.
     immediates
-        Immediates of instructions, likewise.
+        Instruction immediates, by the names of the program's inputs.
     """
 
     tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class KernelMatch:
     Attributes
     ----------
     match
-        The match in the kernel's body; the call's constants stand for parameters.
+        The match in the kernel's body, with the call's constants in place of parameters.
     """
 
     call: Call
@@ -61,7 +61,7 @@ class KernelMatch:
         return self.call.callee
 
     def type_of(self, operand: str) -> TensorType:
-        """The type of an operand as the kernel takes it, packed if it is."""
+        """The type of an operand as passed to the kernel: of the packed tensor, if packed."""
         bound = self.match.operands[operand]
         if isinstance(bound, Constant):
             return bound.type
@@ -70,7 +70,7 @@ class KernelMatch:
         return found
 
     def shape(self, operand: str) -> tuple[int, ...]:
-        """The shape of an operand as the kernel takes it."""
+        """The shape of an operand as passed to the kernel."""
         return self.type_of(operand).static_shape(operand)
 
     @property
@@ -89,12 +89,12 @@ class KernelMatch:
 
 
 class ScheduleTemplate(ABC, Generic[W, M]):
-    """An operator on a machine: pattern, workload, space of choices, schedule. Without state.
+    """A stateless template of an operator on a machine: patterns, workload, knobs, schedule.
 
     Attributes
     ----------
     patterns
-        Patterns of operators that the template implements; the first that matches is used.
+        Operator patterns that the template implements; the first matching pattern is used.
     """
 
     name: ClassVar[str]
@@ -102,10 +102,10 @@ class ScheduleTemplate(ABC, Generic[W, M]):
 
     @abstractmethod
     def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
-        """The workload of a match, and the layer's arguments of the workload's program.
+        """The workload of a match, and the layer's arguments for the workload's program.
 
-        A workload consists of shapes, types, strides and the sequence of passes that follows, but
-        of no name and no value that may differ between layers. Equal workloads share a choice and
+        A workload consists of shapes, types, strides and the following sequence of passes, without
+        names and without values that may differ between layers. Equal workloads share a choice and
         a schedule.
 
         Raises
@@ -120,8 +120,8 @@ class ScheduleTemplate(ABC, Generic[W, M]):
 
     @abstractmethod
     def fits(self, workload: W, choices: Choices, machine: M) -> Bools:
-        """Which choices can be scheduled and fit on chip: exactly those that lowering accepts, but
-        without lowering any."""
+        """A mask of the choices that can be scheduled and fit on chip: exactly the choices that
+        lowering accepts, computed without lowering."""
 
     @abstractmethod
     def schedule(self, workload: W, choice: Choice, machine: M) -> Schedule:
@@ -130,13 +130,13 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         Raises
         ------
         ScheduleError
-            A primitive refuses a setting, for which `fits` is false.
+            A primitive refuses a setting of a choice for which `fits` is false.
         """
 
     def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
-        """The choices whose costs are worth estimating; by default all."""
+        """The choices to estimate; by default all."""
         return choices
 
     def no_fit_reason(self, workload: W, choices: Choices, machine: M) -> str:
-        """The message if none of the choices fits."""
+        """The error message if no choice fits."""
         return f"no choice for {self.name} fits"

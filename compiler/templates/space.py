@@ -1,4 +1,4 @@
-"""Spaces of choices: settings of named knobs, as columns of numbers."""
+"""Search spaces: choices of knob settings, stored as columns of numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Many choices as columns, one for each knob.
+    """A batch of choices: a column of numbers for each knob, a row for each choice.
 
     Attributes
     ----------
     settings
-        The settings of knobs whose settings are words; their columns hold positions in these.
+        The settings of knobs with string settings, whose columns hold indices into the settings.
     """
 
     columns: Mapping[str, Ints]
@@ -33,7 +33,7 @@ class Choices:
 
     @staticmethod
     def of(choices: Sequence[Choice]) -> Choices:
-        """The columns of choices of the same knobs."""
+        """The batch of these choices, which have the same knobs."""
         columns: dict[str, Ints] = {}
         settings: dict[str, tuple[Setting, ...]] = {}
         for name in choices[0]:
@@ -51,7 +51,7 @@ class Choices:
         return len(next(iter(self.columns.values())))
 
     def equals(self, knob: str, setting: Setting) -> Bools:
-        """Which choices have this setting of a knob."""
+        """A mask of the choices with this setting of a knob."""
         number = setting
         if knob in self.settings:
             words = self.settings[knob]
@@ -60,16 +60,16 @@ class Choices:
         return found
 
     def where(self, rows: Bools | Ints) -> Choices:
-        """The choices of these rows."""
+        """The choices selected by a mask or by row indices."""
         return Choices({name: column[rows] for name, column in self.columns.items()}, self.settings)
 
     def at_most(self, limits: Mapping[str, int]) -> Choices:
-        """The choices with knobs clamped to these limits, as a tile is no longer than its axis."""
+        """The choices with knobs clamped to upper limits: a tile is no longer than its axis."""
         lower = {name: np.minimum(self.columns[name], limit) for name, limit in limits.items()}
         return Choices({**self.columns, **lower}, self.settings)
 
     def choice(self, row: int) -> dict[str, Setting]:
-        """The choice of a row."""
+        """The choice in row `row`, as settings by knob."""
         numbers = {name: int(column[row]) for name, column in self.columns.items()}
         return {
             name: self.settings[name][number] if name in self.settings else number
@@ -84,16 +84,16 @@ class Space:
     Attributes
     ----------
     knobs
-        The settings of each knob: numbers only, or words only. The first knob changes slowest.
+        The settings of each knob, all numbers or all strings. The first knob varies slowest.
     constraint
-        Which combinations are consistent, whether they fit or not.
+        A mask of the consistent combinations; capacity is not checked.
     """
 
     knobs: Mapping[str, tuple[Setting, ...]]
     constraint: Callable[[Choices], Bools] = lambda choices: np.ones(len(choices), np.bool_)
 
     def choices(self, fixed: Mapping[str, Sequence[Setting]] | None = None) -> Choices:
-        """All choices; with knobs in `fixed` restricted to the settings there."""
+        """All choices; `fixed` restricts the settings of some knobs."""
         knobs = {**self.knobs, **{name: tuple(only) for name, only in (fixed or {}).items()}}
         words = {
             name: settings
@@ -111,12 +111,12 @@ class Space:
 
 
 def tile_sizes(extent: int) -> tuple[int, ...]:
-    """The sizes of an axis' tiles: the smallest for each possible number of tiles."""
+    """Candidate tile sizes of an axis: for each possible number of tiles, the smallest size."""
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
 
 
 def rank_by(*keys: Ints | Bools | Floats) -> Floats:
-    """Ranks of choices ordered by the first key, then by the second and so on."""
+    """The rank of each choice in lexicographic order of the keys; equal keys have equal ranks."""
     rows = np.lexsort(keys[::-1])
     columns = np.stack([np.asarray(key, np.float64)[rows] for key in keys])
     changes = np.r_[False, (columns[:, 1:] != columns[:, :-1]).any(axis=0)]

@@ -1,4 +1,4 @@
-"""The error of synthesis."""
+"""The error that `hw.synthesis` raises."""
 
 from __future__ import annotations
 

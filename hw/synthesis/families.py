@@ -1,7 +1,7 @@
 """FPGA families: Yosys's command for each, and the resources that each cell uses.
 
-A LUT that serves as memory or as a shift register counts as a LUT, and as `lutram` too. Parts of
-every slice (carry chains, wide multiplexers) count as nothing.
+A LUT used as memory or as a shift register counts as `lut` and as `lutram`. Parts of every slice
+(carry chains, wide multiplexers) are not counted.
 
 Sources: UG474, UG574 (distributed RAM and shift registers), UG473, UG573 (block RAM), Lattice
 TN1264 (three slices of two LUTs for a 16x4 RAM) and FPGA-DS-02012 (a slice in ripple mode).
@@ -28,7 +28,7 @@ class Cost:
 
 
 class Family(Enum):
-    """A family that Yosys synthesises for; the values are the names that the command line takes."""
+    """FPGA families that Yosys supports; values are the names on the command line."""
 
     XC7 = "xc7"
     """AMD 7 series: Zynq-7000, Artix-7, Kintex-7."""
@@ -39,14 +39,14 @@ class Family(Enum):
 
     @property
     def command(self) -> str:
-        """Yosys's command. The accelerator is a block in a larger design: it has no pads."""
+        """Yosys's synthesis command, without pads: the accelerator is part of a larger chip."""
         if self is Family.ECP5:
             return "synth_ecp5 -noiopad"
         return f"synth_xilinx -family {self.value} -flatten -noiopad -noclkbuf"
 
     @property
     def mapping(self) -> str:
-        """The label of that command's steps where memories begin to be mapped."""
+        """The label in the synthesis command at which memory mapping begins."""
         return "map_ram" if self is Family.ECP5 else "map_memory"
 
 
@@ -82,13 +82,13 @@ MEMORY_CELLS: Mapping[Family, Mapping[str, Cost]] = {
         "PDPW16KD": Cost(bram=1),
     },
 }
-"""The cells that a memory with one write port and one read port can become."""
+"""Cells that implement a memory with one write port and one read port, by family."""
 
 _NOTHING = Cost()
 _LUT = Cost(lut=1)
 _FF = Cost(ff=1)
 _DSP = Cost(dsp=1)
-# Flattening leaves one in place of each module.
+# Flattening leaves a `$scopeinfo` cell in place of each module.
 _ANY = {"$scopeinfo": _NOTHING}
 _AMD = {
     **_ANY,
@@ -112,4 +112,4 @@ CELLS: Mapping[Family, Mapping[str, Cost]] = {
         "MULT18X18D": _DSP,
     },
 }
-"""The cells of each family's netlists; the count refuses others, whose cost is unknown."""
+"""The cost of each cell, by family; `count` refuses any other cell."""

@@ -20,16 +20,16 @@ _NUMBERS = re.compile(r"(\.\d+)+$")
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """How one on-chip memory, with all its copies, was implemented.
+    """The implementation of one on-chip memory with all its copies.
 
     Attributes
     ----------
     memory
-        None for queues and buffers, which no instruction names.
+        None for queues and buffers.
     block_ram, lut_ram, registers
-        How many of its arrays in the Verilog became each of these.
+        Number of the memory's Verilog arrays that became block RAM, LUT RAM or registers.
     bram
-        The blocks of 18 Kbit that they take.
+        Number of 18 Kbit blocks that the arrays take.
     """
 
     memory: MemoryId | None
@@ -46,17 +46,17 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources of a design on an FPGA of this family.
+    """The resources of a design on an FPGA of `family`.
 
     Attributes
     ----------
     lut
-        Look-up tables, with those that serve as memory. Place and route needs fewer, since it
-        packs two small tables into one.
+        Look-up tables, including LUT RAM. Place and route uses fewer, since two small tables are
+        packed into one.
     lutram
-        Look-up tables that serve as memory or as shift register.
+        Look-up tables used as memory or as shift register.
     ff
-        Flip-flops, without the registers inside DSP blocks and block RAM.
+        Flip-flops, not counting registers inside DSP blocks and block RAM.
     dsp
         Multiplier blocks: DSP48E1, DSP48E2 or MULT18X18D.
     bram
@@ -74,7 +74,7 @@ class Resources:
     memories: tuple[MemoryUse, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Everything but the family, as numbers with names."""
+        """The resources, without the family, as a JSON object."""
         amounts: dict[str, object] = {unit: getattr(self, unit) for unit in _UNITS}
         amounts["memories"] = {
             use.name: {
@@ -104,15 +104,14 @@ def count(
     statistics
         The output of Yosys's `stat -json`.
     arrays
-        Paths of the memory arrays, before they were mapped to cells.
+        Paths of the memory arrays before technology mapping.
     blocks
-        By type of cell, the paths of the cells that arrays were mapped to: the array's path, then
-        numbers.
+        By cell type, the paths of the cells that implement arrays: the array's path, then numbers.
 
     Raises
     ------
     SynthesisError
-        The statistics cannot be read or are those of a hierarchy, or a cell's cost or array is
+        The statistics cannot be read, or the netlist is not flat, or a cell's cost or array is
         unknown.
     """
     cells = _cells(statistics)
@@ -168,7 +167,7 @@ def _memories(
 
 
 def _memory_of(array: str) -> MemoryId | None:
-    """The on-chip memory that the array at this path is a part of."""
+    """The on-chip memory that contains the array at path `array`; None for queues and buffers."""
     if match := _SCRATCHPAD.search(array):
         return MemoryId[match[1].upper()]
     if match := _ACCUMULATOR.search(array):

@@ -1,8 +1,8 @@
 """Synthesises generated Verilog for an FPGA family, with a cache of the results.
 
-The design is flattened. With its hierarchy kept, Yosys would be twice as fast or more, because
-equal blocks are synthesised once, but it would optimise each module as if its longest path were the
-chip's, which takes a third more LUTs on ECP5.
+The design is flattened. With hierarchy, Yosys would be at least twice as fast, because equal blocks
+are synthesised once, but would optimise each module as if its longest path were the chip's critical
+path, which takes a third more LUTs on ECP5.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ def synthesize(
     report: Report | None = None,
     root: Path | None = None,
 ) -> Resources:
-    """The resources of `design` on an FPGA of this family, from the cache under `root` or computed.
+    """The FPGA resources of `design`, from the cache under `root` or by synthesis.
 
-    Synthesis takes a minute or more; `report` is called with the name of each of Yosys's passes.
-    The cache holds Yosys's output.
+    Synthesis takes a minute or more; `report` is called with the name of each Yosys pass. The
+    cache holds Yosys's output.
 
     Raises
     ------
     SynthesisError
-        Yosys is not installed, or it failed, or it left a cell that is not known.
+        Yosys is not installed, or Yosys failed, or a cell of the netlist is unknown.
     CacheError
         The cache cannot be used.
     """
@@ -64,7 +64,7 @@ def synthesize(
 
 
 def _script(design: VerilogDesign, family: Family) -> str:
-    """Yosys's script for the family, which lists the memories before they are mapped to cells."""
+    """The Yosys script for `family`; lists the memory arrays before memory mapping."""
     synthesis = f"{family.command} -top {design.top}"
     verilog = " ".join(name for name in design.files if name.endswith(".v"))
     lists = [f"tee -q -o {_list_of(cell)} select -list t:{cell}" for cell in MEMORY_CELLS[family]]
@@ -84,5 +84,5 @@ def _list_of(cell: str) -> str:
 
 
 def _paths(file: Path) -> list[str]:
-    """Paths below the top module."""
+    """The paths listed in `file`, relative to the top module."""
     return [line.partition("/")[2] for line in file.read_text().splitlines()]

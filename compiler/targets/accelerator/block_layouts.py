@@ -1,4 +1,4 @@
-"""The accelerator's layouts: tensors in blocks of channels between its kernels."""
+"""The accelerator's tensor layouts: blocks of channels, between its kernels."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["Blocks"]
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Layouts):
-    """Tensors in blocks of the array's size: of input channels for operands of the array, else of
-    output channels. Results that are wider than a byte are stored as planes of bytes."""
+    """Blocked layouts (NCHWnc): an operand of the array has blocks of input channels, all other
+    tensors blocks of output channels. Results wider than a byte are stored as byte planes."""
 
     operators = frozenset({"unpack_data", "pack_data", "reshape", "byte_planes"})
 
@@ -71,7 +71,7 @@ class _Rewriter:
             )
             plain = UnpackData(repacked.shape)
             operand = self._add(self.kernel, f"{name}_plain", "unpack_data", packed, plain)
-        # A tensor that is read twice is packed twice: the layouts may differ.
+        # A tensor bound to two operands is packed for each: the two layouts may differ.
         added = {self.match.variable(skip): self._operand(skip) for skip in skips}
         renamed = {**added, self.match.variable(data): operand}
         for let in (first, *rest):
@@ -83,7 +83,7 @@ class _Rewriter:
         return LayoutRewrite(tuple(self.operands), tuple(self.kernel), tuple(self.result))
 
     def _operand(self, operand: str) -> Var:
-        """Packs a tensor before the kernel, and unpacks it at the begin of the kernel."""
+        """Adds operators that pack an operand on the host and unpack it in the kernel."""
         config, name = self.machine.config, self.match.variable(operand)
         of_array = operand == self.template.array_operand
         blocks = PackData(config.batch, config.block_in if of_array else config.block_out)
@@ -124,7 +124,7 @@ class _Rewriter:
 
     @property
     def _origin(self) -> str:
-        """The name of the network's value that the match computes."""
+        """The source name of the match's result in the network."""
         return self.match.lets[-1].source
 
     def _add(self, lets: list[Let], stem: str, operator: str, of: Var, given: Attributes) -> Var:

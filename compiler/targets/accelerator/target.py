@@ -1,4 +1,4 @@
-"""The accelerator as a target, for a configuration and a memory behind its bus."""
+"""The accelerator as a target, for a hardware configuration and a DRAM timing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),
 )
-"""The templates of the base instruction set; a new operator is added here."""
+"""The templates of the base instruction set, in matching order; add new operators here."""
 
 
 def accelerator(
@@ -45,9 +45,9 @@ def accelerator(
     Parameters
     ----------
     memory
-        The memory's timing that estimates assume; by default a fast one.
+        DRAM timing that cost estimates assume; by default that of `MemoryTiming()`.
     hiding
-        Whether two virtual threads may hide latency.
+        Whether schedules may use two virtual threads to hide latency.
     """
     machine = AcceleratorTarget.of(config)
     return Target(

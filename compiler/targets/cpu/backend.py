@@ -1,4 +1,4 @@
-"""The back end of a CPU: kernels scheduled, and compiled to native code."""
+"""The CPU's back end: schedules kernels and compiles them to native code."""
 
 from __future__ import annotations
 
@@ -43,12 +43,11 @@ class CpuKernel:
     Attributes
     ----------
     program
-        Computes the kernel.
+        The scheduled program that computes the kernel.
     operands
-        The number of the kernel's parameter for each input of the program.
+        For each input of the program, the index of the kernel's parameter.
     packing
-        Programs that bring parameters into the layout that the program expects, by the numbers of
-        the parameters.
+        Programs that pack parameters into the layout of the program's inputs, by parameter index.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -65,7 +64,7 @@ class CpuKernel:
 def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
     """The plan for the first layer in a kernel that a template supports; None if there is none.
 
-    Templates may pack those arguments of the call that are constants.
+    Templates may pack constant arguments of the call.
     """
     matcher = kernel_matcher(call)
     for let in kernel_of(call).body.lets:
@@ -76,12 +75,12 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
                 choice = best_choice(target, template, workload)
                 return Plan(template, found, workload, arguments, choice)
             except Unsupported:
-                continue  # The generic schedule takes the kernel.
+                continue  # If no template matches, the generic schedule is used.
     return None
 
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
-    """The kernel's program by its plan, or by the generic schedule."""
+    """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
     inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
     packing: dict[int, Program] = {}
@@ -106,7 +105,7 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
 
 
 class KernelBackend(Backend):
-    """Compiles kernels to native code, each once for all artifacts."""
+    """Compiles kernels to native code; each kernel once for all artifacts."""
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
@@ -122,7 +121,7 @@ class KernelBackend(Backend):
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
         if parts.kernels.get(name, code) is not code:
-            # The kernel is called with constant weights and with computed weights.
+            # Another call of this kernel has different code: constant or computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
         parts.kernels[name] = code
         inputs = []
@@ -147,7 +146,7 @@ class KernelBackend(Backend):
                 new.setdefault(key, call)
         if not new:
             return
-        # LLVM releases Python's global lock.
+        # LLVM releases the GIL.
         with ThreadPoolExecutor(CpuTarget.host().threads) as executor:
             found = executor.map(self._kernel, new.values())
             for key, call in new.items():
@@ -155,7 +154,7 @@ class KernelBackend(Backend):
                 self._compiled[key] = next(found)
 
     def _key(self, call: Invocation) -> _Key:
-        """A key that is equal for calls that run the same code."""
+        """A cache key that is equal for calls that run the same code."""
         plan = self._plan(call)
         return call.kernel.digest, None if plan is None else plan.workload.weight
 

@@ -14,7 +14,7 @@ from compiler.templates.cpu.dense import DenseOnCpu
 __all__ = ["TEMPLATES", "cpu"]
 
 TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
-"""Layers with packed weights; all other kernels have the generic schedule."""
+"""Templates of layers with packed weights; all other kernels use the generic schedule."""
 
 
 def cpu(machine: CpuTarget) -> Target[CpuTarget]:

@@ -1,4 +1,4 @@
-"""Which operators run on which target, and in which layout."""
+"""Graph passes that assign operators to a target and choose tensor layouts."""
 
 from compiler.targets.offload.cancel_layouts import CancelLayouts
 from compiler.targets.offload.offload import Offload, Plans, offload_passes

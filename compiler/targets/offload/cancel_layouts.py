@@ -1,4 +1,4 @@
-"""Removes changes of layout that cancel out."""
+"""Graph pass that removes pairs of layout changes that cancel out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.graph.visit import map_atoms
 __all__ = ["CancelLayouts"]
 
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
-"""Operators that keep the order of elements."""
+"""Operators that change a tensor's shape only, not the order of elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelLayouts:
-    """Removes changes of layout that cancel out; values that become dead are left for later passes.
+    """Removes layout changes that cancel out; dead values are left for `EliminateDead`.
 
     ::
 
@@ -27,9 +27,9 @@ class CancelLayouts:
         z_blocks = pack_data(y)       ->     z_blocks = y_blocks
         b = reshape(a), c = flatten(b)       c = a, if a has that type
 
-    Blocks that are unpacked and packed again are padded with zeros; blocks that stay in the
-    accelerator are padded with arbitrary values. No operator of the accelerator mixes the elements
-    of a block, except products, whose weights are zero in the padding.
+    Unpacking and packing again would reset the padding of blocks to zero; without, the padding has
+    arbitrary values. That is safe: of the accelerator's operators only products mix the elements of
+    a block, and their weights are zero in the padding.
     """
 
     name: str = "cancel-layouts"
@@ -46,7 +46,7 @@ class _Canceller:
         self._types = types
         self._made = {let.name: let for let in body.lets}
         self._same: dict[str, Atom] = {}
-        """Values that equal an earlier one."""
+        """By the name of a redundant value, the earlier value that equals it."""
 
     def body(self) -> Body:
         lets = []
@@ -63,7 +63,7 @@ class _Canceller:
         return self._same.get(atom.name, atom) if isinstance(atom, Var) else atom
 
     def _source(self, let: Let) -> Atom | None:
-        """An earlier value that this one equals."""
+        """An earlier value that equals the value of `let`; None if there is none."""
         operator, operand = _unary(let)
         if operator == "pack_data" and operand is not None:
             before, blocks = self._maker(operand)
@@ -84,7 +84,7 @@ class _Canceller:
 
 
 def _unary(let: Let) -> tuple[str, Var | None]:
-    """The operator and operand of a call with one operand that is a variable."""
+    """The operator and operand of a unary call on a variable; else ("", None)."""
     match let.value:
         case Call(callee=OpSpec(name=name), args=(Var() as operand,)):
             return name, operand

@@ -1,4 +1,4 @@
-"""Moves operators into kernels of a target."""
+"""Graph pass that moves operators into kernels for a target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.targets.target import LayoutRewrite, Target
 __all__ = ["Offload", "Plans", "offload_passes"]
 
 Plans: TypeAlias = Callable[[Call], object]
-"""Raises `Unsupported` for a call of a kernel that the target does not support."""
+"""A function that raises `Unsupported` for kernel calls that the target does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Offload:
                                       y_packed = @product_rounding(x_packed, W, M, C)
                                       y = out_of_layout(y_packed)
 
-    A kernel consists of the graph's operators, between tensors in the target's layouts: any other
-    target can run it. `CancelLayouts` then removes the layout changes between two kernels.
-    Operators that stay on the host record the reason.
+    A kernel consists of graph operators, with operands and results in the target's layouts: any
+    other target can run the kernel too. `CancelLayouts` then removes the layout changes between two
+    kernels. Operators that stay on the host record the reason.
 
     Attributes
     ----------
     plan
-        Called for each kernel; operators of a kernel that it refuses stay as they were.
+        Called for each kernel; operators of a refused kernel stay unchanged.
     """
 
     target: Target[Any]
@@ -59,7 +59,7 @@ class Offload:
     name: str = "offload"
 
     def apply(self, function: Function) -> Function:
-        """The function with kernels for the target; it must not have symbols."""
+        """The function with kernels for the target; symbolic shapes are not allowed."""
         types = verify(function)
         found, reasons = candidates(self.target, function.body, types)
         refused: dict[str, str] = {}
@@ -68,11 +68,11 @@ class Offload:
             rewritten = self._rewritten(function, types, chosen)
             changed = _with(function.body, rewritten)
             kernels = self._kernels(function, changed, rewritten)
-            worse = {name: self._refusal(let) for name, let in kernels.items()}
-            newly = {name: reason for name, reason in worse.items() if reason is not None}
-            if not newly:
+            refusals = {name: self._refusal(let) for name, let in kernels.items()}
+            new = {name: reason for name, reason in refusals.items() if reason is not None}
+            if not new:
                 break
-            refused |= newly
+            refused |= new
         for match in (candidate.match for candidate in found):
             if match.name in refused:
                 reasons |= {let.name: refused[match.name] for let in match.lets}
@@ -108,7 +108,7 @@ class Offload:
     def _kernels(
         self, function: Function, changed: Body, rewritten: Mapping[str, LayoutRewrite]
     ) -> dict[str, Let]:
-        """The calls of kernels, by the names of matches."""
+        """The kernel calls, by the names of the matches."""
         types = infer(replace(function, body=changed))
         names = {each.name for each in functions(function)}
         pool = KernelPool(types, names, self.target.name)
@@ -121,8 +121,8 @@ def _called(
     kernels: Mapping[str, Let],
     reasons: Mapping[str, str],
 ) -> Body:
-    """The body with calls in place of the operators that are in kernels, and with reasons at the
-    other operators."""
+    """The body with kernel calls instead of the operators inside kernels; each operator left on the
+    host records its reason."""
     inside = {let.name for each in rewritten.values() for let in each.kernel}
     calls = {each.name: each for each in kernels.values()}
     lets = (calls.get(let.name, let) for let in body.lets)
@@ -137,13 +137,13 @@ def _called(
 
 
 def _both(earlier: str | None, own: str | None) -> str | None:
-    """The reasons of all targets, joined."""
+    """The reasons of earlier targets and of this target, joined."""
     return "; ".join(dict.fromkeys(filter(None, (earlier, own)))) or None
 
 
 def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:
-    """The body with the values of rewrites in place of the last value of each match; the other
-    values of matches stay, dead."""
+    """The body with each match's last value replaced by its rewrite; the other values of
+    matches stay as dead code."""
     lets: list[Let] = []
     for let in body.lets:
         if let.name in rewritten:
@@ -155,7 +155,7 @@ def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:
 
 
 def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
-    """The passes that move to a target all that it supports, for any target beside the host."""
+    """The passes that move all supported operators to a target other than the host."""
     return (
         Offload(target, plan),
         CancelLayouts(),

@@ -38,8 +38,8 @@ class FormStreams:
                                       c = @host_kernel(w)
                                       b = @stream(x)
 
-    Values are reordered greedily for few streams: alternately all values are scheduled that are
-    ready on the host, and all that are ready on the target.
+    Values are reordered greedily for few streams: alternately, all ready values of the host and all
+    ready values of the target are scheduled.
     """
 
     target: str
@@ -99,8 +99,8 @@ def _inputs(run: Sequence[Let]) -> list[str]:
 
 
 def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
-    """The values in a legal order, as alternating runs of the host and of the target; each run with
-    whether it is the target's."""
+    """The values in topological order, as alternating runs of host and target; the flag of a run is
+    True for the target."""
     waiting = list(lets)
     unscheduled = {let.name for let in lets}
     runs: list[tuple[bool, list[Let]]] = []
@@ -122,14 +122,14 @@ def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
 
 @dataclass(frozen=True, slots=True)
 class StreamsOnHost:
-    """Inlines streams as kernels of the host.
+    """Replaces each stream by calls of its kernels on the host.
 
     ::
 
         y = @stream(x)      ->      a = @f(x)
                                     y = @g(a)
 
-    All values keep their names, so that they can be compared with those of the target one by one.
+    Values keep their names, so that host and target results can be compared value by value.
     """
 
     name: str = "streams-on-host"
@@ -144,7 +144,7 @@ class StreamsOnHost:
                     lets += _inlined(stream, args)
                     inlined.add(let.name)
                 case TupleGet(operand=operand) if operand.name in inlined:
-                    # One of several results: its kernel has been inlined under its name.
+                    # A stream with several results: the inlined kernel call has this name.
                     pass
                 case _:
                     lets.append(let)

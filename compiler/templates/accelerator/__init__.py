@@ -1,1 +1,1 @@
-"""The accelerator as a target: its schedule templates, and what its instructions cost."""
+"""The accelerator's schedule templates and its cost model."""

@@ -1,35 +1,35 @@
-"""Requantisation by ALU operations of the base instruction set: exact in 32 bits, or refused.
+"""Lowers requantisation to ALU operations of the base instruction set, exactly in 32 bits.
 
 A channel is the function f(x, k) = (x * M + C + k * N) >> s with M, N >= 0, and clip(f, low, high)
-is wanted for every accumulator x of [first, last] and every residual k of [least, greatest]. (Of
-several residuals the sum of k * N counts; plain requantisation has none.) All ways to get it are
-one scheme,
+is wanted for every accumulator x of [first, last] and every residual k of [least, greatest]. (With
+several residuals, k * N is a sum; plain requantisation has no residual.) All lowerings have one
+form,
 
     x: MAX p, MIN q, MUL M, ADD C mod 2^32     k: MUL N     x + k: SHR s, MAX low, MIN high
 
-with a window [p, q] for each channel and without the operations that do nothing. Why it is exact:
+with a window [p, q] for each channel, without operations that are identities. It is exact because:
 
 - After MIN, x lies in [p, q]. f does not fall as x or k grows, so the sum lies between those of
   (p, least) and (q, greatest). Where these two fit 32 bits the sum does, and then it does not
   matter that MUL or ADD wrapped: both are right mod 2^32, and only one number of 32 bits is.
-- An x in the window is not changed. One under p gets p's result; as clip(f) does not fall either,
-  this is right where p's result equals that of `first` for every k. The same holds above q.
+- An x in the window is unchanged. An x below p gives p's result; as clip(f) does not fall either,
+  that is exact if p's result equals the result of `first` for every k. The same holds above q.
 
-The windows that are tried: the whole interval, where the sum has to fit without help and the output
+Candidate windows: the whole interval, if the sum fits 32 bits without clipping x, and the output
 is clipped last; then, without residuals,
 
 - the exact preimage of [low, high]: f(p) = low and f(q) = high if M <= 2^s, because f then skips no
-  integer, so that nothing is left to clip; accumulators of 24 bits and more are welcome, as the sum
-  lies in [low * 2^s, (high + 1) * 2^s);
-- the preimage and one more on either side, for M > 2^s: f may skip `low` itself, the neighbour is
-  on the right side of it, and the output is clipped again;
+  integer, so that no clipping is left; accumulators may have 24 bits and more, as the sum lies
+  in [low * 2^s, (high + 1) * 2^s);
+- the preimage and one more x on either side, for M > 2^s: f may skip `low` itself, the next x is
+  beyond `low`, and the output is clipped again;
 
 and with residuals, on which the preimage depends, the narrowest window: from the last x with the
 result `low` for every k to the first with `high` for every k.
 
-A channel with one result throughout (M = 0; a preimage that is empty or out of reach) becomes x = 0
-and a constant as C. Of the windows that are exact, the one with the fewest operations is taken,
-then with the fewest operands in ACC.
+A channel with a constant result (M = 0; a preimage that is empty or out of range) becomes x = 0 and
+a constant C. Of the exact windows, the lowering with the fewest operations is taken, then with the
+fewest operands in ACC.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ _SHIFTS = (-MAX_SHIFT, MAX_SHIFT)
 
 @dataclass(frozen=True, slots=True)
 class AluOperation:
-    """ACC = op(ACC, operand), for every accumulator.
+    """An ALU operation, ACC = op(ACC, operand), on every accumulator.
 
     Attributes
     ----------
     op
         The operation.
     operand
-        A number: an immediate, signed, 16 bits. A tuple: int32 values that have to lie in ACC, one
-        for each channel, or a single one that serves all channels and is no immediate.
+        A number: a signed 16-bit immediate. A tuple: int32 values in ACC, one for each channel, or
+        one value for all channels that does not fit an immediate.
 
     Raises
     ------
     QuantisationError
-        Where the instruction could not hold the operand.
+        The operand is out of range for the instruction.
     """
 
     op: AluOp
@@ -95,11 +95,11 @@ class AluRequantisation:
     Attributes
     ----------
     accumulator
-        Over the accumulators.
+        Operations on the accumulators.
     residuals
-        Over each residual; then it is added to the accumulators.
+        Operations on each residual, before it is added to the accumulators.
     output
-        Over the sum.
+        Operations on the sum.
     """
 
     accumulator: tuple[AluOperation, ...]
@@ -108,18 +108,18 @@ class AluRequantisation:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """The number of operations, and of operands in ACC, without the residuals themselves."""
+        """The number of operations, and of operands in ACC without the residuals."""
         operations = [*self.accumulator, *chain(*self.residuals), *self.output]
         return len(operations), sum(isinstance(each.operand, tuple) for each in operations)
 
 
 def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
-    """The fewest operations that compute `spec` exactly, though the machine wraps at 32 bits.
+    """The fewest ALU operations that compute `spec` exactly in wrapping 32-bit arithmetic.
 
     Raises
     ------
     Unsupported
-        The sums exceed 32 bits, and no clipping of accumulators prevents it.
+        The sums exceed 32 bits, even with clipped accumulators.
     """
     found = (_operations(reduced, windows) for reduced, windows in _exact_windows(spec))
     best = min(found, key=lambda lowered: lowered.cost, default=None)
@@ -136,8 +136,8 @@ def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
 
 
 def is_exact(spec: RequantSpec) -> bool:
-    """Whether `lower_requantisation` accepts `spec`: that takes less, as the first windows will
-    do."""
+    """Whether `lower_requantisation` accepts `spec`; faster, as the search stops at the first exact
+    windows."""
     return next(_exact_windows(spec), None) is not None
 
 
@@ -147,7 +147,7 @@ _Added = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The accumulators [p, q] that reach a channel unclipped."""
+    """The interval [p, q] to which a channel's accumulators are clipped."""
 
     channel: Channel
     p: int
@@ -160,8 +160,8 @@ class _Window:
 
 
 def _exact_windows(spec: RequantSpec) -> Iterator[tuple[RequantSpec, list[_Window]]]:
-    """Windows, one for each channel, with which the scheme is exact; with the reduced specification
-    whose residuals are in their units."""
+    """Pairs of the reduced specification and windows, one for each channel, for which the lowering
+    is exact."""
     reduced = spec.reduced()
     channels, added = reduced.per_channel, reduced.residual_sums
     kinds: tuple[Callable[[Channel, RequantSpec, _Added], _Window], ...]
@@ -170,8 +170,8 @@ def _exact_windows(spec: RequantSpec) -> Iterator[tuple[RequantSpec, list[_Windo
         alternatives = [channels]
         kinds = _whole, _narrowest
     else:
-        # Each channel's own factors of two cost shifts that differ, but where multipliers are
-        # powers of two this saves MUL.
+        # Reducing channels separately gives different shifts, but saves MUL if multipliers are
+        # powers of two.
         own = tuple(channel.reduced() for channel in channels)
         alternatives = [channels] if own == channels else [channels, own]
         kinds = _whole, _preimage, _wide_preimage
@@ -188,8 +188,8 @@ def _whole(channel: Channel, spec: RequantSpec, _: _Added) -> _Window:
 
 
 def _preimage(channel: Channel, spec: RequantSpec, _: _Added, margin: int = 0) -> _Window:
-    """The accumulators whose results lie in [low, high], without residuals, and `margin` more on
-    either side."""
+    """The window of accumulators with results in [low, high], without residuals, and `margin` more
+    on either side."""
     first, last = spec.limits
     result = spec.clip(channel.unclipped(first))
     if result == spec.clip(channel.unclipped(last)):
@@ -206,7 +206,7 @@ def _wide_preimage(channel: Channel, spec: RequantSpec, added: _Added) -> _Windo
 
 
 def _narrowest(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
-    """From the last x that gives `low` with every residual, to the first that gives `high`."""
+    """From the last x with result `low` for every residual to the first with `high`."""
     first, last = spec.limits
     least, greatest = added
     under = ((spec.low + 1) << channel.shift) - 1 - greatest
@@ -227,7 +227,7 @@ def _constant(channel: Channel, addend: int) -> _Window:
 
 
 def _fits(window: _Window, channel: Channel, spec: RequantSpec, added: _Added) -> bool:
-    """Whether the sums of a window fit 32 bits, and its ends stand for what lies beyond them."""
+    """Whether a window's sums fit 32 bits and clipping x to the window does not change results."""
     least, greatest = window.sums(added)
     if window.p > window.q or least < INT32.low or greatest > INT32.high:
         return False
@@ -246,7 +246,7 @@ def _fits(window: _Window, channel: Channel, spec: RequantSpec, added: _Added) -
 
 
 def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisation:
-    """The operations for windows that fit."""
+    """The ALU operations for windows that satisfy `_fits`."""
     first, last = spec.limits
     sums = [window.sums(spec.residual_sums) for window in windows]
     shifts = [window.channel.shift for window in windows]
@@ -269,10 +269,10 @@ def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisat
 
 
 def _needed(*operations: tuple[AluOp, Sequence[int], int]) -> tuple[AluOperation, ...]:
-    """Each operation with its operands, without those whose operands all equal the last number,
-    with which the operation does nothing."""
+    """The operations, from triples of opcode, operand for each channel, and identity operand; an
+    operation is dropped if all its operands are the identity."""
     return tuple(
         AluOperation.of(op, values)
-        for op, values, idle in operations
-        if any(value != idle for value in values)
+        for op, values, identity in operations
+        if any(value != identity for value in values)
     )

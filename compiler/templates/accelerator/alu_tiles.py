@@ -1,4 +1,4 @@
-"""Operators on the ALU whose tensors are in ACC alone, tile by tile of the output."""
+"""Base class of ALU operators with all on-chip tensors in ACC, computed tile by tile."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class TiledWorkload(Hashable, Protocol):
 
     @property
     def epilogue(self) -> Epilogue:
-        """The passes that come last."""
+        """The passes after the operator's own computation."""
 
     @property
     def extents(self) -> dict[str, int]:
         """Extents of the output: oc, y and x."""
 
     def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """The most rows and columns of the input that a tile of so many rows and columns loads."""
+        """The most rows and columns of the input that an output tile of y rows, x columns loads."""
 
     def loaded_elements(self, y: Ints, x: Ints) -> Ints:
-        """Elements that all tiles of so many rows and columns load for a block of channels."""
+        """Elements of a channel block that all tiles of y rows and x columns load together."""
 
 
 W = TypeVar("W", bound=TiledWorkload)
@@ -73,7 +73,7 @@ W = TypeVar("W", bound=TiledWorkload)
 
 @dataclass(frozen=True, slots=True)
 class ImageWorkload:
-    """Packed images, and passes over them or over what is reduced from them.
+    """Packed images, and passes over the images or over reductions of them.
 
     Attributes
     ----------
@@ -96,18 +96,18 @@ class ImageWorkload:
 
 
 class TiledOnAlu(AcceleratorTemplate[W]):
-    """An operator on the ALU, tile by tile of its output.
+    """A template of an operator on the ALU, computed tile by tile of the output.
 
     Attributes
     ----------
     result_accumulators
-        Accumulators for each element of a tile, beside loaded ones and operands of passes.
+        Accumulators for each element of a tile, not counting loaded data and pass operands.
     """
 
     result_accumulators: ClassVar[int] = 0
 
     def reduction_work(self, workload: W) -> ReductionWork:
-        """The reduction before the epilogue; by default none."""
+        """The work of the reduction before the epilogue; by default no reduction."""
         return ReductionWork()
 
     def space(self, workload: W, machine: AcceleratorTarget) -> Space:
@@ -158,7 +158,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         )
 
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
-        """Ranks by loaded elements, then by the number of tiles, then by the longest rows."""
+        """Ranks by loaded elements, then by fewest tiles, then by longest rows."""
         extents = workload.extents
         height, width = extents["y"], extents["x"]
         parts = tile_shapes((height, width), (choices["y"], choices["x"]))

@@ -67,8 +67,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         the passes of the epilogue
         store
 
-    An operand that stays on chip (knob `order`) is loaded in the outer loop, for the whole sum.
-    Threads share the tiles of an axis (knob `along`).
+    The operand that stays on chip (knob `order`) is loaded in an outer loop, for the whole sum.
+    Threads share the tiles of one axis (knob `along`).
     """
 
     name = "conv2d"
@@ -99,7 +99,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return {"data": image, "weight": taps}
 
     def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
-        """Images of few channels are packed window by window (im2col), for a 1x1 convolution."""
+        """im2col for images of few channels: windows are packed for a 1x1 convolution."""
         given = match.attributes("conv2d", Conv2d)
         first = match.let("conv2d")
         assert isinstance(first.value, Call), "matched"
@@ -121,7 +121,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     # Tensor expressions ---------------------------------------------------------------------------
 
     def start(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_pad` where there is padding, `out_sum`, the passes', `out`."""
+        """The unscheduled stages: `out_pad` if there is padding, `out_sum`, the passes, `out`."""
         rows, columns = workload.windows
         (_, channels, tall, wide, lanes, depth) = workload.weight
         data = placeholder(workload.data, INT8, "data")
@@ -183,7 +183,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             image = "out_data"
             steps = steps.cache_read("data", (sums,), OnChip.INP, image)
         steps = steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
-        # Weights first: they are ready, while the operator before may still be storing the image.
+        # Weights first: they are constant, while the previous operator may still store the image.
         for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):
             loops = {each: (sums, "ic_o") for each in outer} | {order: (out, outer[order][loop])}
             reader, axis = (
@@ -204,7 +204,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         tile = choices.at_most(extents)
         threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
         image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
-        # An operand that stays is there once for the tiles of all threads; else once a thread.
+        # An operand that stays has one buffer for all threads; else there is a buffer per thread.
         own_image, own_weights = np.where(image, 1, threads), np.where(weights, 1, threads)
         shared = {
             axis: choices.equals("along", axis) & (tile[axis] < extents[axis])
@@ -234,10 +234,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     # Costs ----------------------------------------------------------------------------------------
 
     def shortlist(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Choices:
-        """The best choices by `quick_estimate`, of each number of threads."""
-        guess = Conv2dCycles(workload, choices, cost).quick_estimate()
+        """The best choices by `quick_estimate`, for each number of threads."""
+        estimates = Conv2dCycles(workload, choices, cost).quick_estimate()
         sizes = choices["oc"] * choices["y"] * choices["x"]
-        rows = np.lexsort((-sizes, guess))
+        rows = np.lexsort((-sizes, estimates))
         most = choices["threads"].max()
         kept = []
         for threads in np.unique(choices["threads"])[::-1]:
@@ -252,7 +252,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         whole = tuple(extents[axis] for axis in ("oc", "y", "x"))
         redundancy = thread_redundancy(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
         parts, oc_tiles = -(-whole[1] // y) * -(-whole[2] // x), -(-whole[0] // oc)
-        # The groups that a tile reads, and how often they are read.
+        # Number of groups that a tile reads, and of reads of each group.
         groups = np.where(kept["image"], workload.groups, workload.spanned_groups(oc))
         times = np.where(kept["image"], 1, oc_tiles)
         weights = tile_shapes(workload.weight[:2], (oc, ic))
@@ -283,7 +283,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             elements=(steps * ic - last_group * beyond) * spans * pixels,
         )
         size = images * prod(whole)
-        # Where a tile spans groups, each block has its own GEMM instructions.
+        # If a tile spans several groups, each block has its own GEMM instructions.
         blocks = np.where((workload.spanned_groups(oc) > 1) & (own > 1), oc, 1)
         return Demand.of(
             Output((images, *whole), (np.ones_like(oc), oc, y, x)),
@@ -299,18 +299,18 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
 
     def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """The most rows and columns of the image that a tile loads, without padding."""
+        """The most rows and columns of the image that a tile loads, not counting padding."""
         rows, columns = workload.loaded_extents(y, x)
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Cycles by `Conv2dCycles`."""
+        """Estimated cycles, by `Conv2dCycles.simulated`."""
         return Conv2dCycles(workload, choices, cost).simulated()
 
 
 def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
-    """Whether an operand that stays serves all threads and the whole sum, and the part of the image
-    that a step reads is contiguous."""
+    """Whether the operand that stays serves all threads and the whole sum, and each step reads a
+    contiguous part of the image."""
     image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
     shares_channels = choices.equals("along", "oc")
     possible = ~(image & ~shares_channels) & ~(weights & shares_channels)

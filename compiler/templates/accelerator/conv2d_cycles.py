@@ -1,4 +1,4 @@
-"""A convolution's workload, and estimates of the cycles that its choices take."""
+"""The workload of a convolution, and cycle estimates for its choices."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Count = TypeVar("Count", int, Ints)
 
 @dataclass(frozen=True, slots=True)
 class Conv2dWorkload:
-    """A convolution of packed int8 to packed int8.
+    """A convolution of packed int8 tensors to packed int8.
 
     Attributes
     ----------
     data, weight
         Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
     padding
-        Zeros at the top, the left, the bottom, the right.
+        Zeros at top, left, bottom and right.
     groups
-        Number of groups, of whole blocks: each output block reads the IC input blocks of its group.
+        Number of groups, of whole blocks: an output block reads its group's IC blocks.
     """
 
     data: tuple[int, ...]
@@ -69,7 +69,7 @@ class Conv2dWorkload:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Output blocks, rows and columns; and the input blocks that an output block sums."""
+        """Extents of output blocks, rows and columns, and of summed input blocks."""
         y, x = (each.count for each in self.windows)
         return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
 
@@ -90,7 +90,7 @@ class Conv2dWorkload:
         return self.weight[0] // self.groups
 
     def spanned_groups(self, oc: Ints) -> Ints:
-        """The most groups that a tile of so many output blocks reads."""
+        """The most groups that a tile of `oc` output blocks reads."""
         if self.groups == 1:
             return np.ones_like(oc)
         own = self.blocks_per_group
@@ -98,35 +98,35 @@ class Conv2dWorkload:
         return (first + oc - 1) // own + 1
 
     def input_extent(self, axis: int, count: Count) -> Count:
-        """Rows (axis 0) or columns (1) of the padded image under so many of the output."""
+        """Rows (axis 0) or columns (axis 1) of the padded image that `count` output rows read."""
         reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
         return (count - 1) * self.strides[axis] + reach
 
     def loaded_extents(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of the padded image that are loaded for `y` rows and `x` columns of the
-        output; 1x1 kernels skip the rows between strides."""
+        """Rows and columns of the padded image to load for `y` rows and `x` columns of the output;
+        1x1 kernels skip the rows between strides."""
         rows, columns = self.input_extent(0, y), self.input_extent(1, x)
         return (y if self.taps == 1 else rows), columns
 
     def kernel_length(self, choices: Choices) -> Ints:
-        """Micro-ops of a GEMM instruction that multiplies."""
+        """Micro-ops of a GEMM instruction (not of a reset)."""
         axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
         return kernel_length(*axes, *self.weight[2:4])
 
 
 @dataclass(frozen=True, slots=True)
 class Conv2dCycles:
-    """Estimated cycles of choices from launch to done; single cycles are neglected."""
+    """Approximate cycles of choices, from launch to done."""
 
     workload: Conv2dWorkload
     choices: Choices
     cost: MachineCost
 
     def quick_estimate(self) -> Floats:
-        """Cycles: the longer of arithmetic and loads, and the part that cannot overlap.
+        """Cycles: the maximum of arithmetic and loads, plus the part that cannot overlap.
 
-        While a tile's epilogue runs, its buffers are free for one step of the next tile only, so
-        that loads wait as well.
+        During a tile's epilogue only one step of the next tile can be loaded, so that loads stall
+        as well.
         """
         extents, epilogue = self.workload.extents, self.workload.epilogue
         oc, y, x, ic = (self.choices[axis] for axis in ("oc", "y", "x", "ic"))
@@ -145,10 +145,10 @@ class Conv2dCycles:
         passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
         passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
         work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
-        still = tiles * np.maximum(0, passes - loads / (tiles * steps))
+        stalls = tiles * np.maximum(0, passes - loads / (tiles * steps))
         # Loads before the first product.
         first = (image + weights) / np.where(stays["outputs"], steps, 1)
-        total: Floats = self.workload.data[0] * np.maximum(loads + still, work) + first + passes
+        total: Floats = self.workload.data[0] * np.maximum(loads + stalls, work) + first + passes
         return np.where(self._kernels_stay, total, np.inf)
 
     @property
@@ -159,13 +159,13 @@ class Conv2dCycles:
         return stay
 
     def simulated(self) -> Floats:
-        """Cycles by a simulation of the tiles on the decoupled units; infinite where micro-ops do
-        not stay on chip, for which there is no model."""
+        """Cycles by simulation of the tiles on the decoupled units; infinite if micro-ops do not
+        stay on chip, which is not modelled."""
         cycles = self._pipeline().cycles()
         return np.where(self._kernels_stay, cycles, np.inf)
 
     def _pipeline(self) -> TilePipeline:
-        """Durations of the parts of each tile."""
+        """The simulated pipeline: durations of each tile's loads, products, passes and stores."""
         extents, epilogue = self.workload.extents, self.workload.epilogue
         stays = {each: self.choices.equals("order", each) for each in ORDERS}
         whole = np.array([extents[axis] for axis in ("oc", "y", "x")])
@@ -209,7 +209,7 @@ class Conv2dCycles:
         )
 
     def _weights(self, oc: Ints, ic: Ints | int) -> Ints:
-        """Cycles to load the weights of so many blocks, in one LOAD."""
+        """Cycles to load the weights of `oc` by `ic` blocks, in one LOAD."""
         return self.cost.load(MemoryId.WGT, oc * ic * self.workload.taps)
 
     def _image(self, y: Ints, x: Ints, blocks: Ints | int) -> Ints:

@@ -1,7 +1,7 @@
-"""Traffic and arithmetic of programs, for many choices at once: counted, without lowering any.
+"""Traffic and arithmetic of programs, for many choices at once, counted without lowering.
 
-An axis has tiles of two sizes, whole ones and the remainder at its end; every number is a sum over
-both.
+An axis has tiles of two sizes, whole tiles and the remainder at its end; every count is a sum over
+both sizes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
-"""Pairs of how often a box is copied, and its extents, outermost first."""
+"""Pairs of the number of copies of a box and the box's extents, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Copies:
     Attributes
     ----------
     elements
-        Elements that cross the bus. Exact, except that zeros are not counted that are loaded where
-        padding exceeds an instruction's field, and that fewer elements are loaded where the last
-        step of a group's channels continues into the next group.
+        Elements that cross the bus. Exact, except that zeros loaded because padding exceeds an
+        instruction's field are not counted, and that fewer elements are loaded if the last step of
+        a group's channels continues into the next group.
     instructions
-        Exact without padding, and where tiles of windows are all of one size. With padding there
-        are more LOADs of INP, and of ACC between half as many and twice as many.
+        Number of LOADs or STOREs: exact without padding if all tiles of windows have one size. With
+        padding, there are more LOADs of INP, and between half and twice as many of ACC.
     bursts
-        Runs of adjacent elements in DRAM; exact in the same cases.
+        Number of runs of adjacent elements in DRAM; exact whenever `instructions` is.
     """
 
     memory: MemoryId
@@ -66,16 +66,16 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class ReductionWork:
-    """The sums or maxima that are computed before the epilogue.
+    """Instructions and iterations of the sums or maxima before the epilogue.
 
     Attributes
     ----------
     steps
         Instructions for each tile.
     products, resets, fills, tensor
-        Iterations of micro-ops, as in `Demand`; `fills` write the immediate that maxima begin with.
+        Iterations of micro-ops, as in `Demand`; `fills` write the initial value of maxima.
     loops
-        Extents of an instruction's loops, beside those of a tile.
+        Extents of an instruction's loops, other than the loops over a tile.
     """
 
     steps: Ints | int = 0
@@ -88,7 +88,7 @@ class ReductionWork:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the programs of some choices move and compute.
+    """Traffic and arithmetic of the programs of some choices.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ class Demand:
         Iterations of micro-ops: multiplications, resets, ALU operations with an immediate and with
         a second operand in ACC; exact.
     gemms, alus
-        Number of instructions: exact where kernels fit into the micro-op memory, no tap of a
-        maximum lies on padding, and convolutions have one group; otherwise there are more.
+        Number of instructions: exact if kernels fit into the micro-op memory, no tap of a maximum
+        lies on padding, and convolutions have one group; else a lower bound.
     kernel
-        Upper bound of the micro-ops of the longest instruction, as long as its loops fit into the
-        fields for iterations; each thread has a kernel of its own.
+        Upper bound of the micro-ops of the longest instruction, if its loops fit into the fields
+        for iterations; each thread has its own kernel.
     """
 
     copies: tuple[Copies, ...]
@@ -131,13 +131,13 @@ class Demand:
         Parameters
         ----------
         resident
-            Whether operands for each channel are loaded once instead of with every tile.
+            Whether per-channel operands are loaded once, not with every tile.
         loads
             LOADs before the epilogue.
         redundancy
             See `thread_redundancy`.
         planes
-            Instead of passes: copies of the sums, added to zeros and shifted.
+            Number of shifted copies of the sums, which replace passes; 0 with passes.
         """
         tiles, size = output.tiles, prod(output.extents)
         immediates, tensors = epilogue.immediate_passes, epilogue.tensor_passes
@@ -159,8 +159,8 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output, and the sizes of its tiles along each axis; `channels` is the position of the axis
-    of channel blocks."""
+    """Extents of an output and of its tiles along each axis; `channels` is the index of the axis of
+    channel blocks."""
 
     extents: tuple[int, ...]
     sizes: tuple[Ints, ...]
@@ -190,14 +190,14 @@ class Output:
 
 
 def tile_count(choices: Choices, extents: Mapping[str, int]) -> Ints:
-    """Number of tiles along all these axes together."""
+    """Number of tiles of the axes in `extents`, multiplied."""
     return np.asarray(prod(-(-extent // choices[axis]) for axis, extent in extents.items()))
 
 
 def tile_shapes(
     extents: Sequence[int], sizes: Sequence[Ints]
 ) -> Iterator[tuple[Ints, tuple[Ints, ...]]]:
-    """Each shape that tiles of `sizes` along the axes have, after the number of such tiles."""
+    """Pairs of a count and a tile shape, for each combination of whole tiles and remainders."""
     axes = [
         ((extent // size, size), (np.minimum(1, extent % size), extent % size))
         for extent, size in zip(extents, sizes, strict=True)
@@ -209,13 +209,13 @@ def tile_shapes(
 def copies_of(
     memory: MemoryId, boxes: Boxes, whole: Sequence[int], chip: Sequence[Ints | int] | None = None
 ) -> Copies:
-    """Copies of boxes of a tensor of the extents `whole`.
+    """The LOADs or STOREs of boxes of a tensor of extents `whole`.
 
     Parameters
     ----------
     chip
-        The extents of the buffer on chip where they stay those of whole tiles; by default boxes
-        are stored there without gaps.
+        Extents of the on-chip buffer, if those of whole tiles; by default boxes are stored without
+        gaps.
     """
     elements = instructions = bursts = np.zeros(())
     for count, box in boxes:
@@ -228,8 +228,8 @@ def copies_of(
 def _rectangles(
     box: Sequence[Ints | int], whole: Sequence[int], chip: Sequence[Ints | int]
 ) -> tuple[Ints, Ints]:
-    """Number of copies for a box, and of rows in all of them; rows of one copy lie on chip without
-    gaps. Axes are merged as in `compiler.lower.accelerator.rectangles`."""
+    """Number of copies for a box, and of rows in all copies; rows of a copy are adjacent on chip.
+    Axes are merged as in `compiler.lower.accelerator.rectangles`."""
     joined, level = np.array(True), np.array(0)
     rows = calls = run = step = np.array(1)
     for size, extent, stride in zip(reversed(box), reversed(whole), reversed(chip), strict=True):
@@ -252,8 +252,8 @@ def kernel_length(*axes: Ints | int) -> Ints:
 
 
 def thread_redundancy(choices: Choices, extents: Mapping[str, int]) -> Floats:
-    """How often each sum is computed and its operands are loaded: more than once where an axis has
-    fewer tiles than threads, so that several threads compute the same tile.
+    """How often each sum is computed and its operands loaded: more than once if an axis has fewer
+    tiles than threads, so that several threads compute the same tile.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ __all__ = ["DenseOnArray", "DenseWorkload"]
 
 @dataclass(frozen=True, slots=True)
 class DenseWorkload:
-    """A product of packed int8, whose sums become packed int8 by passes."""
+    """A product of packed int8 tensors, and the passes that requantise the sums to int8."""
 
     products: Products
     passes: tuple[AluPass, ...]
@@ -72,7 +72,7 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_sum`, the passes', `out`."""
+        """The unscheduled stages: `out_sum`, the passes, `out`."""
         data, weight, sums = workload.products.expressions()
         output, operands = workload.epilogue.compute(sums)
         return Schedule.of(output, inputs=(data, weight, *operands))
@@ -100,7 +100,7 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         return workload.products.demand(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Ranks by bytes from DRAM, then by the number of tiles."""
+        """Ranks by bytes loaded from DRAM, then by the number of tiles."""
         products = workload.products
         return rank_by(
             *sharing_rank(choices, products.extents),

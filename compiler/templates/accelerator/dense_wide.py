@@ -1,4 +1,4 @@
-"""Dense layers that store all four bytes of their sums: logits."""
+"""Dense layers with int32 results, such as logits."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = ["WideDenseOnArray"]
 
 
 class WideDenseOnArray(AcceleratorTemplate[Products]):
-    """As `DenseOnArray`, but instead of passes each byte of the sums is shifted to the bottom and
-    stored. The shift amounts of the bytes are an operand in ACC: `amounts`, int32[4, B, L]."""
+    """A dense layer that stores int32 sums: each byte is shifted to the low byte and stored.
+    The shift amounts of the bytes are an operand in ACC: `amounts`, int32[4, B, L]."""
 
     name = "dense_wide"
     patterns = (PRODUCT,)
@@ -44,7 +44,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_sum`; `out_moved`, the sums shifted; `out`, their low bytes."""
+        """The unscheduled stages: `out_sum`; `out_moved`, shifted sums; `out`, low bytes."""
         data, weight, sums = workload.expressions()
         n, outputs, batch, lanes = sums.shape
         amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
@@ -79,6 +79,6 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         return workload.demand(choices, Epilogue(), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
-        """Ranks by bytes from DRAM, then by the number of tiles."""
+        """Ranks by bytes loaded from DRAM, then by the number of tiles."""
         sharing = sharing_rank(choices, workload.extents)
         return rank_by(*sharing, *workload.cost_keys(choices, cost.config))

@@ -1,4 +1,4 @@
-"""Elementwise requantisation on the ALU: int8 to another scale, and sums of two int8 tensors."""
+"""Elementwise requantisation on the ALU: of an int8 tensor, or of a sum of two int8 tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IMAGE_AS_INT32 = Apply(
     requires="to int32 only",
     recomputed=True,
 )
-"""int8 images that are cast to int32."""
+"""The pattern of int8 images cast to int32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,16 @@ class ElementwiseWorkload(ImageWorkload):
     dtype: DType = INT8
 
     def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """A tile of the input is as large as one of the output."""
+        """The extents of the input tile: those of the output tile."""
         return y, x
 
     def loaded_elements(self, y: Ints, x: Ints) -> Ints:
-        """Every element is loaded once."""
+        """All elements of the image: each is loaded once."""
         return np.full_like(y, self.data[2] * self.data[3])
 
 
 class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
-    """For each tile: load, pass after pass, store."""
+    """Elementwise passes on the ALU; for each tile: load, passes, store."""
 
     name = "elementwise"
     patterns = (requantise_pattern(IMAGE_AS_INT32), requantise_pattern(IMAGE_AS_INT32, skip_rank=4))
@@ -63,7 +63,7 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         return ElementwiseWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_data`, the passes', `out`."""
+        """The unscheduled stages: `out_data`, the passes, `out`."""
         data = placeholder(workload.data, workload.dtype, "data")
         loaded = in_accumulators(data, "out_data", DATA_AXES)
         output, operands = workload.epilogue.compute(loaded)

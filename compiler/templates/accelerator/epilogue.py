@@ -1,7 +1,7 @@
-"""Passes of the ALU over sums on the accelerator, their operands and their schedule.
+"""ALU passes over the accelerator's sums, with their operands and their schedule.
 
-The sequence of passes is a part of a workload. Its numbers are arguments of the program:
-immediates, values for each channel in ACC, tensors that are added.
+The sequence of passes is part of a workload. The numbers are arguments of the program: immediates,
+per-channel values in ACC, and residual tensors.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class AluPass:
     dtype
         Type in DRAM of an operand for each element: int8 or int32.
     before
-        Passes over an operand for each element before its use, as a MUL where its scale differs.
+        Passes over an element-wise operand before its use, such as a MUL for its scale.
     """
 
     op: AluOp
@@ -77,7 +77,7 @@ class AluPass:
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """Passes after the stage `source`, and the program's output, `out`.
+    """A sequence of passes after the stage `source`, up to the program's output, `out`.
 
     Stages: one for each pass, `out_0_add` and so on; before a pass with an operand for each
     element, `out_0_add_operand` and the passes over it, `out_0_add_operand_0_mul` and so on.
@@ -114,7 +114,7 @@ class Epilogue:
         return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._named_passes)
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The output, int8 with the low 8 bits after all passes, and the operands of the passes.
+        """The output (int8: the low 8 bits after all passes), and the operands of the passes.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Epilogue:
         return output, tuple(operands.values())
 
     def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
-        """Computes each pass at the output's loop `thread`, and loads its operand there.
+        """Computes passes and loads their operands at the output's loop `thread`.
 
         Operands for each channel are loaded once, before all loops; or with each tile where the
         knob `resident` is 0.
@@ -147,7 +147,7 @@ class Epilogue:
         return sketch
 
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
-        """Computes each pass by its instruction; to be called last, as it fixes the loops."""
+        """Tensorizes each pass with its ALU instruction; call last, as loops are then fixed."""
         for stage, step in self._named_passes:
             make = immediate_argument if step.kind is OperandKind.IMMEDIATE else two_operands
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
@@ -155,7 +155,7 @@ class Epilogue:
 
     @property
     def _named_passes(self) -> list[tuple[str, AluPass]]:
-        """All passes, also over operands, in their order after the names of their stages."""
+        """Pairs of stage name and pass, in order, including passes over operands."""
         stages = _stages(self.passes, "out")
         return [(name, step) for name, step in stages if step is not None]
 
@@ -166,8 +166,8 @@ def _named(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPas
 
 
 def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass | None]]:
-    """The stages in ACC, each after those that it reads: passes, and None for LOADs of operands for
-    each element."""
+    """The stages in ACC in topological order: names with passes, or with None for LOADs of
+    element-wise operands."""
     for name, step in _named(passes, prefix):
         if step.kind is OperandKind.ELEMENT:
             yield f"{name}_operand", None
@@ -178,7 +178,7 @@ def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPa
 def _passed(
     value: Tensor, passes: Sequence[AluPass], prefix: str, operands: dict[str, Tensor]
 ) -> Tensor:
-    """The value after all passes; adds the tensors that these read to `operands`."""
+    """The value after all passes; adds the tensors that the passes read to `operands`."""
     for name, step in _named(passes, prefix):
         value = _pass_over(value, name, step, operands)
     return value
@@ -230,8 +230,7 @@ def in_accumulators(tensor: Tensor, name: str, axes: Sequence[str]) -> Tensor:
 
 
 def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:
-    """The pattern of sums that are requantised, with a tensor of so many axes that is skipped to
-    them, if any is."""
+    """The pattern of requantised sums; with `skip_rank`, plus a skip tensor of that rank."""
     operands = (sums, Operand("multiplier", constant=True), Operand("addend", constant=True))
     if skip_rank is None:
         return Apply("requantise", operands)
@@ -248,7 +247,7 @@ def requantise_passes(
 
 
 def requantisation(match: Match, largest: int) -> RequantSpec:
-    """What an operator `requantise` or `requantise_add` at the end of a match does to sums.
+    """The specification of the `requantise` or `requantise_add` at the end of a match.
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
     Raises
     ------
     Unsupported
-        A number that no specification has.
+        A parameter is out of range for `RequantSpec`.
     """
     residual = "skip" in match.operands
     given = match.attributes("requantise_add" if residual else "requantise", Requantise)
@@ -276,17 +275,17 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
 def alu_passes(
     spec: RequantSpec, channels: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
-    """The passes of the base instruction set that do what `spec` says, and their numbers.
+    """The ALU passes that compute `spec`, and their arguments.
 
     Parameters
     ----------
     channels
-        Output channels; where `spec` has a number for each, as many. They are padded to blocks.
+        Number of output channels, which are padded to blocks.
 
     Raises
     ------
     Unsupported
-        The base instruction set cannot do it exactly in 32 bits, or it adds several residuals.
+        `spec` cannot be computed exactly in 32 bits, or has several residuals.
     """
     if len(spec.residuals) > 1:
         raise Unsupported(f"{len(spec.residuals)} residuals: an epilogue adds one at most")

@@ -1,4 +1,4 @@
-"""Features of choices for a learned cost model: a number for each of `FEATURES`.
+"""Features of choices for a learned cost model, one column for each of `FEATURES`.
 
 Sources: AutoTVM's knobs, touched bytes, reuse and trip counts (Chen et al., NeurIPS 2018, section
 3.1 and appendix), Ansor's arithmetic and buffers (Zheng et al., OSDI 2020, appendix B), and what
@@ -40,7 +40,7 @@ _WORDS = {"along": ("n", "oc", "y", "x"), "order": ("outputs", "weights", "image
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """The values that features are computed from."""
+    """The quantities from which features are computed."""
 
     choices: Choices
     usage: Mapping[MemoryId, Ints]
@@ -93,7 +93,7 @@ class _Counts:
         return self.demand.immediate + self.cost.alu(self.demand.tensor, tensor_operand=True)
 
     def bus_cycles(self) -> Floats:
-        """Reads and writes run in parallel."""
+        """Cycles of the bus; reads and writes run in parallel."""
         width, interval = self.cost.config.bus_bytes, self.cost.memory.interval
         loaded = self.moved(*(memory for each in _LOADED.values() for memory in each))
         return np.maximum(loaded, self.moved(*_OUT)) / width * interval

@@ -1,4 +1,4 @@
-"""Means over whole images on the ALU: sums, which the requantisation divides."""
+"""Global average pooling on the ALU: sums over images, divided by the requantisation."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SUMS = Apply(
 
 @dataclass(frozen=True, slots=True)
 class GlobalPoolWorkload(ImageWorkload):
-    """Sums of whole images, and passes over them."""
+    """Sums over whole images, and passes over the sums."""
 
 
 class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
@@ -94,7 +94,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         return GlobalPoolWorkload(found.shape("data"), passes), numbers
 
     def start(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_data`, the image in int32; `out_sum`; the passes'; `out`."""
+        """The unscheduled stages: `out_data`, the int32 image; `out_sum`; the passes; `out`."""
         n, channels, height, width, batch, lanes = workload.data
         data = placeholder(workload.data, INT8, "data")
         loaded = in_accumulators(data, "out_data", DATA_AXES)

@@ -1,4 +1,4 @@
-"""Durations of instructions in cycles, as estimates assume them."""
+"""Cost model of the accelerator: estimated durations of instructions, in cycles."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from hw.topology import MemoryId
 __all__ = ["MachineCost", "MemoryTiming"]
 
 _HANDSHAKES = 2 * TRANSFER_OVERHEAD
-"""Cycles that the estimate adds to a LOAD or STORE beside the memory's latency and its data. Twice
-what one takes that has the bus for itself, since estimates count neither the arbitration between
-units nor the tokens that they wait for."""
+"""Estimated cycles of a LOAD or STORE beside DRAM latency and data: twice the overhead of a
+transfer alone on the bus, since bus arbitration and waiting for tokens are not modelled."""
 
 Count = TypeVar("Count", int, Ints, Floats)
-"""A number, or one for each of many choices."""
+"""A scalar, or an array with a number for each choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTiming:
-    """The timing of the memory behind the bus.
+    """The timing of DRAM.
 
     Attributes
     ----------
     latency
-        Cycles from an accepted read to its first beat.
+        Cycles from an accepted read burst to its first beat.
     interval
-        Cycles a beat.
+        Cycles per beat.
     """
 
     latency: int = 16
@@ -41,31 +40,31 @@ class MemoryTiming:
 
 @dataclass(frozen=True, slots=True)
 class MachineCost:
-    """Durations of instructions on one configuration with one memory."""
+    """Durations of instructions, for a configuration and a DRAM timing."""
 
     config: HardwareConfig
     memory: MemoryTiming = MemoryTiming()
 
     @property
     def overhead(self) -> int:
-        """Cycles of any LOAD or STORE beside its data."""
+        """Cycles of a LOAD or STORE, not counting its data."""
         return self.memory.latency + _HANDSHAKES
 
     @property
     def store_gap(self) -> int:
-        """Cycles from a STORE's start to its first beat: data wait for no acknowledgement."""
+        """Cycles from the start of a STORE to its first beat; no acknowledgement is awaited."""
         return _HANDSHAKES
 
     def beats(self, memory: MemoryId, elements: Count) -> Count:
-        """Cycles of the bus for adjacent elements."""
+        """Bus cycles to transfer adjacent elements."""
         size = elements * self.config.element_bytes(memory)
         return -(-size // self.config.bus_bytes) * self.memory.interval
 
     def load(self, memory: MemoryId, elements: Ints, padding: Ints | int = 0) -> Ints:
-        """Cycles of a LOAD: at most one element a cycle, and one zero of padding."""
+        """Cycles of a LOAD, which writes at most one element or one zero of padding per cycle."""
         longer: Ints = np.maximum(self.beats(memory, elements), elements)
         return self.overhead + longer + padding
 
     def alu(self, elements: Count, tensor_operand: bool) -> Count:
-        """Cycles of an ALU instruction over so many accumulators."""
+        """Cycles of an ALU instruction over this number of accumulators."""
         return elements * issue_cycles(self.config, two_reads=tensor_operand)

@@ -1,4 +1,4 @@
-"""Max pooling on the ALU: an instruction for each tap, over the outputs where it is no padding."""
+"""Max pooling on the ALU: an instruction for each tap, over outputs whose tap is not padding."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hw.operations import AluOp
 __all__ = ["MaxPoolOnAlu", "MaxPoolWorkload"]
 
 LOWEST = INT8.low
-"""Initial value of maxima; it fits into an instruction's immediate, unlike the lowest int32."""
+"""Initial value of maxima: fits into an instruction's immediate, unlike the lowest int32."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaxPoolWorkload:
-    """Maxima of windows; padding never counts.
+    """Maxima over windows; padding is excluded.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class MaxPoolWorkload:
 
     @property
     def epilogue(self) -> Epilogue:
-        """No passes."""
+        """An empty epilogue."""
         return Epilogue()
 
     @property
@@ -79,12 +79,12 @@ class MaxPoolWorkload:
         return {"oc": self.data[1], "y": rows.count, "x": columns.count}
 
     def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns from the first to the last under a window of the tile."""
+        """Rows and columns of the image that a tile's windows span, from first to last."""
         rows, columns = self.windows
         return _reach(rows, y), _reach(columns, x)
 
     def loaded_elements(self, y: Ints, x: Ints) -> Ints:
-        """The same for all tiles together, without padding."""
+        """Elements of a channel block that all tiles together load, without padding."""
         rows, columns = self.windows
         return _loaded_elements(rows, y) * _loaded_elements(columns, x)
 
@@ -96,7 +96,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
       for virtual threads:
         load a part of the image
         fill the tile with the lowest int8
-        for each tap: maximum over the outputs for which it is no padding
+        for each tap: maximum, over the outputs whose tap is not padding
         store
     """
 
@@ -126,7 +126,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         return {"data": image}
 
     def start(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> Schedule:
-        """Stages: `out_data`, the image in int32; `out_max`; `out`."""
+        """The unscheduled stages: `out_data`, the image in int32; `out_max`; `out`."""
         rows, columns = workload.windows
         data = placeholder(workload.data, INT8, "data")
         loaded = in_accumulators(data, "out_data", DATA_AXES)
@@ -161,7 +161,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
 
 
 def _within(window: Window, position: Expr) -> list[Expr]:
-    """The conditions under which a position, counted from the first padding, is in the image."""
+    """The conditions that a position in the padded image lies in the image."""
     low = [position >= window.before] if window.before else []
     return [*low, position < window.before + window.extent] if _exceeds(window) else low
 
@@ -173,12 +173,12 @@ def _exceeds(window: Window) -> bool:
 
 
 def _loaded_elements(window: Window, sizes: Ints) -> Ints:
-    """As `loaded_elements`; tiles that may reach over the whole axis load all of it."""
+    """`loaded_elements`, except that tiles that may span the whole axis load the whole axis."""
     tiles, reach = -(-window.count // sizes), _reach(window, sizes)
     return np.where(reach == window.extent, tiles * reach, loaded_elements(window, sizes))
 
 
 def _reach(window: Window, count: Ints) -> Ints:
-    """The most elements from the first to the last under so many windows."""
+    """The most image elements that `count` adjacent windows span, from first to last."""
     reach = (count - 1) * window.stride + (window.kernel - 1) * window.dilation + 1
     return np.where(count > 0, np.minimum(reach, window.extent), 0)

@@ -1,8 +1,8 @@
-"""Tensors in blocks of channels, as the accelerator's memories hold them, and back.
+"""Packs tensors into the accelerator's blocks of channels, and unpacks them.
 
     data     [N, C, H, W]      ->  [N / B, C / K, H, W, B, K]
     weight   [O, C, KH, KW]    ->  [O / L, C / K, KH, KW, L, K]
-    channel  [O]               ->  [O / L, B, L]                  the same for all of a batch
+    channel  [O]               ->  [O / L, B, L]                  repeated for the batch
 
 B, K and L are the array's batch, input and output block. Sizes are rounded up, with zeros.
 """
@@ -52,7 +52,7 @@ def packed_weight_shape(shape: tuple[int, ...], config: HardwareConfig) -> tuple
 
 
 def pack_data(data: Array, config: HardwareConfig) -> Array:
-    """Data [N, C, H, W] in blocks of the batch and of channels."""
+    """Data [N, C, H, W] packed as [N / B, C / K, H, W, B, K]."""
     _ranked("data", data, 4)
     n, c, h, w, b, k = packed_data_shape(data.shape, config)
     padded = _padded(data, (n * b, c * k, h, w))
@@ -60,7 +60,7 @@ def pack_data(data: Array, config: HardwareConfig) -> Array:
 
 
 def unpack_data(packed: Array, shape: tuple[int, ...]) -> Array:
-    """Packed data as [N, C, H, W], cut to `shape`."""
+    """Packed data as [N, C, H, W], cropped to `shape`."""
     _ranked("packed data", packed, 6)
     n, c, h, w, b, k = packed.shape
     whole = packed.transpose(0, 4, 1, 5, 2, 3).reshape(n * b, c * k, h, w)
@@ -70,7 +70,7 @@ def unpack_data(packed: Array, shape: tuple[int, ...]) -> Array:
 
 
 def pack_weight(weight: Array, config: HardwareConfig) -> Array:
-    """A weight [O, C, KH, KW] in blocks of output and input channels."""
+    """A weight [O, C, KH, KW] packed as [O / L, C / K, KH, KW, L, K]."""
     _ranked("weight", weight, 4)
     o, c, kh, kw, lanes, k = packed_weight_shape(weight.shape, config)
     padded = _padded(weight, (o * lanes, c * k, kh, kw))
@@ -107,13 +107,13 @@ def block_groups(
 
 
 def _merged(groups: int, inputs: int, outputs: int, config: HardwareConfig) -> int:
-    """The least number of groups that are whole blocks together."""
+    """The least number of groups that fill whole blocks."""
     merged = lcm(
         config.block_in // gcd(config.block_in, inputs),
         config.block_out // gcd(config.block_out, outputs),
     )
     found = blocks(groups, merged)
-    # If the last merged group is not full, its blocks must still be as many as a full one's.
+    # A partial last merged group must still have as many blocks as a full group.
     whole = found * blocks(merged * inputs, config.block_in)
     whole_out = found * blocks(merged * outputs, config.block_out)
     ends = blocks(groups * inputs, config.block_in), blocks(groups * outputs, config.block_out)
@@ -121,7 +121,7 @@ def _merged(groups: int, inputs: int, outputs: int, config: HardwareConfig) -> i
 
 
 def pack_channels(values: Array, config: HardwareConfig) -> Array:
-    """A value for each output channel, repeated for each element of the batch."""
+    """Per-channel values [O] packed as [O / L, B, L], repeated for the batch."""
     _ranked("a number for each channel", values, 1)
     lanes = config.block_out
     rows = _padded(values, (blocks(len(values), lanes) * lanes,)).reshape(-1, 1, lanes)

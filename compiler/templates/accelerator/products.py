@@ -1,5 +1,4 @@
-"""Products of packed rows with a matrix on the array: the common part of dense layers, whatever
-follows their sums."""
+"""Matrix products on the GEMM array: the common part of dense layers."""
 
 from __future__ import annotations
 
@@ -59,24 +58,24 @@ class Products:
 
     @staticmethod
     def of(found: KernelMatch, config: HardwareConfig) -> Products:
-        """The product of a match of `PRODUCT`."""
+        """The workload of a match of `PRODUCT`."""
         rows, inputs, *_, batch, depth = found.shape("data")
         outputs = -(-found.match.constant("weight").array.shape[0] // config.block_out)
         return Products(rows, outputs, inputs, batch, config.block_out, depth)
 
     @staticmethod
     def weight(found: KernelMatch, config: HardwareConfig) -> NDArray[np.generic]:
-        """The weight, packed."""
+        """The packed weight of a match of `PRODUCT`: int8[OC, IC, L, K]."""
         packed = pack_weight(found.match.constant("weight").array[:, :, None, None], config)
         return packed.reshape(*packed.shape[:2], *packed.shape[-2:])
 
     @property
     def extents(self) -> dict[str, int]:
-        """Blocks of outputs, rows, and blocks of inputs that are summed."""
+        """Loop extents: blocks of outputs, rows, and blocks of summed inputs."""
         return {"oc": self.outputs, "n": self.rows, "ic": self.inputs}
 
     def expressions(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The data, the weight and `out_sum`."""
+        """The tensors of data, weight and `out_sum`."""
         data = placeholder((self.rows, self.inputs, self.batch, self.depth), INT8, "data")
         weight = placeholder((self.outputs, self.inputs, self.lanes, self.depth), INT8, "weight")
         ic, bi = reduce_axis(self.inputs, "ic"), reduce_axis(self.depth, "bi")
@@ -89,7 +88,7 @@ class Products:
         return data, weight, compute(shape, element, "out_sum", ("n", "oc", "b", "bo"))
 
     def space(self, epilogue: Epilogue) -> Space:
-        """Sizes of a tile of the output, and of a step of the sum, in blocks."""
+        """The knobs: sizes of an output tile and of a step of the sum, in blocks."""
         extents = {"n": self.rows, "oc": self.outputs, "ic": self.inputs}
         return tile_space(_SHARED, extents, epilogue)
 
@@ -100,7 +99,7 @@ class Products:
         return tile_output(("n", "oc"), _SHARED, order)
 
     def split_sum(self, steps: Sketch, *operands: tuple[str, Scope]) -> Sketch:
-        """Splits the sum into steps, each of which loads its operands in this order."""
+        """Splits the sum into steps; each step loads its operands in the order of `operands`."""
         steps = (
             steps.split("out_sum", "ic", knob("ic"), ("ic_o", "ic_i"))
             .reorder("out_sum", "ic_o", "n", "oc", "ic_i", "b", "bo", "bi")
@@ -113,13 +112,13 @@ class Products:
         return steps
 
     def tensorize(self, steps: Sketch, config: HardwareConfig) -> Sketch:
-        """Computes the sum on the array."""
+        """Tensorizes the sum and its reset with GEMM instructions."""
         return steps.tensorize("out_sum", "b", gemm(config).function).tensorize(
             "out_sum_init", "b", fill(config, 0).function
         )
 
     def usage(self, choices: Choices) -> dict[MemoryId, Ints]:
-        """Elements that the operands take on chip."""
+        """Elements of INP and WGT that the operands take."""
         threads, n, oc, ic = (choices[knob] for knob in ("threads", "n", "oc", "ic"))
         return {MemoryId.INP: threads * n * ic, MemoryId.WGT: threads * oc * ic}
 

@@ -1,4 +1,4 @@
-"""Schedule templates of the accelerator: usage of memories, traffic, costs, layouts."""
+"""The base class of the accelerator's schedule templates."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]
 
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
-"""Gives the shape of a value by its name."""
+"""A function from the name of a value to its shape."""
 
 
 class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
-    """An operator on the accelerator.
+    """A schedule template of an operator on the accelerator.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         The operand that the array reads, in blocks of input channels; all other tensors are in
         blocks of output channels.
     leaves_in_bytes
-        Whether the result, wider than what a STORE writes, is stored as planes of bytes.
+        Whether the result is wider than int8 and stored as planes of bytes.
     """
 
     array_operand: ClassVar[str] = ""
@@ -47,11 +47,11 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
 
     @abstractmethod
     def start(self, workload: W, machine: AcceleratorTarget) -> Schedule:
-        """The schedule before any primitive, of tensors in blocks; the output is called `out`."""
+        """The initial schedule, of tensors in blocks; the output is named `out`."""
 
     @abstractmethod
     def sketch(self, workload: W, machine: AcceleratorTarget) -> OpenTrace:
-        """The primitives, with open knobs."""
+        """The schedule primitives, with open knobs."""
 
     def schedule(self, workload: W, choice: Choice, machine: AcceleratorTarget) -> Schedule:
         return self.start(workload, machine).replay(self.sketch(workload, machine), choice)
@@ -66,7 +66,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
 
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
-        """The cost of each choice, the lowest being best: cycles, or a rank (`rank_by`)."""
+        """The cost of each choice, lower is better: cycles, or a rank (`rank_by`)."""
 
     def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
         usage = self.usage(workload, choices)
@@ -87,7 +87,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         return f"{config.name} is too small for the smallest tiles: {'; '.join(limits)}"
 
     def minimum_traffic(self, workload: W) -> Mapping[str, Fraction]:
-        """The fraction of each operand that the result needs at least; 1 where it is not given."""
+        """The minimum fraction of each operand to transfer; 1 for operands not in the mapping."""
         return {}
 
     def macs(self, found: KernelMatch) -> int:
@@ -110,11 +110,11 @@ class Repacked:
     Attributes
     ----------
     suffix
-        The packed tensor's name after its operand's.
+        Suffix of the packed tensor's name, after the operand's name.
     operator, attributes
-        The operator that packs.
+        The packing operator and its attributes.
     shape
-        Shape of the packed tensor without its blocks.
+        Shape of the packed tensor when unpacked.
     first
         The match's first operator, applied to an operand of that shape.
     """

@@ -18,7 +18,7 @@ from compiler.templates.space import Floats, Ints
 __all__ = ["LONGEST", "TilePipeline", "ends"]
 
 LONGEST = 1500
-"""Steps that are simulated; the rest of a longer program is extrapolated at the same pace."""
+"""Maximum number of simulated steps; a longer program is extrapolated at the same rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +36,19 @@ class TilePipeline:
     along
         The axis whose tiles the threads share.
     kept_loops
-        The number of outer loops whose iterations each load an operand that then stays on chip; 0
-        where none stays.
+        Number of outer loops around the load of the operand that stays on chip; 0 if no operand
+        stays.
     steps
-        Number of steps of a sum.
+        Number of steps of a tile's sum.
     kept
-        [n, 2, 2, 2]: duration of loading the operand that stays. Here and below, index 1 stands
-        for a whole tile along an axis, 0 for the remainder at its end.
+        [n, 2, 2, 2]: duration of loading the operand that stays. Here and below, index 1 is a
+        whole tile along an axis, 0 the remainder at the end of the axis.
     loads, products
-        [n, 2, 2, 2, 2]: durations in a step; the last index is 0 for the last step, else 1.
+        [n, 2, 2, 2, 2]: durations of a step; the last index is 0 for the last step, else 1.
     passes, stores
-        [n, 2, 2, 2]: durations for a tile.
+        [n, 2, 2, 2]: durations of a tile.
     begin
-        The cycles in which compute and load begin.
+        Start cycles of compute and of load.
     """
 
     batches: int
@@ -106,8 +106,8 @@ def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
 
 @cache
 def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
-    """The compiled loop over choices, groups of tiles, steps and threads."""
-    # Numba takes half a second to import, which only a simulation has to pay.
+    """The simulator: a compiled loop over choices, groups of tiles, steps and threads."""
+    # Lazy import: Numba takes half a second to import.
     from hw.jit import cached
 
     longest = LONGEST
@@ -132,9 +132,9 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
             counts[along] = (counts[along] + threads - 1) // threads
             groups = batches * counts[0] * counts[1] * counts[2]
             most = max(4, longest // (steps * threads))
-            inputs = np.zeros(threads, np.int64)  # When a thread's last product is done.
-            results = np.zeros(threads, np.int64)  # When its last result is stored.
-            ready = np.zeros(threads, np.int64)  # When the operands of its step are loaded.
+            inputs = np.zeros(threads, np.int64)  # Cycle of a thread's last product.
+            results = np.zeros(threads, np.int64)  # Cycle of a thread's last store.
+            ready = np.zeros(threads, np.int64)  # Cycle of a thread's last operand load.
             whole = np.zeros((threads, 3), np.int64)
             volume = np.zeros(threads, np.int64)
             store = simulated = half_simulated = half_compute = 0
@@ -163,7 +163,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                         volume[working] = size
                         working += 1
                 if fresh:
-                    # It is loaded for all threads, after the last use of the one before.
+                    # The new operand is loaded for all threads, after the old operand's last use.
                     for thread in range(threads):
                         load = max(load, inputs[thread])
                     load += tiles[row, 0, whole[0, 0], whole[0, 1], whole[0, 2]]
@@ -190,7 +190,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
             end = float(compute)
             total = batches * extents[0] * extents[1] * extents[2]
             if simulated < total:
-                # The second half of the simulated steps shows the pace.
+                # Extrapolate at the rate of the second half of the simulated steps.
                 pace = (compute - half_compute) / max(1, simulated - half_simulated)
                 end += pace * (total - simulated)
             found[row] = end + max(0, store - compute) + overhead

@@ -1,4 +1,4 @@
-"""Knobs of tiles that threads share and of operands that stay on chip, and their ranking."""
+"""Knobs of output tiling, thread sharing and operand residency, and ranking keys for choices."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch
 
 
 def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:
-    """Keys that rank ways of sharing: no thread without a tile, then more threads, then the first
-    axis that has a tile for each thread.
+    """Keys for `rank_by`: first choices without idle threads, then more threads, then the preferred
+    axis.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | 
 
 
 def tile_space(along: tuple[str, ...], extents: Mapping[str, int], epilogue: Epilogue) -> Space:
-    """The knobs of `tile_output`, for axes of these extents; and, where there are operands for each
-    channel, the knob `resident`: 1 if they stay on chip."""
+    """The knobs of `tile_output` for axes of these extents; and, if there are per-channel operands,
+    the knob `resident`: 1 if per-channel operands stay on chip."""
     sizes = {axis: tile_sizes(extent) for axis, extent in extents.items()}
     resident = {"resident": (1, 0)} if epilogue.channel_operands else {}
     return Space({"threads": (2, 1), "along": along, **sizes, **resident})
@@ -77,8 +77,8 @@ def tile_space(along: tuple[str, ...], extents: Mapping[str, int], epilogue: Epi
 def unusual_residency(
     choices: Choices, epilogue: Epilogue, channels: int, config: HardwareConfig
 ) -> Bools:
-    """Whether operands for each channel stay though they take more than a quarter of ACC, or do not
-    stay though they take less."""
+    """Whether per-channel operands stay on chip but take more than a quarter of ACC, or do not stay
+    but take at most a quarter."""
     operands = len(epilogue.channel_operands)
     if not operands:
         return np.zeros(len(choices), np.bool_)
@@ -88,15 +88,15 @@ def unusual_residency(
 
 
 def resident_operands(choices: Choices) -> Bools:
-    """Whether operands for each channel stay on chip; they do if there is no knob `resident`."""
+    """Whether per-channel operands stay on chip; True if there is no knob `resident`."""
     if "resident" in choices.columns:
         return choices.equals("resident", 1)
     return np.ones(len(choices), np.bool_)
 
 
 def operand_accumulators(choices: Choices, epilogue: Epilogue, channels: int) -> Ints:
-    """Accumulators that operands for each channel take: for all channels if they stay on chip, else
-    for the threads' tiles."""
+    """Accumulators that per-channel operands take: for all channels if the operands stay on chip,
+    else for the threads' tiles."""
     of_tiles = choices["threads"] * choices["oc"]
     resident = resident_operands(choices)
     return len(epilogue.channel_operands) * np.where(resident, channels, of_tiles)

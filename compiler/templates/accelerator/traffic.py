@@ -1,8 +1,8 @@
 """Elements of an image that windows need and load, counted axis by axis.
 
 A stride larger than the window skips rows and columns; a window at the edge of a small image has
-weights that never meet a pixel. The accelerator reads operands in elements of many channels: those
-that only fill up blocks count.
+weights that never meet a pixel. The accelerator reads whole blocks of channels:
+padding channels count.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ __all__ = ["loaded_elements", "needed_parts", "taps_on_data"]
 
 
 def needed_parts(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
-    """The fractions of an image and of its windows' taps that some result needs; a window an
-    axis."""
+    """The fractions of an image and of the taps that any output reads; one window for each axis."""
     image = taps = Fraction(1)
     for window in windows:
         places, inside = taps_on_data(window)
@@ -38,8 +37,8 @@ def taps_on_data(window: Window) -> tuple[Ints, Bools]:
 
 
 def loaded_elements(window: Window, sizes: Ints) -> Ints:
-    """Elements along an axis that all tiles of `sizes` windows load together: for each tile from
-    the first to the last under its windows, without padding."""
+    """Elements along an axis that all tiles of `sizes` windows load together, without padding: each
+    tile loads from its first to its last window."""
     known, places = np.unique(sizes, return_inverse=True)
     reach = (window.kernel - 1) * window.dilation + 1
     totals = []

@@ -68,7 +68,7 @@ def packed_conv2d(
     Raises
     ------
     TensorError
-        As `conv2d`.
+        The errors of `conv2d`.
     """
     plain = conv2d(
         data,
@@ -130,7 +130,7 @@ class _Axis:
     extent
         Elements of the image.
     before
-        Elements of padding at the begin.
+        Elements of padding before the image.
     count
         Number of windows, rounded up to whole tiles.
     copied
@@ -147,7 +147,7 @@ class _Axis:
 
     @property
     def step(self) -> int:
-        """Distance of windows in the padded image."""
+        """Stride of windows in the padded image."""
         return 1 if self.copied and self.kernel == 1 else self.stride
 
     @property

@@ -56,7 +56,7 @@ def packed_dense(
     Raises
     ------
     TensorError
-        As `dense`.
+        The errors of `dense`.
     """
     plain = dense(data, weight, bias=bias, out_dtype=out_dtype, name=name)
     if 0 in plain.shape:

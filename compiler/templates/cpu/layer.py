@@ -112,8 +112,8 @@ def placeholders(kernel: Function) -> list[Tensor]:
 
 
 def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
-    """The schedule of the output from data and packed weights; stages between a layer's sums and
-    the output are inlined, which refuses reductions."""
+    """The initial schedule of the output from data and packed weights; stages between the layer's
+    sums and the output are inlined, which refuses reductions."""
     schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
     staying = {layer.padded.name, layer.sums.name, output.name}
     for stage in stages([output]):
@@ -125,7 +125,7 @@ def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
 def carry_in_registers(
     schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: Program | None
 ) -> Schedule:
-    """Accumulates a tile's sums in registers: loops over terms around an unrolled tile, which has a
+    """Accumulates a tile's sums in registers: reduction loops around an unrolled tile, with a
     vector of channels for each pixel.
 
     Parameters
@@ -133,7 +133,7 @@ def carry_in_registers(
     sums
         The stage, already computed at the loop over tiles. Its axis `l` has the tile's channels.
     terms, pixels
-        The stage's axes over terms, without the `k` of a dot product, and over the tile's pixels.
+        The stage's reduction axes, without a dot product's `k`, and the axes of a tile's pixels.
     dot
         The dot product instruction to use, if any.
     """
@@ -153,23 +153,23 @@ def carry_in_registers(
 
 
 def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
-    """The patterns of an operator on data of a rank and a constant weight, with or without bias."""
+    """Patterns of an operator on data of a rank and a constant weight, with or without bias."""
     operands = Operand("data", ranks=(rank,), constant=None), Operand("weight", constant=True)
     return Apply(operator, operands), Apply(operator, (*operands, Operand("bias", constant=None)))
 
 
 class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
-    """A convolution or dense layer whose weights are packed in the order of multiplication.
+    """A template of a convolution or dense layer, with weights packed in the order of use.
 
     The knobs are the sizes of a register tile, which also determine the layout of packed weights.
 
     Attributes
     ----------
     packed
-        Makes the layer from data and weight, with `bias`, `name`, `simd`, `tile` and the
-        operator's attributes by keyword; gives None where packed weights do not help.
+        Returns the layer of data and weight, with `bias`, `name`, `simd`, `tile` and the
+        operator's attributes by keyword; None if packed weights do not help.
     scheduled
-        Makes the schedule of the second program from the layer and an output computed from it.
+        Returns the schedule of the second program, from the layer and the kernel's output.
     """
 
     packed: ClassVar[Callable[..., PackedLayer | None]]
@@ -203,7 +203,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return self._tiles(workload, machine).fits(choices)
 
     def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
-        """Estimated costs of register tiles."""
+        """The cost of each register tile, by `TileSpace.costs`."""
         return self._tiles(workload, machine).costs(choices)
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
@@ -252,13 +252,13 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
 
     def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
-        """The first program, which packs the weight."""
+        """The program that packs the weight."""
         layer, _ = self.layer(workload, Tile.of(choice), machine)
         return program_of([layer.packing], name=layer.packing.name)
 
 
 def _element_by_element(kernel: Function, layer: Let) -> None:
-    """Refuse a kernel with operators after the layer that are not elementwise in its shape."""
+    """Raise `Unsupported` if an operator after the layer is not elementwise in the same shape."""
     made, types = {layer.name}, infer(kernel)
     for let in kernel.body.lets:
         if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:

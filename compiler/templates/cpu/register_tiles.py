@@ -83,7 +83,7 @@ class TileSpace:
 
 
 def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) -> Tile:
-    """The tile with the lowest cost."""
+    """The register tile with the lowest cost for an output of these extents."""
     space = TileSpace.of((channels, rows, columns), dtype, simd)
     choices = space.knobs.choices()
     fitting = choices.where(space.fits(choices))
