@@ -13,8 +13,9 @@ __all__ = ["counters", "module_table", "print_counters"]
 
 
 def counters(result: Result) -> dict[str, object]:
-    """The JSON of the counters: bytes and micro-ops, and with time each module's cycles by
-    activity."""
+    """Counters as JSON: bytes, micro-ops and, if the engine counts cycles, each unit's cycles by
+    activity.
+    """
     found = _work(result.work)
     if result.modules is not None:
         found["modules"] = _modules(result)
@@ -22,9 +23,9 @@ def counters(result: Result) -> dict[str, object]:
 
 
 def module_table(result: Result) -> Table:
-    """Each module's cycles by activity, a row a module, for a result with time.
+    """A table of cycles by activity, a row per unit; the engine must count cycles.
 
-    A cell that is too wide folds: its percentage is on a line of its own.
+    In a cell that is too wide, the percentage is on a second line.
     """
     table = Table("cycles", box=None, pad_edge=False, header_style="bold")
     for column in ("busy", "waits for token", "waits for memory", "idle"):
@@ -38,7 +39,7 @@ def module_table(result: Result) -> Table:
 def print_counters(
     console: Console, config: HardwareConfig, result: Result, image_sha256: str
 ) -> None:
-    """Print the result of a run, for people."""
+    """Print the result of a run as text."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -74,7 +75,7 @@ def _work(work: Work) -> dict[str, object]:
 
 
 def _modules(result: Result) -> dict[str, dict[str, int]]:
-    """Cycles of each module by activity; those of a module sum to the run's."""
+    """Cycles of each unit by activity; a unit's cycles sum to the cycles of the run."""
     if result.cycles is None or result.modules is None:
         return {}
     return {

@@ -1,6 +1,6 @@
 """Speed of the functional engine: `python -m scripts.bench.functional`.
 
-Programs resemble compiled ones: micro-op kernels under two loops, working sets of a tile.
+The programs resemble compiled programs: micro-op kernels in two loops, working sets of a tile.
 """
 
 from __future__ import annotations

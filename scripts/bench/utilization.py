@@ -1,6 +1,7 @@
 """The gain of latency hiding on the RTL: `python -m scripts.bench.utilization`.
 
-ResNet-18's convolutions on `pynq` with memory `fast`. Cycles, so the same on every machine.
+ResNet-18's convolutions on `pynq` with memory `fast`. Results are cycles, which are the same on
+every host.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def run(config: str, layers: Sequence[Layer] = RESNET18) -> list[Row]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Measurement]:
-    """The measurements that have targets, from rows of an engine with time."""
+    """The measurements that have targets, from rows of an engine that counts cycles."""
     whole = total(rows).cycles_with
     assert whole is not None, "the rtl engine has time"
     yield Measurement("cycles of all layers", whole, "cycles", MOST_CYCLES, at_most=True)
