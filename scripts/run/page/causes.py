@@ -35,13 +35,13 @@ _LABEL_SPACE = 1.2
 
 
 def cause_bars(rows: Sequence[LayerRow]) -> ChartSpec:
-    """A stacked bar for each layer and run."""
+    """Chart with a stacked bar of cycles by cause for each layer and run."""
     bars = {(row.name, hiding): [run] for row in rows for hiding, run in runs(row)}
     return _chart(bars, rows, BAR)
 
 
 def cause_totals(rows: Sequence[LayerRow]) -> ChartSpec:
-    """A stacked bar for each run of all layers."""
+    """Chart with a stacked bar of cycles by cause, summed over all layers, for each run."""
     bars = {
         ("all layers", hiding): [run for row in rows for of, run in runs(row) if of is hiding]
         for hiding in hiding_kinds(rows)
@@ -96,7 +96,7 @@ def _chart(
 
 
 def _parts(layers: Sequence[LayerProfile]) -> Values:
-    """A row for each cause that the layers together spent cycles on."""
+    """A row for each cause with cycles, summed over `layers`."""
     sums = {cause: sum(layer.causes.get(cause, 0) for layer in layers) for cause in Cause}
     whole = sum(sums.values())
     return [
