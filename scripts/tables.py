@@ -11,7 +11,7 @@ from rich.table import Column, Table
 __all__ = ["percentage", "plain_console", "plain_table", "print_table", "whole_number"]
 
 _NARROWEST = 12
-"""Characters that a line of a folded column holds at least, however narrow the terminal is."""
+"""Minimum width in characters of a wrapped column, however narrow the terminal is."""
 
 
 def plain_console() -> Console:

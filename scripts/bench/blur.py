@@ -25,7 +25,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["LEAST", "SIDE", "blur", "box_filter", "main", "measure", "scheduled"]
 
 LEAST = 10
-"""The least speed, relative to the unscheduled loops."""
+"""The minimum speed-up over the unscheduled loops."""
 SIDE = 1024
 ROUNDS = 50
 CALLS = 4

@@ -37,13 +37,13 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["RESNET18", "Convolution", "main", "measure"]
 
 LEAST = 0.5
-"""The least speed, relative to ONNX Runtime's, in the geometric mean."""
+"""The minimum geometric mean of speeds relative to ONNX Runtime's."""
 MOST_SECONDS = 1.0
-"""The most CPU time for lowering and compiling a convolution."""
+"""The maximum CPU time, in seconds, of lowering and compiling a convolution."""
 ROUNDS = 7
 CALLS = 5
 SCALE, ZERO_POINT = 2.0**-11, 3
-"""Quantisation of the sums to eight bits."""
+"""Quantisation of the accumulators to eight bits."""
 
 Array = NDArray[Any]
 

@@ -33,7 +33,7 @@ __all__ = ["main", "measure"]
 ROUNDS = 3
 COUNT = 100_000
 TARGET = 1e5
-"""Choices a second."""
+"""Minimum choices per second."""
 
 
 def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Measurement]:

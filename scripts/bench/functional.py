@@ -33,7 +33,7 @@ from sim.memory import place
 __all__ = ["main", "measure"]
 
 LEAST_GEMM = 5e7
-"""GEMM micro-ops a second."""
+"""Minimum GEMM micro-ops per second."""
 ROUNDS = 5
 SECONDS = 0.3
 TABLE = 4096

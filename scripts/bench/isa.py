@@ -18,7 +18,7 @@ __all__ = ["main", "measure"]
 
 ROUNDS = 3
 LENGTH = 100_000
-"""Instructions of a program: those of a deep network in small tiles."""
+"""Number of instructions of a program, as of a deep network in small tiles."""
 PRODUCT = 1024
 LARGE_PRODUCT = 2048
 """Size of a single product, for the hazard check: its tokens order all accesses."""

@@ -30,7 +30,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["main", "measure"]
 
 MOST = 2.0
-"""The most time of an image, relative to ONNX Runtime's."""
+"""The maximum time per image, relative to ONNX Runtime's."""
 MOST_SECONDS = 20.0
 MOST_MEBIBYTES = 2048.0
 ROUNDS = 15

@@ -31,7 +31,7 @@ TABLE = 4096
 DATA = 1 << 16
 """Address of all other data that is loaded or stored."""
 FAR = MemoryModel(latency=1000, interval=1, in_flight=256)
-"""A memory so slow that only bursts in flight keep the bus busy."""
+"""A memory with so much latency that only bursts in flight keep the bus busy."""
 
 Fill = Callable[[Assembler, int], object]
 

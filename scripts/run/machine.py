@@ -48,18 +48,14 @@ class Network:
         return self.artifact.manifest.provenance.model
 
     def without_hiding(self, report: Report | None) -> Artifact:
-        """The artifact of the same network with one virtual thread, which hides no latency; only
-        for a model with layers on the accelerator.
-        """
+        """Compile the same network with one virtual thread; it must have accelerator layers."""
         assert self.prepared is not None, "an artifact cannot be compiled once more"
         assert self.accelerator is not None, "some layer is on the accelerator"
         plain = replace(self.accelerator, hiding=False)
         return self.prepared.build(targets(plain), report)
 
     def on_cpu(self, report: Report | None) -> Artifact:
-        """The artifact of the same quantised network for the CPU alone; only for a model with
-        layers on the accelerator.
-        """
+        """Compile the same quantised network for the CPU; it must have accelerator layers."""
         if self.prepared is None:
             if self.artifact.fallback is None:
                 raise CommandError(f"--check: the artifact of {self.model} has no code for the CPU")

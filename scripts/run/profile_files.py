@@ -30,7 +30,7 @@ class ProfileFiles:
     trace: Path | None
 
     def check(self, on_cpu: bool, engine: str) -> None:
-        """Check before the run that the files can be written: `CommandError` or `OSError` if not."""
+        """Check before the run that the files can be written (`CommandError`, `OSError`)."""
         for option, path, suffix in (
             ("--report", self.report, ".html"),
             ("--trace", self.trace, ".json"),

@@ -20,9 +20,9 @@ _INK = "#24292F"
 _BAR = 20
 """Width of a bar in pixels, which has to hold its percentage."""
 _SHORT = 6
-"""Longest name that is written horizontally, in letters."""
+"""Length in letters of the longest name that is written horizontally."""
 _SHARPNESS = 3
-"""Pixels of a PNG by those of the chart."""
+"""Pixels of a PNG per pixel of the chart."""
 
 
 def draw(rows: Sequence[Row], kind: str) -> bytes:
@@ -38,7 +38,7 @@ def draw(rows: Sequence[Row], kind: str) -> bytes:
 
 
 def chart(rows: Sequence[Row]) -> alt.LayerChart:
-    """Bar chart of the utilisation of each convolution and of all together; rows must have cycles."""
+    """Bar chart of the utilisation of each convolution and of all; rows must have cycles."""
     times = [*(row.times for row in rows), total(rows)]
     values = [value for number, one in enumerate(times) for value in _values(number, one)]
     base = alt.Chart(alt.InlineData(values=values)).encode(

@@ -30,7 +30,7 @@ from scripts.utilization.case import Case
 __all__ = ["HIDING", "Built", "Convolution"]
 
 HIDING = 2
-"""Number of virtual threads that hides latency: one computes while the other's data are loaded."""
+"""Virtual threads for latency hiding: one computes while data of the other is loaded."""
 
 Array = npt.NDArray[np.generic]
 

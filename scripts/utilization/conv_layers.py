@@ -98,7 +98,7 @@ class Layer:
 
 
 FIRST = Layer("C1", 224, 224, 3, 64, 7, 2, 3)
-"""ResNet-18's first convolution: three channels, so that most of the array has nothing to do."""
+"""ResNet-18's first convolution: three channels, so that most of the array is idle."""
 
 RESNET18 = (
     Layer("C2", 56, 56, 64, 64, 3, 1, 1, count=4),

@@ -1,7 +1,7 @@
 """Accesses of instructions, dependences between them, and tokens that order them.
 
 A program that is correct in program order stays correct in the machine if every dependence between
-two modules is covered by tokens. Dependences are found here on single elements and bytes.
+two modules is covered by tokens. This module finds dependences between single elements and bytes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def touches(
 
 
 def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
-    """The DRAM bytes of a LOAD or STORE (all bases 0)."""
+    """Indices of the DRAM bytes of a LOAD or STORE (all base registers 0)."""
     size = config.element_bytes(rectangle.memory)
     rows = np.arange(rectangle.y_size)[:, None] * rectangle.x_stride
     elements = (rectangle.dram_base + rows + np.arange(rectangle.x_size)).reshape(-1, 1)
@@ -109,7 +109,7 @@ def _loop_touches(
 
 
 class Dependences:
-    """The last recorded instruction of each module that accessed each element."""
+    """Dependence tracker: for each element and unit, the last instruction that accessed it."""
 
     def __init__(self, config: HardwareConfig, image_bytes: int) -> None:
         sizes = {int(memory): config.depth(memory) for memory in MemoryId} | {DRAM: image_bytes}
@@ -137,10 +137,11 @@ class Dependences:
 def with_tokens(
     instructions: Sequence[Instruction], needs: Sequence[dict[Unit, int]]
 ) -> list[Instruction]:
-    """`instructions` with the tokens that make each wait for the instructions that it `needs`.
+    """`instructions` with tokens: instruction k waits for the instructions in `needs[k]`.
 
     Queues are in order, so that one token implies all earlier instructions of its sender: only a
-    need beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
+    dependence on a later instruction than before takes a token. Dependences are on earlier
+    instructions of neighbouring units.
     """
     flags = [dict[str, bool]() for _ in instructions]
     modules = [unit_of(instruction) for instruction in instructions]

@@ -1,4 +1,4 @@
-"""Random runs of an operator of the accelerator: few each time, many in exhaustive tests."""
+"""Random tests of an accelerator operator: few in quick runs, many in exhaustive runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["random_tests"]
 
 
 class Check(Protocol):
-    """Draw an operator from a seed, run it, compare it with NumPy."""
+    """A function that draws an operator from a seed, runs it, and compares it with NumPy."""
 
     def __call__(
         self, seed: int, config: HardwareConfig, threads: int, engine: str = "functional"
@@ -33,17 +33,17 @@ class Check(Protocol):
 def random_tests(
     check: Check, *, few: int, many: int = 100, configs: Sequence[str] = CONFIGS
 ) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None], Callable[..., None]]:
-    """Tests for a module, which gives them names.
+    """Four test functions, which a test module assigns to names.
 
     Parameters
     ----------
     few, many
-        Random seeds each time; and seeds on each configuration in exhaustive tests.
+        Numbers of random seeds: in quick tests, and per configuration in exhaustive tests.
 
     Returns
     -------
     tuple
-        Few, many, few on the RTL of `tiny`, many on that of three configurations.
+        Tests of few seeds, of many, of few on the RTL of `tiny`, of many on three RTLs.
     """
 
     @settings(max_examples=few)

@@ -37,7 +37,7 @@ class Recorder:
         return Program.from_instructions(self.config, instructions)
 
     def emit(self, instruction: Instruction) -> None:
-        """Append, execute, and note dependences. Nothing happens if the machine refuses it."""
+        """Append and execute an instruction and record its dependences; nothing if execution fails."""
         module = unit_of(instruction)
         touched = touches(self.config, instruction, self.machine.uop)
         accumulators = self.machine.acc.copy()
@@ -57,7 +57,7 @@ class Recorder:
         module = unit_of(instruction)
         for other in Unit:
             if abs(other - module) == 1 and self.rng.random() < 0.05:
-                # A token more than necessary.
+                # A redundant token.
                 earlier = self._of(other)
                 if earlier:
                     needs[other] = max(needs.get(other, -1), self.rng.choice(earlier))
@@ -65,7 +65,7 @@ class Recorder:
         self.needs.append(needs)
 
     def _neighbours_only(self, module: Unit, needs: dict[Unit, int]) -> dict[Unit, int]:
-        """Load and store share no queue: their dependences go by way of compute."""
+        """The needs on neighbours: dependences between load and store go through compute."""
         far = {Unit.LOAD: Unit.STORE, Unit.STORE: Unit.LOAD}.get(module)
         if far not in needs:
             return needs
@@ -83,7 +83,7 @@ class Recorder:
         return [at for at, item in enumerate(self.instructions) if unit_of(item) is module]
 
     def empty(self, module: Unit) -> Load | Store:
-        """Only tokens; every other field may hold anything."""
+        """An instruction that only pops and pushes tokens; its other fields are arbitrary."""
         memories = {
             Unit.LOAD: (MemoryId.INP, MemoryId.WGT),
             Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),

@@ -31,7 +31,7 @@ from scripts.run.page.style import (
 __all__ = ["cause_bars", "cause_totals"]
 
 _LABEL_SPACE = 1.2
-"""Width of the chart by that of the longest bar: the label at its end has to fit as well."""
+"""Ratio of the chart's width to the longest bar, whose label is at its end."""
 
 
 def cause_bars(rows: Sequence[LayerRow]) -> ChartSpec:
