@@ -47,7 +47,7 @@ from compiler.te.tree import LoopRef, axes_of
 __all__ = ["random_outputs", "random_schedule"]
 
 LARGEST = 7
-"""The extents of an input."""
+"""The maximum extent of an input."""
 DTYPES = (INT8, UINT8, INT32, FLOAT32)
 
 
@@ -168,7 +168,7 @@ def _joined(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
 
 
 def _product(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
-    """The products of a tensor's rows with one another."""
+    """The product X X^T of a matrix of the tensor, or a reduction if it has no such matrix."""
     source = _recent(rng, known)
     if len(source.shape) < 2 or source.source is not None:
         return _joined(rng, known, name)

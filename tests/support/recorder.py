@@ -37,7 +37,7 @@ class Recorder:
         return Program.from_instructions(self.config, instructions)
 
     def emit(self, instruction: Instruction) -> None:
-        """Append and execute an instruction and record its dependences; nothing if execution fails."""
+        """Execute and append an instruction with its dependences; nothing if execution fails."""
         module = unit_of(instruction)
         touched = touches(self.config, instruction, self.machine.uop)
         accumulators = self.machine.acc.copy()
