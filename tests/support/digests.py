@@ -35,7 +35,7 @@ def selected(prefixes: Sequence[str]) -> Iterator[Case]:
 
 
 def as_text(known: Mapping[str, Digests]) -> str:
-    """The text of a file of digests, one a line."""
+    """The text of a digest file, a digest per line."""
     return msgspec.json.format(msgspec.json.encode(known), indent=1).decode() + "\n"
 
 

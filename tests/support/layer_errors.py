@@ -62,7 +62,7 @@ class LayerError:
     largest
         The largest error, in quantisation steps; None if the result is float32.
     clipped
-        The fraction of results at the ends of int8.
+        The fraction of results at the limits of int8.
     """
 
     name: str

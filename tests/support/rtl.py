@@ -57,7 +57,7 @@ class Agent(Protocol):
 
 
 def simulate(block: Any, bench: Bench, *watchers: Bench) -> None:
-    """Run `bench` on `block`, which has a clock if it wants one; `watchers` run as long as it."""
+    """Simulate `block` (clocked if synchronous) until `bench` ends, beside `watchers`."""
     simulator = Simulator(block)
     simulator.add_clock(CLOCK_PERIOD, if_exists=True)
     simulator.add_testbench(bench)

@@ -43,7 +43,7 @@ class _Answers:
         self._owed: deque[tuple[int, int, bool]] = deque()
 
     def owe(self, address: int, beats: int, now: int) -> None:
-        """A burst was accepted in cycle `now`."""
+        """Queue the beats of a burst accepted in cycle `now`."""
         ready = now + self._rng.choice(self._latency)
         for beat in range(beats):
             self._owed.append((ready, address + beat * self._bus_bytes, beat == beats - 1))
@@ -291,7 +291,7 @@ class AxiLiteDriver:
         self._rng = rng
 
     async def write(self, ctx: Context, address: int, value: int, strobes: int = 0b1111) -> int:
-        """Write, wait for the answer, and give its response."""
+        """Write a register and return the response."""
         bus = self._bus
         ctx.set(bus.awaddr, address)
         ctx.set(bus.wdata, value)

@@ -26,7 +26,7 @@ _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 
 
 def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
-    """The smallest fault of each word, by `hw.isa.rules`."""
+    """The lowest-numbered fault of each word, by `hw.isa.rules`."""
     data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
     broken = broken_rules(facts_of(config, decode_columns(config, data)))
     faults = np.full(len(words), Fault.NONE, dtype=np.int64)
