@@ -88,7 +88,7 @@ class _Drawing(Drawing):
         self.call("conv2d", x, weight, *rest, to=to)
 
     def end(self) -> Var:
-        """Add a classifier or return an existing value."""
+        """Return the last value, sometimes followed by a classifier."""
         last = Var(list(self.shapes)[-1])
         if self._draw(st.booleans()):
             return last

@@ -163,7 +163,7 @@ def _runs(executor: Executor, samples: Sequence[Sequence[Array]]) -> list[dict[s
 
 
 def _same(found: list[dict[str, Array]], wanted: list[dict[str, Array]], exact: bool) -> None:
-    """Compare results bit by bit; if not `exact`, a few values may differ by rounding."""
+    """Assert equal bits or, if not `exact`, a signal-to-noise ratio of at least 20 dB."""
     for one, other in zip(found, wanted, strict=True):
         assert one.keys() == other.keys()
         for name in one:
