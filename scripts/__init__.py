@@ -1,1 +1,1 @@
-"""The command line: one module a command, each thin; the logic is in the packages below."""
+"""The command line: one thin module per command; the logic is in the packages that they import."""

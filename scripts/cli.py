@@ -1,4 +1,4 @@
-"""The `tandem` command: the table of its verbs, and the entry point."""
+"""The `tandem` command: the table of its subcommands, and the entry point."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app = typer.Typer(
     name="tandem",
     cls=make_group(VERBS),
     no_args_is_help=True,
-    # Completion scripts would be two more options on every page of help.
+    # Completion scripts would add two options to every help page.
     add_completion=False,
     # Unforeseen errors are reported by `scripts.console`, in one line.
     pretty_exceptions_enable=False,
@@ -67,15 +67,16 @@ def main() -> None:
     try:
         app()
     except OSError as error:
-        # Of `--help` and `--version`; verbs report their errors themselves.
+        # An error of `--help` or `--version`; commands report their errors themselves.
         sys.exit(f"error: standard output: {error.strerror}")
     finally:
         _flush_or_drop_output()
 
 
 def _flush_or_drop_output() -> None:
-    """Flush standard output, or drop it: an error in Python's own flush at exit would be a second
-    report."""
+    """Flush standard output, or drop it if that fails: Python's flush at exit would report the
+    error again.
+    """
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

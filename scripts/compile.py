@@ -96,7 +96,7 @@ def command(
 
 
 def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
-    """The entry `operators` of the command's JSON: a CPU step or a layer each."""
+    """The entry `operators` of the command's JSON: an entry per CPU step or layer."""
     found: list[tuple[str, tuple[str, ...], str, str | None]] = []
     for step in artifact.manifest.steps:
         match step:

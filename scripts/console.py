@@ -1,4 +1,4 @@
-"""How commands end: the result on standard output, or one line of error, and an exit code."""
+"""The end of a command: its result on standard output, or one error line, and the exit code."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     try:
         with repeated_interrupts():
             yield
-        # Now, while an output that cannot be written is still an error like others.
-        if sys.stdout is not None:  # it is None where the caller closed it
+        # Flush here, so that a write error is reported like any other error.
+        if sys.stdout is not None:  # None if the caller closed it
             sys.stdout.flush()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
@@ -62,10 +62,10 @@ def print_json(result: Mapping[str, object]) -> None:
 
 @contextmanager
 def repeated_interrupts() -> Iterator[None]:
-    """Within the context, a KeyboardInterrupt that Python drops is raised again a moment later.
+    """Context in which a KeyboardInterrupt that Python drops is raised again a moment later.
 
-    Python raises KeyboardInterrupt wherever the main thread is, and drops the exception where that
-    is a finaliser or a callback of native code: there an exception has nowhere to go.
+    Python raises KeyboardInterrupt wherever the main thread is, and drops the exception in
+    finalisers and in callbacks of native code, which cannot propagate exceptions.
     """
     before = sys.unraisablehook
     timers: list[Timer] = []
@@ -74,7 +74,7 @@ def repeated_interrupts() -> Iterator[None]:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return
-        # A signal, which wakes the thread up as well if it sleeps.
+        # A signal also wakes the main thread if it sleeps.
         timer = Timer(_REPEAT_SECONDS, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
         timer.daemon = True
         timers.append(timer)

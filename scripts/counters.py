@@ -24,7 +24,7 @@ def counters(result: Result) -> dict[str, object]:
 def unit_table(result: Result) -> Table:
     """Each unit's cycles by activity, a row a unit, for a result with time.
 
-    A cell that is too wide folds: its percentage is on a line of its own.
+    In a cell that is too wide, the percentage is on a second line.
     """
     table = Table("cycles", box=None, pad_edge=False, header_style="bold")
     for column in ("busy", "waits for token", "waits for memory", "idle"):
@@ -38,7 +38,7 @@ def unit_table(result: Result) -> Table:
 def print_counters(
     console: Console, config: HardwareConfig, result: Result, image_sha256: str
 ) -> None:
-    """Print the result of a run, for people."""
+    """Print the result of a run as text."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()

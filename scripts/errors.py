@@ -10,7 +10,7 @@ class CommandError(Exception):
 
 
 class LayerError(CommandError):
-    """An impossible convolution, or a text that describes none."""
+    """An impossible convolution, or a text that is no description of a convolution."""
 
 
 class WrongResultError(CommandError):

@@ -1,4 +1,4 @@
-"""`--explain`: why operators are on the CPU, as a table."""
+"""`--explain`: a table of the reasons why operators run on the CPU."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["print_reasons"]
 
 
 def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
-    """Print a row for each pair of operators and reason that occurs.
+    """Print a row for each distinct pair of operators and reason.
 
     Parameters
     ----------
     steps
-        The operators of each step of the CPU, and the reason; None where the network was compiled
-        for the CPU alone.
+        Operators and reason of each CPU step; the reason is None if the network was compiled for
+        the CPU alone.
     """
     console = plain_console()
     console.print()

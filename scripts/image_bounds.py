@@ -13,15 +13,15 @@ __all__ = ["check_image_bounds"]
 def check_image_bounds(program: Program, image_bytes: int) -> None:
     """Refuse a program that reads or writes beyond the image; all base registers are 0.
 
-    Memory does go on there, for pages are filled and the program may lie above, but data that a
-    program writes there would be lost, and data that it reads there is undefined.
+    Memory beyond the image exists (the rest of the page, and the program), but data written there
+    would be lost, and data read from there is undefined.
 
     Raises
     ------
     ProgramError
         The program is illegal.
     MemoryImageError
-        Names the first instruction with an address beyond the image, and its bytes.
+        An address is beyond the image; the message names the first such instruction and its bytes.
     """
     validate(program)
     ranges = dram_ranges(program)

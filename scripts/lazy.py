@@ -1,7 +1,7 @@
 """A command group that imports a verb's module only when that verb is invoked.
 
 NumPy, Numba and Amaranth take seconds to import together, and `tandem --help` needs none of them.
-Thus a verb's module can have all its imports at the top, like any other.
+Lazy loading lets a command's module have all its imports at the top.
 """
 
 from __future__ import annotations

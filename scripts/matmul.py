@@ -1,4 +1,4 @@
-"""A program written by hand: a tiled, double-buffered matrix product, C = A x B^T.
+"""A handwritten program: a tiled, double-buffered matrix product, C = A x B^T.
 
 A is m x k, B is n x k and C is m x n, all int8; C keeps the low 8 bits of each sum, as STORE does.
 
@@ -27,12 +27,12 @@ BUFFERS = 2
 
 
 def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Program, MatmulLayout]:
-    """The program for one size, and the layout of its matrices in memory.
+    """The program of an m x n x k product, and the layout of its matrices in memory.
 
     Raises
     ------
     AssemblyError
-        A size is no multiple of the array's.
+        A size is no multiple of the array's size.
     """
     tile = choose_tiles(config)
     at = MatmulLayout.of(config, m, n, k, _micro_ops(config, tile))
@@ -49,7 +49,7 @@ def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Prog
 
 
 def _micro_ops(config: HardwareConfig, tile: Tiles) -> list[MicroOp]:
-    """For each half of ACC and each half of INP and WGT, one micro-op for each step of the sum."""
+    """The micro-ops: `depth` of them per half of ACC and per half of INP and WGT."""
     return [
         MicroOp(
             dst=_half(config, MemoryId.ACC, acc),
@@ -68,7 +68,7 @@ def _half(config: HardwareConfig, memory: MemoryId, number: int) -> int:
 
 
 class _Writer:
-    """Writes the program, with a method for each step. Tiles and chunks are named by number."""
+    """Emits the instructions of the program; tiles and chunks are numbered."""
 
     def __init__(self, config: HardwareConfig, tile: Tiles, at: MatmulLayout) -> None:
         self.asm = Assembler(config)
@@ -154,7 +154,7 @@ class _Writer:
         return min(self._tile.depth, self._at.depth - self.chunks[chunk])
 
     def _step(self, index: int, chunk: int) -> int:
-        """How many chunks precede this one: chunks alternate between halves."""
+        """The number of chunks before this chunk: chunks alternate between halves."""
         return index * len(self.chunks) + chunk
 
     def _kernel(self, acc: int, buffer: int, length: int) -> tuple[int, int]:

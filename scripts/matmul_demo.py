@@ -50,7 +50,7 @@ class Outcome:
     macs
         Useful multiply-accumulates.
     preparation
-        Seconds of the launch beside the run itself: mostly for building the simulator.
+        Seconds of the launch without the run: mostly for building the simulator.
     """
 
     result: Result

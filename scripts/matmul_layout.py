@@ -1,4 +1,4 @@
-"""The layout of a matrix product: tiles on the chip, and matrices in memory."""
+"""The layout of a matrix product: tiles in on-chip memories, and matrices in DRAM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Bytes = npt.NDArray[np.uint8]
 @dataclass(frozen=True, slots=True)
 class Tiles:
     """Tile sizes in elements: a tile of C is `rows` x `columns`, and the sum runs in chunks of
-    `depth`. Two tiles and two chunks fit the memories."""
+    `depth`. Two tiles and two chunks fit the on-chip memories."""
 
     rows: int
     columns: int
@@ -31,7 +31,7 @@ class Tiles:
 
 
 def choose_tiles(config: HardwareConfig) -> Tiles:
-    """The tiles that load the fewest bytes a micro-op.
+    """The tile sizes that load the fewest bytes per micro-op.
 
     A chunk loads rows x depth elements of INP and columns x depth of WGT for rows x columns x
     depth micro-ops: each micro-op pays for 1/columns of an INP element and 1/rows of a WGT one.
@@ -51,7 +51,7 @@ def choose_tiles(config: HardwareConfig) -> Tiles:
     powers = (1 << bit for bit in range(min(acc, wgt).bit_length()))
     columns = min(powers, key=bytes_per_uop)
     rows = rows_for(columns)
-    # Each pair of halves of ACC and of INP and WGT has micro-ops of its own, `depth` of them.
+    # Each pair of a half of ACC and a half of INP and WGT has its own `depth` micro-ops.
     depth = min(inp // rows, wgt // columns, config.depth(MemoryId.UOP) // 4)
     if depth == 0:
         raise AssemblyError(
@@ -79,7 +79,9 @@ class MatmulLayout:
     def of(
         cls, config: HardwareConfig, m: int, n: int, k: int, uops: Sequence[MicroOp]
     ) -> MatmulLayout:
-        """The layout for an m x n x k product; `AssemblyError` unless the array divides it."""
+        """The layout for an m x n x k product; `AssemblyError` unless its sizes are multiples of
+        the array's.
+        """
         sizes = (("m", m, config.batch), ("n", n, config.block_out), ("k", k, config.block_in))
         for name, size, block in sizes:
             if size <= 0 or size % block:
@@ -97,23 +99,23 @@ class MatmulLayout:
 
     @property
     def uop_address(self) -> int:
-        """Where the micro-ops begin."""
+        """Byte address of the micro-ops."""
         return 0
 
     @property
     def a_address(self) -> int:
-        """Where A begins."""
+        """Byte address of A."""
         return self.uop_address + self._pages(len(self.uops) * UOP_BYTES)
 
     @property
     def b_address(self) -> int:
-        """Where B begins."""
+        """Byte address of B."""
         size = self.rows * self.depth * self.config.element_bytes(MemoryId.INP)
         return self.a_address + self._pages(size)
 
     @property
     def c_address(self) -> int:
-        """Where C begins."""
+        """Byte address of C."""
         size = self.columns * self.depth * self.config.element_bytes(MemoryId.WGT)
         return self.b_address + self._pages(size)
 

@@ -1,4 +1,4 @@
-"""Options that several verbs share, as annotated types."""
+"""Options that several commands share, as annotated types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_MEMORY = "fast"
 
 ProgramArgument = Annotated[
     Path,
-    # A file that cannot be read is an error of ours, found later, not wrong usage.
+    # The command reports an unreadable file itself (exit code 1), not Typer as wrong usage (2).
     typer.Argument(metavar="PROGRAM", readable=False, help="Raw program: 16 bytes an instruction."),
 ]
 ConfigOption = Annotated[

@@ -79,7 +79,7 @@ def command(
     with errors_in_one_line(debug):
         machine = load_config(config)
         if resources:
-            # Raises an error if Yosys is not installed, before any work.
+            # Fails before any work if Yosys is not installed.
             yosys_version()
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
@@ -89,7 +89,7 @@ def command(
         extras = {
             CONFIG_FILE: dump_config(machine),
             HEADER_FILE: c_header(machine),
-            # Last, so that the files of an existing list exist.
+            # The file list is written last: if it exists, so do the files that it names.
             FILE_LIST: "".join(f"{name}\n" for name in design.files),
         }
         contents = {**design.files, **extras}

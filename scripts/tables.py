@@ -1,4 +1,4 @@
-"""Tables for people, as wide as the terminal: text folds, and no number is cut off."""
+"""Tables of text as wide as the terminal: texts wrap, and numbers are never truncated."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rich.table import Column, Table
 __all__ = ["percentage", "plain_console", "plain_table", "print_table", "whole_number"]
 
 _NARROWEST = 12
-"""Characters that a line of a folded column holds at least, however narrow the terminal is."""
+"""Minimum width in characters of a wrapped column, however narrow the terminal is."""
 
 
 def plain_console() -> Console:
-    """Standard output, without colours for numbers and with `[` as a character like any other."""
+    """A console on standard output, without coloured numbers and without markup in `[ ]`."""
     return Console(highlight=False, markup=False)
 
 
 def plain_table(texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table without lines: columns of text, which fold, and then columns of numbers.
+    """A table without rules: columns of text, which wrap, and then columns of numbers.
 
-    A heading may have several lines; the last ones are level.
+    A heading may have several lines; headings are aligned at the bottom.
     """
     height = max(heading.count("\n") for heading in (*texts, *numbers))
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -38,10 +38,10 @@ def _lowered(heading: str, height: int) -> str:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a `plain_table` within the console's width, or as wide as its numbers are.
+    """Print a `plain_table` within the console's width, or wider if its numbers need it.
 
-    Columns are two characters apart, or one where that would fold a text. Texts fold between words
-    if that is enough.
+    Columns are two characters apart, or one if two would wrap a text. Texts wrap between words if
+    that is enough.
     """
     widths = [_longest(column, str.splitlines) for column in table.columns]
     gaps = len(widths) - 1
@@ -65,16 +65,16 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _longest(column: Column, split: Callable[[str], list[str]]) -> int:
-    """Characters of the longest of the parts that the texts of a column are split into."""
+    """Length of the longest part when `split` divides the texts of a column."""
     texts = (column.header, *column.cells)
     return max((cell_len(part) for text in texts for part in split(str(text))), default=0)
 
 
 def whole_number(value: int | None, missing: str = "") -> str:
-    """An integer with separators of thousands; `missing` for None."""
+    """An integer with thousands separators; `missing` for None."""
     return missing if value is None else f"{value:,}"
 
 
 def percentage(value: float | None, missing: str = "") -> str:
-    """A fraction of 1 in percent; `missing` for None."""
+    """A fraction as a percentage; `missing` for None."""
     return missing if value is None else f"{value:.1%}"

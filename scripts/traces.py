@@ -31,7 +31,7 @@ class Traces:
     waveform: Path | None
 
     def check(self, engine: Engine) -> None:
-        """Raise an error before the run for a file that cannot be written after it."""
+        """Raise an error before the run if a file cannot be written."""
         check_destination(self.timeline)
         check_destination(self.waveform)
         if self.timeline is not None and not engine.has_time:
@@ -56,7 +56,9 @@ class Traces:
 
 
 def choose_traces(trace: Path | None, waveform: Path | None) -> Traces:
-    """The files of `--trace` and `--waveform`; the suffix of `--trace` says which of them it is."""
+    """The files of `--trace` and `--waveform`; the suffix of `--trace` decides between timeline and
+    waveform.
+    """
     if trace is None or trace.suffix == TIMELINE:
         chosen = Traces(trace, waveform)
     elif trace.suffix not in WAVEFORMS:

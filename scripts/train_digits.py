@@ -2,10 +2,10 @@
 
     python -m scripts.train_digits
 
-writes `compiler/models/digits.onnx`, and `digits.npz` beside it: the images that it never saw in
-training, with their labels, and some that it did, to calibrate quantisation with. It is the only
-place that needs PyTorch and scikit-learn; neither is installed with the project. One core trains it
-in two minutes. Another version of PyTorch may come to other weights.
+writes `compiler/models/digits.onnx`, and `digits.npz` beside it: the test images with their labels,
+and some training images to calibrate quantisation with. Only this module needs PyTorch and
+scikit-learn, which are not installed with the project. Training takes one core two minutes. Other
+versions of PyTorch may give other weights.
 
 The images are those of Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI Machine
 Learning Repository (1998), CC BY 4.0: 8 x 8 pixels from 0 to 16.
@@ -64,13 +64,13 @@ class Digits(nn.Module):
 
 
 def convolution(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Module:
-    """A convolution with batch normalisation, which the exporter folds into it."""
+    """A convolution with batch normalisation, which the exporter folds into the convolution."""
     layer = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
     return nn.Sequential(layer, nn.BatchNorm2d(outputs))
 
 
 def shifted(images: Tensor) -> Tensor:
-    """The images, each shifted by up to a pixel at random: an augmentation, for they are few."""
+    """Data augmentation: each image shifted at random by up to a pixel."""
     padded = pad(images, (1, 1, 1, 1))
     y, x = torch.randint(0, 3, (2, len(images)))
     rows = (y[:, None] + torch.arange(8))[:, :, None]

@@ -1,8 +1,9 @@
 """Halide's example, the 3x3 box filter of `docs/blur.md`: `python -m scripts.bench.blur`.
 
-Equivalent programs: the unscheduled loops, through the same back end, which does not vectorize
-automatically; NumPy; and the scheduled loops, on one core and on all. They alternate, and the best
-time of each counts. While other programs use the cores, one core may be faster than all.
+Three equivalent programs: the unscheduled loops, through the same back end, which does not
+vectorize automatically; NumPy; and the scheduled loops, on one core and on all cores. The programs
+run alternately, and the best time of each counts. On a busy machine one core may be faster than
+all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["LEAST", "SIDE", "blur", "box_filter", "main", "measure", "scheduled"]
 
 LEAST = 10
-"""The least speed, relative to the unscheduled loops."""
+"""The minimum speed-up over the unscheduled loops."""
 SIDE = 1024
 ROUNDS = 50
 CALLS = 4
@@ -33,7 +34,7 @@ Image = NDArray[np.uint16]
 
 
 def box_filter(side: int) -> Tensor:
-    """The algorithm, for an image of `side` x `side` pixels and a border of two."""
+    """The unscheduled 3x3 box filter for an image of `side` x `side` pixels and a border of two."""
     image = placeholder((side + 2, side + 2), UINT16, "image")
     blurx = compute(
         (side + 2, side),
@@ -48,7 +49,7 @@ def box_filter(side: int) -> Tensor:
 
 
 def scheduled(blury: Tensor) -> Schedule:
-    """The schedule: `blurx` is computed for a tile of `blury` at a time, and stays in the cache."""
+    """Schedule that computes `blurx` per tile of `blury`, so that `blurx` stays in the cache."""
     return (
         Schedule.of(blury)
         .tile("blury", ("y", "x"), (32, 256), ("ty", "tx", "y", "x"))
@@ -93,7 +94,7 @@ def measure() -> Iterator[Measurement]:
 def _call(
     program: Function, target: CpuTarget, image: Image, expected: Image
 ) -> Callable[[], object]:
-    """A call of the compiled program, whose result has been checked once."""
+    """A function that runs the compiled program, after its result was compared with `expected`."""
     function, result = compile_function(program, target), np.empty_like(expected)
     function(image, out=(result,))
     np.testing.assert_array_equal(result, expected)

@@ -1,12 +1,12 @@
-"""How long compiling takes: `python -m scripts.bench.compiling [--against DIR]`.
+"""Compile times: `python -m scripts.bench.compiling [--against DIR]`.
 
-Measured are `tandem run resnet18 --engine functional` and `tandem compile resnet18` as whole
-processes, and candidate schedules of convolutions of C8's size on `pynq`: from a tiling to a stream
-whose tokens are proved to suffice. With `--against`, another checkout (which has this module too)
-is measured alternately with this one, and their ratios are compared with targets.
+The benchmark measures `tandem run resnet18 --engine functional` and `tandem compile resnet18` as
+whole processes, and candidate schedules of convolutions of C8's size on `pynq`, from the tiling to
+the instruction stream with verified tokens. With `--against`, another checkout that has this module
+is measured alternately with this one, and the ratios of their times are compared with targets.
 
-Measured is the CPU time of all threads, which excludes waiting for other programs; of several
-rounds the best.
+Times are CPU time of all threads, which excludes waiting for other programs; the best of several
+rounds counts.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from scripts.utilization.conv_layers import Layer, parse_layer
 __all__ = ["Candidate", "Command", "candidates", "figures", "main"]
 
 CANDIDATE_SECONDS = 20e-3
-"""The fixed share of a candidate's time, whatever its length."""
+"""The part of a candidate's time that does not depend on its number of instructions."""
 MOST_OF_CANDIDATE = 0.47
-"""20 ms and 30 us an instruction, where the time before was 153 ms for 1,731 instructions."""
+"""Target ratio: 20 ms + 30 us per instruction, to the earlier 153 ms for 1,731 instructions."""
 CHANNELS = (256, 240, 272, 224, 288)
 """Input channels of the candidates' convolutions: all differ, so that no result is cached."""
 ROUNDS = 2
@@ -86,19 +86,19 @@ class Candidate:
 
     @property
     def microseconds(self) -> float:
-        """Microseconds by instructions."""
+        """CPU time in microseconds per instruction."""
         return self.seconds * 1e6 / self.instructions
 
     @property
     def further_microseconds(self) -> float:
-        """Microseconds by instructions, without the fixed share."""
+        """CPU time in microseconds per instruction, without the fixed `CANDIDATE_SECONDS`."""
         return (self.seconds - CANDIDATE_SECONDS) * 1e6 / self.instructions
 
 
 def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Candidate]:
     """Measure candidates for convolutions that differ from `layer` in their input channels.
 
-    Another one is compiled first and not returned: it includes what a process does only once.
+    A warm-up convolution is compiled first and not returned.
     """
     config, memory = load_config(DEFAULT_CONFIG), parse_memory(DEFAULT_MEMORY)
     timing = MemoryTiming(memory.latency, memory.interval)
@@ -113,7 +113,7 @@ def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Can
 
 
 def figures(tree: Path, against: Path | None, rounds: int = ROUNDS) -> Iterator[Measurement]:
-    """The measurements of a checkout, each with that of another one, if there is one."""
+    """Measurements of the checkout `tree`, compared with those of `against` if given."""
     trees = (tree,) if against is None else (tree, against)
     for command in COMMANDS:
         taken = _alternately(partial(_seconds, command), trees, rounds)
@@ -152,7 +152,7 @@ def _of_candidates(found: Sequence[Candidate], when: str) -> Iterator[Measuremen
 def _alternately(
     measure: Callable[[Path], _Measured], trees: Sequence[Path], rounds: int
 ) -> list[list[_Measured]]:
-    """For each checkout the measurements of its rounds; each round measures every checkout."""
+    """The measurements of all rounds, by checkout; a round measures every checkout."""
     results = [[measure(tree) for tree in trees] for _ in range(rounds)]
     return [list(of_one_tree) for of_one_tree in zip(*results, strict=True)]
 
@@ -190,7 +190,7 @@ def _python(tree: Path, module: str, *arguments: str) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; 1 where a target is missed, which only a comparison has."""
+    """Print the report; return 1 if a target is missed; only comparisons have targets."""
     parser = argparse.ArgumentParser(prog="python -m scripts.bench.compiling")
     parser.add_argument("--against", metavar="DIR", type=Path, help="another checkout")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -1,12 +1,12 @@
 """Convolutions of ResNet-18 beside ONNX Runtime: `python -m scripts.bench.conv2d`.
 
-Both run in this process, on one thread, on the same arrays: activations in the usual order (NCHW)
-from and to arrays that are there, weights prepared beforehand by either. In eight bits the rival is
-QLinearConv, which takes about a tenth of ConvInteger's time; the sums are therefore scaled, rounded
-and cut to eight bits here too. Images are quantized with zero point 0, as after a ReLU.
+Both libraries run in this process, on one thread, on the same preallocated NCHW arrays, with
+weights packed beforehand. The int8 baseline is ONNX Runtime's QLinearConv, which takes about a
+tenth of ConvInteger's time; Tandem therefore requantizes its accumulators to eight bits too. Images
+are quantized with zero point 0, as after a ReLU.
 
-Measured is CPU time, which excludes waiting for other programs: the median of some calls, and the
-best of several rounds, in which the two alternate.
+Times are CPU time, which excludes waiting for other programs: the median of several calls, and the
+best of several rounds, in which the two libraries alternate.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["RESNET18", "Convolution", "main", "measure"]
 
 LEAST = 0.5
-"""The least speed, relative to ONNX Runtime's, in the geometric mean."""
+"""The minimum geometric mean of speeds relative to ONNX Runtime's."""
 MOST_SECONDS = 1.0
-"""The most CPU time for lowering and compiling a convolution."""
+"""The maximum CPU time, in seconds, of lowering and compiling a convolution."""
 ROUNDS = 7
 CALLS = 5
 SCALE, ZERO_POINT = 2.0**-11, 3
-"""Quantisation of the sums to eight bits."""
+"""Quantisation of the accumulators to eight bits."""
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A square kernel on a square image, padded so that only its stride makes it smaller."""
+    """A convolution of a square kernel and a square image with SAME padding."""
 
     inputs: int
     outputs: int
@@ -156,7 +156,7 @@ def _compiled(
 
 
 def _requantized(sums: Tensor) -> Tensor:
-    """Sums scaled, rounded, offset by the zero point and clipped to eight bits."""
+    """Accumulators scaled, rounded, offset by the zero point and clipped to uint8."""
 
     def element(n: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
         scaled = te.round(te.cast(sums[n, c, y, x], FLOAT32) * SCALE) + float(ZERO_POINT)
@@ -173,7 +173,7 @@ def _race(
     packing: NativeFunction,
     quantized: bool,
 ) -> tuple[float, float]:
-    """Seconds a call, ours and theirs. Both results are compared first."""
+    """Seconds per call of Tandem and of ONNX Runtime, after comparing their results."""
     (packed,) = packing(weight)
     dtype = np.uint8 if quantized else np.float32
     ours, theirs = np.empty(conv.result, dtype), np.empty(conv.result, dtype)
@@ -205,7 +205,7 @@ def _seconds(call: Callable[[], None]) -> float:
 def _rival(
     conv: Convolution, image: Array, weight: Array, result: Array, quantized: bool
 ) -> Callable[[], None]:
-    """A call of ONNX Runtime on one thread, from and to these arrays."""
+    """A function that runs ONNX Runtime on one thread, on these arrays."""
     attributes: dict[str, Any] = {"strides": [conv.stride] * 2, "pads": conv.padding}
     constants: dict[str, Array] = {"weight": weight}
     if quantized:

@@ -1,7 +1,7 @@
-"""Speed of computing the features of choices: `python -m scripts.bench.features`.
+"""Speed of computing cost-model features of schedule choices: `python -m scripts.bench.features`.
 
-A search by simulated annealing scores tens of thousands of choices at a time. Measured is CPU time,
-of several rounds the best.
+A search by simulated annealing scores tens of thousands of choices at a time. Times are CPU time,
+the best of several rounds.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = ["main", "measure"]
 ROUNDS = 3
 COUNT = 100_000
 TARGET = 1e5
-"""Choices a second."""
+"""Minimum choices per second."""
 
 
 def measure(config: HardwareConfig, count: int = COUNT) -> Iterator[Measurement]:
-    """Choices a second for a convolution, a dense layer and an elementwise sum."""
+    """Choices per second for a convolution, a dense layer and an elementwise sum."""
     machine, cost = AcceleratorTarget.of(config), MachineCost(config)
     for template, workload in _workloads(config):
         every = template.space(workload, machine).choices()

@@ -1,6 +1,6 @@
 """Speed of the functional engine: `python -m scripts.bench.functional`.
 
-Programs resemble compiled ones: micro-op kernels under two loops, working sets of a tile.
+The programs resemble compiled programs: micro-op kernels in two loops, working sets of a tile.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sim.memory import place_program
 __all__ = ["main", "measure"]
 
 LEAST_GEMM = 5e7
-"""GEMM micro-ops a second."""
+"""Minimum GEMM micro-ops per second."""
 ROUNDS = 5
 SECONDS = 0.3
 TABLE = 4096

@@ -18,7 +18,7 @@ __all__ = ["main", "measure"]
 
 ROUNDS = 3
 LENGTH = 100_000
-"""Instructions of a program: those of a deep network in small tiles."""
+"""Number of instructions of a program, as of a deep network in small tiles."""
 PRODUCT = 1024
 LARGE_PRODUCT = 2048
 """Size of a single product, for the hazard check: its tokens order all accesses."""
@@ -33,7 +33,7 @@ def measure(
     yield _rate("validation, matrix products", products, validate, 1e5)
     yield _rate("validation, tokens alone", empty, validate, 3e4)
     large, layout = matmul_program(config, product, product, product)
-    micro_ops = pack_uops(config, layout.uops)  # the image begins with them
+    micro_ops = pack_uops(config, layout.uops)  # the image begins with the micro-ops
     yield _rate("order of a matrix product", large, partial(check_hazards, image=micro_ops), 1e4)
     yield _rate("disassembly", products, disassemble, None)
 
@@ -46,7 +46,7 @@ def _products(config: HardwareConfig, length: int) -> Program:
 
 
 def _empty_pairs(config: HardwareConfig, length: int) -> Program:
-    """A program of empty instructions, with as many tokens in flight as queues hold."""
+    """A program of empty instructions, with as many tokens in flight as the token queues hold."""
     pair, end = Assembler(config), Assembler(config)
     pair.nop(Unit.LOAD, signals=Unit.COMPUTE)
     pair.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
@@ -57,7 +57,7 @@ def _empty_pairs(config: HardwareConfig, length: int) -> Program:
 def _rate(
     name: str, program: Program, work: Callable[[Program], object], target: float | None
 ) -> Measurement:
-    """Instructions a second, in the best of a few rounds."""
+    """Instructions per second in the best of several rounds."""
     best = 0.0
     for _ in range(ROUNDS):
         begun = perf_counter()

@@ -15,7 +15,7 @@ class Measurement:
     Attributes
     ----------
     target
-        The least or, with `at_most`, the most that `value` may be; None without a target.
+        Lower bound of `value` or, with `at_most`, its upper bound; None without a target.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """ResNet-18 in float32 beside ONNX Runtime: `python -m scripts.bench.resnet18`.
 
-The same model, one image, one thread, in this process. Measured is CPU time, which excludes waiting
-for other programs: the two alternate, and medians are compared. Compiling from ONNX to an artifact
-is measured before, and then the peak memory of this process.
+Both libraries run the same model on one image and one thread, in this process. Times are CPU time,
+which excludes waiting for other programs: runs alternate, and medians are compared. The time of
+compiling from ONNX to an artifact and then the peak memory of this process are measured before.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from scripts.bench.measurements import Measurement, print_measurements
 __all__ = ["main", "measure"]
 
 MOST = 2.0
-"""The most time of an image, relative to ONNX Runtime's."""
+"""The maximum time per image, relative to ONNX Runtime's."""
 MOST_SECONDS = 20.0
 MOST_MEBIBYTES = 2048.0
 ROUNDS = 15
 
 
 def measure(model: ModelProto) -> Iterator[Measurement]:
-    """Measure compiling and running."""
+    """Measure compiling and running `model`."""
     begun = process_time()
     artifact = compile_network(
         model, Provenance("resnet18"), CompileOptions(quantise=None), [cpu(CpuTarget.host(1))]

@@ -21,7 +21,9 @@ ROUNDS = 3
 
 
 def measure(config: HardwareConfig, size: int = SIZE) -> Iterator[Measurement]:
-    """Build the simulator from scratch, and run the demo's product on it, a few times."""
+    """Build the simulator from scratch, and run the matrix product of `make matmul` on it several
+    times.
+    """
     with TemporaryDirectory(prefix="tandem-bench-") as cache:
         engine = RtlEngine(config, cache=Path(cache))
         begun = perf_counter()

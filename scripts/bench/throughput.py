@@ -1,8 +1,8 @@
 """The throughput of the RTL, by operation: `python -m scripts.bench.throughput`.
 
 Every figure is a slope: the additional cycles of the same program with more of one operation, so
-that constant costs (start-up, latency) cancel. Rows that miss their limit are marked, and make the
-command fail.
+that constant costs (start-up, latency) cancel. Rows beyond their limit are marked, and the command
+fails.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TABLE = 4096
 DATA = 1 << 16
 """Address of all other data that is loaded or stored."""
 FAR = MemoryModel(latency=1000, interval=1, in_flight=256)
-"""A memory so slow that only bursts in flight keep the bus busy."""
+"""A memory with so much latency that only bursts in flight keep the bus busy."""
 
 Fill = Callable[[Assembler, int], object]
 
@@ -53,7 +53,7 @@ class Line:
 
 
 class _Bench:
-    """Programs on machines of one configuration."""
+    """Runs programs on machines of one configuration."""
 
     def __init__(self, config: HardwareConfig) -> None:
         self.config = config
@@ -70,7 +70,7 @@ class _Bench:
         return self._run(model, asm.build())
 
     def slope(self, model: MemoryModel, fill: Fill, few: int, many: int) -> float:
-        """Cycles of one more operation."""
+        """Additional cycles per operation, between `few` and `many` operations."""
         more = self.cycles(model, fill, many) - self.cycles(model, fill, few)
         return more / (many - few)
 
@@ -95,8 +95,9 @@ def measure(config: HardwareConfig) -> list[Line]:
 
 
 def _micro_ops(bench: _Bench) -> list[Line]:
-    """Micro-ops: one a cycle, whatever the accumulators; one in two cycles for an ALU with two
-    operands from ACC and one read port of ACC."""
+    """Cycles per micro-op: one, whatever the accumulators; two for an ALU instruction with two
+    operands from ACC if ACC has one read port.
+    """
     fast = MEMORY_PRESETS["fast"]
     one = (0, 1)
 
@@ -203,7 +204,7 @@ def _loads(bench: _Bench) -> list[Line]:
     def padding(asm: Assembler, width: int) -> object:
         return asm.load(MemoryId.INP, sram=0, dram=DATA // 256, columns=width, pad=(15, 15, 0, 0))
 
-    # Each column more is one element of data and thirty of padding.
+    # An additional column is one element of data and thirty of padding.
     size = bench.config.element_bytes(MemoryId.INP)
     data = max(1, size // bench.config.bus_bytes)
     slope = (bench.slope(fast, padding, 10, 60) - data) / 30
@@ -261,7 +262,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _met(config: HardwareConfig) -> bool:
-    """Measure a configuration and print its table; whether every line meets its limit."""
+    """Print the table of a configuration; return whether every line meets its limit."""
     lines = measure(config)
     table = Table("", "measured", "", "required", title=f"Throughput of the RTL, {config.name}")
     for line in lines:

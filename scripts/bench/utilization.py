@@ -1,6 +1,7 @@
 """The gain of latency hiding on the RTL: `python -m scripts.bench.utilization`.
 
-ResNet-18's convolutions on `pynq` with memory `fast`. Cycles, so the same on every machine.
+ResNet-18's convolutions on `pynq` with memory `fast`. Results are cycles, which are the same on
+every host.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sim.engines import make_engine
 __all__ = ["figures", "main", "run"]
 
 MOST_CYCLES = 7.4e6
-"""Cycles of all layers, by their counts. The array alone takes 6.62 million; VTA's best is 7.73."""
+"""Cycles of all layers, weighted by count: at least 6.62 million; VTA's best is 7.73 million."""
 LEAST_BEST = 92
 LEAST_HIDDEN = 1
 
@@ -36,7 +37,7 @@ def run(config: str, layers: Sequence[Layer] = RESNET18) -> list[Row]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Measurement]:
-    """The measurements that have targets, from rows of an engine with time."""
+    """The measurements that have targets, from rows of an engine that counts cycles."""
     whole = total(rows).cycles_with
     assert whole is not None, "the rtl engine has time"
     yield Measurement("cycles of all layers", whole, "cycles", MOST_CYCLES, at_most=True)

@@ -170,7 +170,7 @@ def command(
                 ratios = network.sqnr(batches, runs)
             without_hiding = None
             timed = run.profile.cycles is not None
-            # An artifact cannot be compiled once more.
+            # An artifact cannot be compiled again.
             if report is not None and timed and hiding and network.prepared is not None:
                 plain = network.without_hiding(activity)
                 without_hiding = join_runs(machine.run(plain, batches, _step_progress(activity)))
@@ -178,7 +178,7 @@ def command(
                 network, machine, run, comparison, ratios, without_hiding, memory, len(runs)
             )
             files.write_page(run_report)
-            # Of the first batch.
+            # The timeline shows the first batch.
             files.write_trace(runs[0])
         if output is not None:
             write_archive(output, run.outputs)
@@ -213,6 +213,6 @@ def _check_for_artifact(model: str, options: Sequence[str]) -> None:
 
 
 def _check_offloaded(network: Network, options: Sequence[str]) -> None:
-    """Raise `CommandError` if options need the accelerator, and the network leaves it idle."""
+    """Raise `CommandError` if options need the accelerator and the network does not use it."""
     if options and network.artifact.config is None:
         raise CommandError(f"{options[0]}: nothing of {network.model} is on an accelerator")

@@ -24,9 +24,9 @@ class Comparison:
     Attributes
     ----------
     tensors, elements
-        How many were compared.
+        Numbers of compared tensors and elements.
     mismatches
-        How many elements differ.
+        Number of elements that differ.
     largest
         The largest absolute difference.
     first
@@ -56,7 +56,7 @@ class Comparison:
 
 
 def boundaries(artifact: Artifact) -> tuple[str, ...]:
-    """Names of the tensors that go from one device to another: inputs and outputs of streams."""
+    """Names of the tensors passed between devices: inputs and outputs of streams."""
     found: dict[str, None] = {}
     for step in artifact.manifest.steps:
         if isinstance(step, StreamCall):
@@ -71,7 +71,7 @@ def compare(run: Run, reference: Run) -> Comparison:
     for name, found, wanted in _pairs(run, reference):
         tensors += 1
         elements += found.size
-        # Bits, so that a NaN equals itself.
+        # Compared as bits, so that a NaN equals itself.
         wrong = np.argwhere(_bits(found) != _bits(wanted))
         if not len(wrong):
             continue

@@ -28,9 +28,9 @@ class RunInputs:
     network
         The network's name, for messages.
     arrays
-        Arrays by the names of inputs, of one batch or several.
+        Arrays by input name, of one batch or several.
     batches
-        The same, batch by batch.
+        The same arrays, split into batches.
     """
 
     network: str
@@ -51,7 +51,7 @@ class RunInputs:
         Raises
         ------
         InputError
-            As `read_inputs`; names, shapes and types that are not those of the tensors.
+            The errors of `read_inputs`; names, shapes or types that differ from those of `tensors`.
         """
         arrays = read_inputs(paths, tensors, pixels) if paths else random_inputs(tensors, seed)
         batches = batches_of(arrays, tensors)
@@ -60,6 +60,7 @@ class RunInputs:
         return cls(network, arrays, batches)
 
     def check_finite(self, artifact: Artifact) -> None:
-        """Raise `InputError` if any batch has NaN or infinity in an input that the compiled network
-        rounds to integers."""
+        """Raise `InputError` if any batch has NaN or infinity in an input that the network
+        quantises.
+        """
         check_finite(self.network, rounded_inputs(artifact.manifest), self.arrays)

@@ -35,7 +35,7 @@ class Network:
     Attributes
     ----------
     prepared, accelerator
-        What it was compiled from and for; None for an artifact from a file.
+        The model and the accelerator given to the compiler; None for an artifact from a file.
     """
 
     artifact: Artifact
@@ -48,15 +48,14 @@ class Network:
         return self.artifact.manifest.provenance.model
 
     def without_hiding(self, report: Report | None) -> Artifact:
-        """Compile the same network with one virtual thread; only of a model with layers on the
-        accelerator."""
+        """Compile the same network with one virtual thread; it must have accelerator layers."""
         assert self.prepared is not None, "an artifact cannot be compiled once more"
         assert self.accelerator is not None, "some layer is on the accelerator"
         plain = replace(self.accelerator, hiding=False)
         return self.prepared.build(targets(plain), report)
 
     def on_cpu(self, report: Report | None) -> Artifact:
-        """The same quantised network for the CPU alone; only with layers on the accelerator."""
+        """Compile the same quantised network for the CPU; it must have accelerator layers."""
         if self.prepared is None:
             if self.artifact.fallback is None:
                 raise CommandError(f"--check: the artifact of {self.model} has no code for the CPU")
@@ -65,8 +64,9 @@ class Network:
         return self.prepared.build(targets(self.accelerator), report, fallback=True)
 
     def sqnr(self, batches: Sequence[Arrays], runs: Sequence[Run]) -> dict[str, float] | None:
-        """Decibels of each output of runs on these batches, against the network before it was
-        quantised; None if that network is not known."""
+        """SQNR in dB of each output of `runs` against the unquantised network; None if that is
+        unknown.
+        """
         real = None if self.prepared is None else self.prepared.real
         if real is None:
             return None
@@ -76,7 +76,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A network whose inputs are known: an artifact, or a model that is not compiled yet."""
+    """An opened network: an artifact, or an imported model that is not compiled yet."""
 
     source: Artifact | Source
 
@@ -96,7 +96,9 @@ class Opened:
         return inputs_of(source) if isinstance(source, Artifact) else source.inputs
 
     def network(self, accelerator: Accelerator | None, report: Report | None) -> Network:
-        """The network, a model compiled; without an accelerator, the fallback of an artifact."""
+        """The network, compiled if it is a model; an artifact without an accelerator gives its CPU
+        fallback.
+        """
         if isinstance(self.source, Artifact):
             fallback = self.source.fallback
             return Network(fallback if accelerator is None and fallback else self.source)

@@ -32,7 +32,7 @@ def output_json(name: str, array: _Array) -> dict[str, object]:
 
 def top5(array: _Array) -> list[int] | None:
     """Indices of the five greatest values, greatest first and the lower index before an equal one;
-    None unless the array has one value a class for one input."""
+    None unless the array holds the class scores of one input."""
     if array.ndim not in (1, 2) or array.size != array.shape[-1] or array.size < 2:
         return None
     values = array.reshape(-1)
@@ -56,7 +56,7 @@ def check_archive(path: Path | None) -> None:
 
 
 def write_archive(path: Path, arrays: Mapping[str, _Array]) -> None:
-    """Write an `.npz` atomically. Unlike `numpy.savez`, any name of an array is allowed."""
+    """Write an `.npz` atomically. Unlike with `numpy.savez`, an array may have any name."""
     with replacing(path) as draft:
         try:
             with zipfile.ZipFile(draft, "w") as archive:

@@ -30,8 +30,7 @@ class ProfileFiles:
     trace: Path | None
 
     def check(self, on_cpu: bool, engine: str) -> None:
-        """Raise `CommandError` or `OSError` before the run for a file that cannot be written after
-        it."""
+        """Check before the run that the files can be written (`CommandError`, `OSError`)."""
         for option, path, suffix in (
             ("--report", self.report, ".html"),
             ("--trace", self.trace, ".json"),
@@ -57,7 +56,7 @@ class ProfileFiles:
     def write_trace(self, run: Run) -> None:
         """Write the timeline of the longest stream, if there is a path for it.
 
-        The run has at least one stream: `check_offloaded` has refused any other network.
+        The run has at least one stream: `check_offloaded` raises for networks without one.
         """
         if self.trace is None:
             return
@@ -65,7 +64,7 @@ class ProfileFiles:
         write_timeline(self.trace, longest.result, longest.program, _labels(longest))
 
     def write_page(self, report: RunReport) -> None:
-        """Write the page, if there is a path for it. The run has a stream, as for timelines."""
+        """Write the page, if there is a path for it. The run must have a stream."""
         if self.report is None:
             return
         run, without, comparison = report.run, report.without_hiding, report.comparison
@@ -120,7 +119,7 @@ def _areas(run: StreamRun) -> list[Area]:
 
 
 def _kind(name: str) -> AreaKind:
-    """The kind of a tensor, by its name in the stream."""
+    """The `AreaKind` of a tensor, from its name in the stream."""
     if name == "micro-ops":
         return AreaKind.MICRO_OPS
     _, dot, part = name.partition(".")

@@ -22,14 +22,14 @@ class ReportRow:
     Attributes
     ----------
     cycles, utilization
-        None on the CPU, and where the engine has no time.
+        None on the CPU, and with an engine that counts no cycles.
     cycles_without_hiding
-        Cycles without latency hiding; None if that was not run.
+        Cycles without latency hiding; None if they were not measured.
     seconds
-        Wall-clock time; None for a layer of the accelerator.
+        Wall-clock time of a CPU step; None for a layer of the accelerator.
     reason
-        Why the CPU executes the step; None on the accelerator, and where the network was compiled
-        for the CPU alone.
+        Why the CPU executes the step; None for accelerator layers and for a network compiled for
+        the CPU alone.
     """
 
     name: str
@@ -45,20 +45,20 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A run, with what it was compared with.
+    """A run, with its comparison, SQNR and run without latency hiding.
 
     Attributes
     ----------
     comparison
-        With the CPU; None without `--check`.
+        The comparison with the CPU; None without `--check`.
     sqnr
-        Decibels of each output against the network before it was quantised; None if not known.
+        SQNR in dB of each output against the unquantised network; None if not known.
     without_hiding
-        The same run without latency hiding; None if there was none.
+        The same run without latency hiding; None if it was not measured.
     memory
         The memory model, as the command line names it.
     batches
-        How many batches the run sums up.
+        Number of batches over which the run is summed.
     """
 
     network: Network
@@ -101,13 +101,14 @@ class RunReport:
 
     @property
     def cycles_per_second(self) -> float | None:
-        """Simulated cycles by seconds of wall-clock time; None without cycles."""
+        """Simulated cycles per second of wall-clock time; None without cycles."""
         cycles, seconds = self.run.profile.cycles, self.simulated_seconds
         return cycles / seconds if cycles and seconds else None
 
     def as_json(self) -> dict[str, object]:
-        """The command's JSON object. What concerns the accelerator is null where everything ran on
-        the CPU."""
+        """The command's JSON object. Entries about the accelerator are null if everything ran on
+        the CPU.
+        """
         config = self.network.artifact.config
         layers = [
             {

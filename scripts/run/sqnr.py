@@ -15,15 +15,15 @@ _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
-    """The signal-to-quantisation-noise ratio of each output of real numbers, in decibels.
+    """The signal-to-quantisation-noise ratio of each float output, in decibels.
 
-    The ratio is the sum of squares of the reference over that of the error: infinite without an
-    error, NaN if the reference is not finite.
+    The ratio is the sum of squares of the reference over the sum of squares of the error: infinite
+    if the error is zero, NaN if the reference is not finite.
 
     Parameters
     ----------
     pairs
-        Outputs of runs and of the reference, by name.
+        Outputs of a run and of the reference, by name.
     """
     signals: dict[str, float] = {}
     noises: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The report of a run as text for people: a table of layers, the outputs, and the comparison."""
+"""The report of a run as text: a table of layers, the outputs, and the comparison."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
 
 
 def _header(report: RunReport) -> str:
-    """The network, and what its figures depend on."""
+    """The heading: the network, and the settings that its figures depend on."""
     parts = [report.network.model]
     config = report.network.artifact.config
     if config is not None:
@@ -111,6 +111,6 @@ def _table(report: RunReport) -> Table:
 
 
 def _short(operators: Sequence[str]) -> str:
-    """The first operator, and the number of the others: the JSON has all names."""
+    """The first operator and the number of further operators; the JSON names all."""
     others = f" +{len(operators) - 1}" if len(operators) > 1 else ""
     return f"{operators[0]}{others}" if operators else ""

@@ -14,15 +14,15 @@ from scripts.utilization.rows import Row, Times, total
 __all__ = ["chart", "draw"]
 
 _WAYS = ("without latency hiding", "with latency hiding")
-# Light and dark, so that they differ in grey too; Okabe and Ito's blue.
+# A light and a dark colour, so that the bars differ in greyscale too; Okabe and Ito's blue.
 _COLOURS = ("#B4BEC9", "#0072B2")
 _INK = "#24292F"
 _BAR = 20
 """Width of a bar in pixels, which has to hold its percentage."""
 _SHORT = 6
-"""Longest name that is written horizontally, in letters."""
+"""Length in letters of the longest name that is written horizontally."""
 _SHARPNESS = 3
-"""Pixels of a PNG by those of the chart."""
+"""Pixels of a PNG per pixel of the chart."""
 
 
 def draw(rows: Sequence[Row], kind: str) -> bytes:
@@ -38,7 +38,7 @@ def draw(rows: Sequence[Row], kind: str) -> bytes:
 
 
 def chart(rows: Sequence[Row]) -> alt.LayerChart:
-    """Utilisation of each convolution, and of all together; rows are of an engine with time."""
+    """Bar chart of the utilisation of each convolution and of all; rows must have cycles."""
     times = [*(row.times for row in rows), total(rows)]
     values = [value for number, one in enumerate(times) for value in _values(number, one)]
     base = alt.Chart(alt.InlineData(values=values)).encode(
@@ -80,7 +80,7 @@ def _values(number: int, times: Times) -> list[dict[str, Any]]:
 
 
 def _axis(names: list[str]) -> alt.Axis:
-    """The axis of convolutions, by position: a convolution may be called `total`, too."""
+    """The axis of convolutions, by position, because a convolution may be called `total` too."""
     slanted = max(map(len, names)) > _SHORT
     return alt.Axis(
         title=None,

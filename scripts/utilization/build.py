@@ -30,7 +30,7 @@ from scripts.utilization.case import Case
 __all__ = ["HIDING", "Built", "Convolution"]
 
 HIDING = 2
-"""Number of virtual threads that hides latency: one computes while the other's data are loaded."""
+"""Virtual threads for latency hiding: one computes while data of the other is loaded."""
 
 Array = npt.NDArray[np.generic]
 
@@ -39,7 +39,7 @@ _TEMPLATE = Conv2dOnArray()
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A compiled convolution: the stream, and the arguments in its memory."""
+    """A compiled convolution: the stream, and the argument values."""
 
     stream: Stream
     values: dict[str, Array]
@@ -57,12 +57,12 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A case on a configuration, with the choice that is best with latency hiding.
+    """A case on a configuration, with the best schedule choice for latency hiding.
 
     Attributes
     ----------
     values, immediates
-        The arguments of the program: tensors, and immediates of instructions.
+        The program's arguments: tensors, and immediates of instructions, by name.
     """
 
     case: Case
@@ -93,12 +93,12 @@ class Convolution:
         )
 
     def build(self, threads: int) -> Built:
-        """Compile the stream with so many virtual threads; the tiles are always the same.
+        """Compile the stream with `threads` virtual threads; the tiles do not depend on `threads`.
 
         Raises
         ------
         CompilerError
-            If the machine cannot compute it.
+            The machine cannot compute the convolution.
         """
         machine = self.target.machine
         choice = {**self.choice, "threads": threads}

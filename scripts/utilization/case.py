@@ -29,7 +29,7 @@ class Case:
     data, weight
         int8[1, IC, H, W] and int8[OC, IC, K, K].
     requantisation
-        From sums to int8 in 0..127: a bias for each channel, rounding, a shift, and clipping.
+        From accumulators to int8 in 0..127: per-channel bias, rounding, shift and clipping.
     """
 
     layer: Layer
@@ -39,7 +39,7 @@ class Case:
 
 
 def make_case(layer: Layer, seed: int) -> Case:
-    """A case with random values, and with a shift that makes outputs use their range.
+    """A case with random values, and a shift for which the outputs cover their range.
 
     The case depends on the layer and the seed only, not on other layers.
     """
@@ -64,7 +64,7 @@ def expected(case: Case) -> Int8:
     layer = case.layer
     rows, columns = layer.size
     border = (layer.padding, layer.padding)
-    # In float64, for which NumPy's matrix product is fastest: sums are under 2^31, so exact.
+    # NumPy's matrix product is fastest in float64, which is exact for sums under 2^31.
     image = np.pad(case.data[0].astype(np.float64), ((0, 0), border, border))
     sums = np.zeros((layer.outputs, rows * columns))
     step = layer.stride

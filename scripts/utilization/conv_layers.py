@@ -29,9 +29,9 @@ class Layer:
     inputs, outputs
         Numbers of channels.
     kernel, stride, padding
-        The same along y and x; padding with zeros on all four sides.
+        Sizes that apply to both y and x; padding adds zeros on all four sides.
     count
-        How often the network has the convolution: its weight in the total.
+        Number of occurrences in the network: the weight of the layer in the total.
 
     Raises
     ------
@@ -78,15 +78,15 @@ class Layer:
 
     @property
     def products(self) -> int:
-        """Number of products in a sum."""
+        """Number of products per output element."""
         return self.inputs * self.kernel**2
 
     @property
     def macs(self) -> int:
         """Useful multiply-accumulates.
 
-        As usual, products with the zeros around the image count, and those that pad blocks of
-        channels do not.
+        As usual, products with the zero padding of the image count; products with zeros that fill
+        up blocks of channels do not.
         """
         rows, columns = self.size
         return rows * columns * self.outputs * self.products
@@ -98,7 +98,7 @@ class Layer:
 
 
 FIRST = Layer("C1", 224, 224, 3, 64, 7, 2, 3)
-"""ResNet-18's first convolution: three channels, so that most of the array has nothing to do."""
+"""ResNet-18's first convolution: three channels, so that most of the array is idle."""
 
 RESNET18 = (
     Layer("C2", 56, 56, 64, 64, 3, 1, 1, count=4),
@@ -123,7 +123,7 @@ def parse_layer(text: str) -> Layer:
     Raises
     ------
     LayerError
-        Another text, an unknown name, or numbers of an impossible convolution.
+        The text has another form, the name is unknown, or the convolution is impossible.
     """
     name, equals, numbers = text.partition("=")
     if not equals:
@@ -134,7 +134,7 @@ def parse_layer(text: str) -> Layer:
             )
         return _KNOWN[name]
     parts = numbers.split(",")
-    # \d would take other scripts' digits as well.
+    # \d would match digits of other scripts as well.
     if not name.strip() or len(parts) != len(NUMBERS) or not all(map(_is_number, parts)):
         raise LayerError(
             f"layer {text!r}: written NAME={','.join(NUMBERS)}, seven whole numbers, such as "

@@ -30,7 +30,7 @@ def measure(
 ) -> Iterator[Row]:
     """Run each layer without latency hiding and with it, on the same tiles and values.
 
-    A row is returned after both results are found equal to NumPy's.
+    A row is yielded after both results are found equal to NumPy's.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
 
 
 def _run(engine: Engine, built: Built, wanted: Int8, label: str, say: Report) -> int | None:
-    """The cycles of a run, whose result is checked."""
+    """The cycles of a run; raises `WrongResultError` if its result is wrong."""
     say(label)
     memory, address = place_program(built.image(), built.stream.program, None)
     how = Launch(address=address, progress=lambda done: say(f"{label}, {done:,} steps"))

@@ -24,14 +24,14 @@ __all__ = ["layers_of"]
 def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
     """The convolutions of a model that can be measured, and the names of those that cannot.
 
-    Equal convolutions are one layer, with their count and the first one's name. Convolutions can be
-    measured if they have square windows and equal strides, the same padding on all sides, one group
-    and no dilation. An open batch is 1.
+    Equal convolutions become one layer, with their count and the name of the first convolution.
+    Convolutions can be measured if they have square windows and equal strides, the same padding on
+    all sides, one group and no dilation. A dynamic batch size is taken as 1.
 
     Raises
     ------
     CompilerError
-        As `import_model`.
+        The errors of `import_model`.
     LayerError
         A model without any such convolution.
     """

@@ -1,4 +1,4 @@
-"""`--plot`: the utilisation of the rows as a picture."""
+"""`--plot`: the bar chart of utilisation as an image file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _NEEDED = ("altair", "vl_convert")
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """The file of a picture, whose format is its suffix."""
+    """Path of the image file; its suffix is the format."""
 
     path: Path
 
     def check(self) -> None:
-        """Check before the measurements that the picture can be drawn after them.
+        """Check before the measurements that the image can be drawn afterwards.
 
         Raises
         ------
         CommandError
-            Another kind of file, or a library for drawing is not installed.
+            An unsupported suffix, or a drawing library that is not installed.
         OSError
             The file cannot be written.
         """
@@ -44,13 +44,13 @@ class Plot:
             )
 
     def check_engine(self, engine: Engine) -> None:
-        """Raise `CommandError` for an engine without time, which has no utilisation."""
+        """Raise `CommandError` for an engine that counts no cycles and so has no utilisation."""
         if not engine.has_time:
             raise CommandError(f"a plot needs cycles: the {engine.name} engine has no time")
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Draw the rows and their total."""
-        # Here, because Altair is large and optional.
+        """Draw the rows and their total, and write the image."""
+        # Imported here, because Altair is large and optional.
         from scripts.utilization.bars import draw
 
         write_atomically(self.path, draw(rows, self.path.suffix.removeprefix(".")))

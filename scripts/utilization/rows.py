@@ -21,7 +21,7 @@ class Times:
     multipliers
         Number of multipliers of the array.
     cycles_without, cycles_with
-        From launch to done; None from an engine that has no time.
+        Cycles from launch to done; None from an engine that counts no cycles.
     """
 
     name: str

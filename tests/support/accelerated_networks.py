@@ -1,4 +1,4 @@
-"""Random networks of operators that the accelerator supports and of some that it does not."""
+"""Random networks of operators with and without support on the accelerator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STEPS = {
 
 
 def accelerated_network(rng: np.random.Generator, most: int = 15) -> Function:
-    """A random network of 3 to `most` operators and their helpers, with one or two inputs."""
+    """A random network of 3 to `most` operators (and auxiliary ones), with one or two inputs."""
     drawing = _Network(rng)
     steps = int(rng.integers(3, most + 1))
     while len(drawing.lets) < steps:
@@ -56,7 +56,7 @@ class _Network(Chance):
     # Operators -----------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Add an operator, or none if it fits no value so far."""
+        """Add a random operator, or none if it fits no existing value."""
         chances = np.array([*_STEPS.values()], float)
         kind = str(self.rng.choice([*_STEPS], p=chances / chances.sum()))
         image = self.value(4)
@@ -141,14 +141,14 @@ class _Network(Chance):
             self._perhaps("average_pool", x, to)
 
     def _perhaps(self, operator: str, x: Var, to: MaxPool | AveragePool) -> None:
-        """Add a pool, unless one of its windows is all padding."""
+        """Add a pool, unless one of its windows lies entirely in the padding."""
         try:
             self.call(operator, x, to=to)
         except GraphError:
             return
 
     def _add(self, x: Var) -> Var | None:
-        """Add a value of the same shape, an existing one or one that is made for this."""
+        """Add `x` and a value of its shape, which exists or is made for the sum."""
         shape = self.shapes[x.name]
         same = [name for name, other in self.shapes.items() if other == shape]
         other = str(self.rng.choice(same))
@@ -189,7 +189,7 @@ class _Network(Chance):
             self.call("concat", x, *others, to=Concat(axis))
 
     def _place(self) -> None:
-        """Add an operator that moves elements only."""
+        """Add an operator that only moves elements."""
         x = self.value(2, 4)
         assert x is not None, "what is given"
         shape = self.shapes[x.name]
@@ -227,10 +227,12 @@ class _Network(Chance):
             found = self.call("add", found, Var(str(self.rng.choice(same))))
         self._activated(found)
 
-    # The end -------------------------------------------------------------------------------------
+    # Results -------------------------------------------------------------------------------------
 
     def results(self) -> list[Var]:
-        """All values that are not read, or only the last one; sometimes with further values."""
+        """Results of the network: all unread values or only the last, sometimes with further
+        values.
+        """
         made = [each.name for each in self.lets]
         if self.odds(0.4):
             names = made[-1:]

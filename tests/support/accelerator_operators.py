@@ -45,7 +45,7 @@ def machine(name: str) -> HardwareConfig:
 
 
 def drawn_size(rng: np.random.Generator, most: int) -> int:
-    """A random size from 1 to `most`, which is the most frequent."""
+    """A random size from 1 to `most`; `most` is the most frequent size."""
     return most if rng.random() < 0.4 else int(rng.integers(1, most + 1))
 
 

@@ -1,7 +1,7 @@
-"""The ALU's operations by hand: a table that everything that executes them goes through.
+"""A handwritten table of ALU operations with their results.
 
-The meaning in `hw.operations`, the functional engine, the RTL, the compiler's expressions and the
-references of the tests are held against these rows. An operation that is added gets rows here.
+The semantics in `hw.operations`, the functional engine, the RTL, the compiler's expressions and the
+tests' references are checked against these rows. A new operation needs rows here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOW, HIGH = -(1 << 31), (1 << 31) - 1
 
 
 class Case(NamedTuple):
-    """`op` applied to the accumulator `a` and the operand `b` is `result`."""
+    """An ALU case: `op` of accumulator `a` and operand `b` gives `result`."""
 
     op: AluOp
     a: int
@@ -102,7 +102,7 @@ def wrapped(value: int) -> int:
 
 
 def alu_result(op: AluOp, a: int, b: int) -> int:
-    """The operation once more, on Python's integers, for operands that tests draw."""
+    """The operation's result on Python integers: a reference for random operands."""
     match op:
         case AluOp.MIN:
             return min(a, b)

@@ -1,4 +1,4 @@
-"""The operations of the base instruction set's ALU on accumulators, by NumPy."""
+"""A NumPy emulator of the base instruction set's ALU."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def emulate(
     Parameters
     ----------
     operations
-        First to last.
+        The operations, in order of execution.
     acc
         Signed integers of any shape, each of which fits 32 bits.
     axis
-        The dimension of `acc` that counts channels; needed where an operand has many.
+        The dimension of `acc` that counts channels; needed if an operand is per channel.
 
     Raises
     ------
     QuantisationError
-        A number in `acc` over 32 bits, or an axis that does not suit an operand.
+        A value in `acc` over 32 bits, or an axis that does not suit an operand.
     """
     lanes = checked_int32("emulate", acc)
     for operation in operations:
@@ -52,7 +52,9 @@ def emulate_requantisation(
     axis: int | None = None,
     residuals: Sequence[Signed] = (),
 ) -> npt.NDArray[np.int32]:
-    """The outputs of a lowered requantisation on a machine with 32 bits. Raises as `emulate`."""
+    """The outputs of a lowered requantisation on a machine with 32 bits. Raises the errors of
+    `emulate`.
+    """
     total = emulate(lowered.accumulator, acc, axis)
     for operations, values in zip(lowered.residuals, residuals, strict=True):
         added = total.astype(np.int64) + emulate(operations, values, axis)

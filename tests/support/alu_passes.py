@@ -22,7 +22,7 @@ Wide = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Passes, and the tensors and numbers that they read, by name."""
+    """ALU passes, and the tensors and immediates that the passes read, by name."""
 
     passes: tuple[AluPass, ...] = ()
     values: Mapping[str, Array] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Passes:
 
     @staticmethod
     def of(found: tuple[tuple[AluPass, ...], Arguments]) -> Passes:
-        """The result of `structure`."""
+        """The `Passes` of a result of `structure`."""
         passes, numbers = found
         return Passes(passes, numbers.tensors, numbers.immediates)
 
@@ -42,7 +42,7 @@ class Passes:
         )
 
     def applied(self, values: Wide) -> Wide:
-        """`values` after the passes, each in 32 bits."""
+        """`values` after the passes, computed in 32 bits."""
         return self._applied(values, self.passes)
 
     def _applied(self, values: Wide, passes: Sequence[AluPass]) -> Wide:
@@ -65,7 +65,7 @@ class Passes:
 
 
 def draw_values(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Any numbers that the type holds."""
+    """Random values over the range of the type."""
     return rng.integers(dtype.low, dtype.high, tuple(shape), dtype.numpy, endpoint=True)
 
 
@@ -77,7 +77,7 @@ def draw_passes(
     least: int = 0,
     name: str = "operand",
 ) -> Passes:
-    """From `least` to `most` passes over data of a shape, with operands of every kind."""
+    """`least` to `most` random passes over data of a shape, with operands of all kinds."""
     drawn = Passes()
     for number in range(int(rng.integers(least, most + 1))):
         op = AluOp(rng.choice([each.value for each in AluOp]))

@@ -1,4 +1,4 @@
-"""Small networks, compiled."""
+"""A small network, and its compiled artifact."""
 
 from __future__ import annotations
 

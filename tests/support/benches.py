@@ -1,4 +1,4 @@
-"""Traffic on a bench, and what the memory model says of it."""
+"""Traffic on a bench, and its cycles by the memory model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEAT = 8
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The cycles of each handshake, the sum of what was read, and the worst answer."""
+    """Traffic results: cycles of each handshake, checksum of read data, worst response."""
 
     times: dict[Handshake, list[int]]
     checksum: int
@@ -35,7 +35,7 @@ def run_traffic(
     stalls: Stalls | None = None,
     refused: tuple[tuple[int, int], ...] = (),
 ) -> Seen:
-    """Cause `traffic` until it is over."""
+    """Run `traffic` to its end on the bench."""
     bench.attach(Setup(memory, refused, stalls, events=True, waveform=None))
     try:
         for offset, value in traffic.settings().items():
@@ -57,14 +57,14 @@ def run_traffic(
 
 
 def random_memory(size: int, seed: int = 0) -> Bytes:
-    """Bytes of every value."""
+    """Random bytes."""
     return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
 
 
 def expected_times(model: MemoryModel, traffic: Traffic) -> dict[Handshake, list[int]]:
-    """The rule of machine.md, one burst after the other.
+    """Cycles of each handshake by the rules of machine.md, computed burst by burst.
 
-    The generator offers an address in every cycle until it has offered all; write data likewise.
+    The generator offers an address per cycle until all are accepted, and write data likewise.
     """
     return _reads(model, traffic) | _writes(model, traffic)
 
@@ -105,8 +105,9 @@ def _writes(model: MemoryModel, traffic: Traffic) -> dict[Handshake, list[int]]:
 
 
 def _admitted(now: int, unanswered: deque[int], model: MemoryModel) -> int:
-    """The first cycle from `now` on in which another burst is accepted. A burst leaves the count
-    in the cycle after its last beat or acknowledgement."""
+    """The first cycle from `now` on in which another burst is accepted. A burst is outstanding up
+    to its last beat or response.
+    """
     while len(unanswered) >= model.in_flight:
         now = max(now, unanswered.popleft() + 1)
     return now

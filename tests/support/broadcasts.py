@@ -1,4 +1,4 @@
-"""Hypothesis strategies: shapes."""
+"""Hypothesis strategies for shapes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Shape = tuple[int, ...]
 def shapes(
     least: int = 0, most: int = 4, extent: int = 4, smallest: int = 0
 ) -> st.SearchStrategy[Shape]:
-    """Shapes of `least` to `most` dimensions; empty axes too, where `smallest` is 0."""
+    """Shapes of `least` to `most` dimensions; if `smallest` is 0, axes may be empty."""
     return st.lists(st.integers(smallest, extent), min_size=least, max_size=most).map(tuple)
 
 
 @st.composite
 def broadcasting_shapes(draw: st.DrawFn, count: int) -> tuple[Shape, ...]:
-    """Shapes that broadcast together: of one shape, each loses axes in front, and some become 1."""
+    """Shapes that broadcast together: one shape, less leading axes, with some axes of 1."""
     whole = draw(shapes())
     found = []
     for _ in range(count):

@@ -17,7 +17,7 @@ _TIMEOUT = 120
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page after its scripts have run: the document as HTML, and what the console says."""
+    """A page after its scripts have run: the document as HTML, and the console messages."""
 
     document: str
     console: tuple[str, ...]
@@ -29,26 +29,26 @@ def find_chromium() -> str | None:
 
 
 def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> Shown:
-    """Open a file, with no network.
+    """Open a file in headless Chromium without network access.
 
     Parameters
     ----------
     profile
-        A folder for what the browser keeps.
+        Folder of the browser's profile.
     width
-        Of the window, in pixels.
+        Width of the window in pixels.
     """
     command = [
         chromium,
         "--headless",
-        # Its sandbox refuses to start for root, as whom containers run tests.
+        # Chromium's sandbox refuses to run as root, which is the user in containers.
         "--no-sandbox",
         "--disable-gpu",
         "--disable-dev-shm-usage",
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={profile}",
         f"--window-size={width},1000",
-        # Its own clock: it waits for nothing but the scripts.
+        # With virtual time, Chromium waits for the scripts only.
         "--virtual-time-budget=30000",
         "--enable-logging=stderr",
         "--dump-dom",

@@ -16,18 +16,18 @@ LARGEST = 1200
 
 
 class Chance(Drawing):
-    """A network under construction, with random choices for it."""
+    """Builder of a random network, with random choices of values, numbers and windows."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__()
         self.rng = rng
 
     def draw(self, *among: int) -> int:
-        """One of these numbers, at random."""
+        """A random element of `among`."""
         return int(self.rng.choice(among))
 
     def most(self, limit: int) -> int:
-        """A number from 1 to `limit`, at random."""
+        """A random number from 1 to `limit`."""
         return int(self.rng.integers(1, limit + 1))
 
     def odds(self, chance: float) -> bool:
@@ -35,12 +35,12 @@ class Chance(Drawing):
         return bool(self.rng.random() < chance)
 
     def value(self, *ranks: int) -> Var | None:
-        """A value of one of these ranks, mostly one of the last; None if there is none."""
+        """A random value with a rank in `ranks`, mostly a recent one; None if there is none."""
         names = [name for name, shape in self.shapes.items() if len(shape) in ranks]
         return Var(str(self.rng.choice(names[-2:] * 3 + names))) if names else None
 
     def weight(self, *shape: int) -> Constant:
-        """Random weights, of which some channels are large, small or zero."""
+        """Random weights; some channels may be large, small or zero."""
         values = self.rng.normal(size=shape) * np.sqrt(2 / prod(shape[1:]))
         channels = (shape[0], *[1] * (len(shape) - 1))
         if self.odds(0.3):
@@ -54,7 +54,7 @@ class Chance(Drawing):
         return Constant(values.astype(np.float32))
 
     def row(self, *shape: int, scale: float = 1.0, least: float | None = None) -> Constant:
-        """Random numbers around 0, or from `least` on."""
+        """Normally distributed constants, or absolute values plus `least`."""
         values = self.rng.normal(size=shape) * scale
         values = values if least is None else np.abs(values) + least
         return Constant(values.astype(np.float32))
@@ -74,7 +74,7 @@ class Chance(Drawing):
         return (one, one) if self.odds(0.6) else (one, other)
 
     def windowed(self, x: Var, kernel: tuple[int, int], given: dict[str, tuple[int, ...]]) -> bool:
-        """Whether a window fits, and the windows are not too many."""
+        """Whether the windows fit `x`, and their number is within the limit."""
         images, channels, *sides = self.shapes[x.name]
         top, left, bottom, right = given["padding"]
         left_over = [

@@ -1,4 +1,4 @@
-"""Commands of the accelerator's back end as columns."""
+"""Accelerator commands in columnar form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["columns_of"]
 
 
 def columns_of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:
-    """The commands as columns, all with one site; equal commands are one prototype."""
+    """The commands in columnar form, all with `site`; equal commands share a prototype."""
     prototypes = dict[Command, int]()
     which = [prototypes.setdefault(each, len(prototypes)) for each in commands]
     dram = np.zeros(len(which), dtype=np.int64)

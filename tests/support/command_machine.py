@@ -1,4 +1,4 @@
-"""An interpreter of the accelerator's commands, one after the other, in plain loops."""
+"""A sequential interpreter of the accelerator's commands, in plain loops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
 
 
 def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
-    """The elements on chip, each with its element of DRAM; None for a zero."""
+    """Pairs of an on-chip element and its DRAM element, which is None for zero padding."""
     above, below, left, right = copy.pads
     at = copy.sram
     for y in range(-above, copy.rows + below):
@@ -76,7 +76,7 @@ def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], s
 
 
 class CommandMachine:
-    """On-chip memories, which begin with random values, and DRAM."""
+    """A machine state: DRAM, and on-chip memories with random initial values."""
 
     def __init__(self, config: HardwareConfig, dram: npt.NDArray[np.uint8], seed: int = 0) -> None:
         rng = np.random.default_rng(seed)

@@ -12,6 +12,6 @@ R = TypeVar("R")
 
 
 def plain(function: Callable[P, R]) -> Callable[P, R]:
-    """The Python function under a compiled one; the function itself if compiling is off."""
+    """The Python function of a Numba-compiled function, or itself if Numba is off."""
     found: Callable[P, R] = getattr(function, "py_func", function)
     return found

@@ -10,7 +10,7 @@ __all__ = ["UNCOMMON", "presets"]
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 
 UNCOMMON = (
-    # Every element is narrower than a beat; queues and buffers are as small as can be.
+    # Every element is narrower than a beat; queues and buffers have their minimum size.
     _SMALL.replace(
         name="wide_bus",
         log_block_in=2,
@@ -22,7 +22,7 @@ UNCOMMON = (
         instruction_queue=2,
         fetch_buffer=8,
     ),
-    # Bursts of one beat, two of them in flight, several instructions in a beat.
+    # Bursts of one beat, two bursts in flight, several instructions per beat.
     _SMALL.replace(
         name="widest_bus",
         log_batch=1,

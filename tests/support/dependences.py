@@ -71,7 +71,7 @@ def touches(
 
 
 def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
-    """The DRAM bytes of a LOAD or STORE (all bases 0)."""
+    """Indices of the DRAM bytes of a LOAD or STORE (all base registers 0)."""
     size = config.element_bytes(rectangle.memory)
     rows = np.arange(rectangle.y_size)[:, None] * rectangle.x_stride
     elements = (rectangle.dram_base + rows + np.arange(rectangle.x_size)).reshape(-1, 1)
@@ -137,10 +137,11 @@ class Dependences:
 def with_tokens(
     instructions: Sequence[Instruction], needs: Sequence[dict[Unit, int]]
 ) -> list[Instruction]:
-    """`instructions` with the tokens that make each wait for the instructions that it `needs`.
+    """`instructions` with tokens: instruction k waits for the instructions in `needs[k]`.
 
     Queues are in order, so that one token implies all earlier instructions of its sender: only a
-    need beyond all earlier ones takes a token. Needs are between neighbours, and point backward.
+    dependence on a later instruction than before takes a token. Dependences are on earlier
+    instructions of neighbouring units.
     """
     flags = [dict[str, bool]() for _ in instructions]
     units = [unit_of(instruction) for instruction in instructions]

@@ -1,4 +1,4 @@
-"""Digests of what the compiler makes of layers and networks: the cases by name."""
+"""The cases of `tests.support.digests`: digests of compiled layers and networks, by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.support.random_offloads import Offloading
 __all__ = ["LIGHT_MODELS", "Case", "Digests", "all_cases"]
 
 Digests: TypeAlias = Mapping[str, str]
-"""Digests by the names of what is digested, as `program`."""
+"""Digests by the name of the digested part, such as `program`."""
 
 LIGHT_MODELS = (
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet"),
@@ -97,7 +97,7 @@ def _cpu_cases() -> Iterator[Case]:
 
 
 def _layer(config: str, layer: Layer, threads: int) -> Digests:
-    """The digests of a single convolution; if it is refused, the name of the error's type."""
+    """The digests of a single convolution, or the error's type if compiling it fails."""
     hardware, memory = load_config(config), parse_memory(_MEMORY)
     timing = MemoryTiming(memory.latency, memory.interval)
     try:
@@ -179,7 +179,7 @@ def _of_artifact(artifact: Artifact) -> Digests:
 
 
 def _outputs(artifact: Artifact) -> str:
-    """The digest of the outputs for reproducible noise."""
+    """The digest of the outputs for seeded random inputs."""
     (run,) = _CPU.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
     return _digest(*(array for _, array in sorted(run.outputs.items())))
 

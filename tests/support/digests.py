@@ -1,13 +1,13 @@
-"""Whether a change of the compiler changes a result: digests of programs, images and outputs.
+"""Records and compares digests of compiled programs, memory images and outputs.
 
     python -m tests.support.digests record FILE [--only PREFIX]...
     python -m tests.support.digests compare FILE [--only PREFIX]...
 
-`record` writes the digests of the tree in which it runs, case by case, and goes on where it was
-interrupted. `compare` computes them again, says which differ, and exits with 1 if any does. A
-prefix is a group (`layers`, `networks`, `cpu`, `light`, `random`), or more of a case's name, as
-`layers/pynq/C8`. The file holds for the processor on which it was recorded: machine code depends on
-it, and so do real numbers, and the scales that are found with them.
+`record` writes the digests of the tree in which it runs, case by case, and resumes after an
+interruption. `compare` recomputes the digests, prints the differing cases, and exits with 1 if
+there are any. A prefix is a group (`layers`, `networks`, `cpu`, `light`, `random`), or more of a
+case's name, as `layers/pynq/C8`. A file is valid for the processor that recorded it: machine code,
+floating-point results, and calibrated scales depend on the processor.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ __all__ = ["as_text", "compare", "differences", "main", "record", "selected"]
 
 
 def selected(prefixes: Sequence[str]) -> Iterator[Case]:
-    """The cases whose names begin with one of these parts; without any, all cases."""
+    """The cases whose names begin with one of `prefixes`; all cases if there are none."""
     for case in all_cases():
         if not prefixes or any(f"{case.name}/".startswith(f"{each}/") for each in prefixes):
             yield case
 
 
 def as_text(known: Mapping[str, Digests]) -> str:
-    """The text of a file of digests, one a line."""
+    """The text of a digest file, a digest per line."""
     return msgspec.json.format(msgspec.json.encode(known), indent=1).decode() + "\n"
 
 
 def differences(before: Digests, now: Digests) -> list[str]:
-    """The names of digests that differ or that only one side has."""
+    """The names of digests that differ or are in only one of the two mappings."""
     return [what for what in {**before, **now} if before.get(what) != now.get(what)]
 
 
 def record(path: Path, prefixes: Sequence[str]) -> int:
-    """Add the digests of the selected cases that the file does not have."""
+    """Append to the file the digests of selected cases that it lacks."""
     known = {**_read(path)} if path.exists() else {}
     for case in selected(prefixes):
         if case.name in known:
@@ -58,7 +58,7 @@ def record(path: Path, prefixes: Sequence[str]) -> int:
 
 
 def compare(path: Path, prefixes: Sequence[str]) -> int:
-    """Print what differs from the file; 1 if anything does."""
+    """Print the cases that differ from the file; return 1 if there are any."""
     known, wrong, count = _read(path), 0, 0
     for case in selected(prefixes):
         begun = perf_counter()
@@ -71,7 +71,7 @@ def compare(path: Path, prefixes: Sequence[str]) -> int:
 
 
 def _verdict(case: Case, known: Mapping[str, Digests]) -> str:
-    """The difference of a case from the file; empty if there is none."""
+    """A text of the difference of a case from the file; empty if equal."""
     if case.name not in known:
         return "NOT RECORDED"
     try:
@@ -91,7 +91,7 @@ def _tell(name: str, verdict: str, begun: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run `record` or `compare`; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.digests")
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path)

@@ -1,4 +1,4 @@
-"""A network under way, whose values have known shapes: for those that draw networks."""
+"""A builder of networks whose values have known shapes, for generators of random networks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Drawing"]
 
 
 class Drawing:
-    """Values by name, all of float32, their shapes, and what makes them."""
+    """A network under construction: its float32 values by name, with shapes and operators."""
 
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -20,13 +20,13 @@ class Drawing:
         self._params: list[str] = []
 
     def give(self, name: str, *shape: int) -> Var:
-        """One more parameter."""
+        """Add a parameter."""
         self._params.append(name)
         self.shapes[name] = shape
         return Var(name)
 
     def call(self, operator: str, *args: Var | Constant, to: Attributes = NOTHING) -> Var:
-        """One more value. Raises `GraphError` if there is no such."""
+        """Add an operator and return its result. Raises `GraphError` if the operator refuses it."""
         name = f"v{len(self.lets)}"
         types = [
             TensorType(self.shapes[arg.name], FLOAT32) if isinstance(arg, Var) else arg.type
@@ -39,7 +39,7 @@ class Drawing:
         return Var(name)
 
     def function(self, *results: Var) -> Function:
-        """What was drawn, with one result or several."""
+        """The constructed function, with one result or several."""
         lets = list(self.lets)
         result = results[0]
         if len(results) > 1:

@@ -1,4 +1,4 @@
-"""One program for each reason to stop, spelled by setting fields of legal words."""
+"""Programs with one fault each, made by setting fields of legal instruction words."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ __all__ = ["Case", "cases", "image"]
 
 WORD_BYTES = 16
 _MOST_TOKENS = 65535
-"""That a queue counts."""
+"""Capacity of a token queue's counter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program at fault: what stops it, and at which instruction (None: no single one).
+    """A faulty program, its fault, and the faulting instruction (or None).
 
-    `seen_by_validator` is False where data decide. `bus_errors` are addresses that memory refuses.
+    `seen_by_validator` is False if the fault depends on data. `bus_errors` are addresses that
+    memory refuses.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Case:
 
 
 def image() -> npt.NDArray[np.uint8]:
-    """The data that `cases` speak of."""
+    """The memory image that `cases` refer to."""
     data = np.zeros(1 << 14, np.uint8)
     data[10240:10304] = 0xFF
     data[12288:] = 0x40
@@ -45,12 +46,12 @@ def image() -> npt.NDArray[np.uint8]:
 
 
 def cases(config: HardwareConfig) -> tuple[Case, ...]:
-    """Every fault there is, some in more than one way, for the memory that `image` gives."""
+    """Cases of every fault, some in several variants, for the memory that `image` returns."""
     return _Maker(config).cases()
 
 
 class _Maker:
-    """Words and programs for one configuration."""
+    """Builder of instruction words and faulty programs for one configuration."""
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
@@ -74,25 +75,25 @@ class _Maker:
         return self._word(memory_layout(self._config), memory_type=memory, **{**given, **fields})
 
     def store(self, memory: int = MemoryId.OUT, **fields: int) -> bytes:
-        """A STORE of one element, likewise."""
+        """A STORE of one element, changed by `fields`."""
         return self.load(memory, **{"opcode": Opcode.STORE, **fields})
 
     def gemm(self, **fields: int) -> bytes:
-        """A GEMM of one micro-op."""
+        """A GEMM of one micro-op, changed by `fields`."""
         given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
         return self._word(gemm_layout(self._config), opcode=Opcode.GEMM, **given)
 
     def alu(self, **fields: int) -> bytes:
-        """An ALU instruction of one micro-op."""
+        """An ALU instruction of one micro-op, changed by `fields`."""
         given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
         return self._word(alu_layout(self._config), opcode=Opcode.ALU, **given)
 
     def cases(self) -> tuple[Case, ...]:
-        """All of them."""
+        """All cases of the configuration."""
         return (*self._of_one_word(), *self._of_data(), *self._of_the_program())
 
     def _of_one_word(self) -> tuple[Case, ...]:
-        """What an instruction shows by itself; a legal one comes before it."""
+        """Faults of a single instruction word; a legal instruction precedes the faulty one."""
         uops = self._config.depth(MemoryId.UOP)
         inps = self._config.depth(MemoryId.INP)
         words = {
@@ -137,7 +138,9 @@ class _Maker:
         )
 
     def _of_data(self) -> tuple[Case, ...]:
-        """What data decide: zeros lie at 8192, ones in every bit at 10240, 0x40 from 12288."""
+        """Faults that depend on data: zeros lie at 8192, ones in every bit at 10240, 0x40 from
+        12288.
+        """
         acc = self._config.depth(MemoryId.ACC)
         uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
         last_uop = self.load(MemoryId.UOP, dram_base=10240 // 4)
@@ -162,7 +165,7 @@ class _Maker:
         )
 
     def _of_the_program(self) -> tuple[Case, ...]:
-        """What no instruction shows alone."""
+        """Faults of the whole program, in no single instruction."""
         push = self.load(x_size=0, push_next=1)
         pop = self.load(x_size=0, pop_next=1)
         return (

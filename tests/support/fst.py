@@ -1,4 +1,4 @@
-"""Just enough of the FST waveform format to see that a file is one."""
+"""A minimal parser of the FST waveform format, to check files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FST_GEOMETRY, FST_HIERARCHY = 3, 6
 
 
 def fst_blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The file's blocks: their types and what follows their lengths."""
+    """The file's blocks, as pairs of type and payload."""
     at = 0
     while at < len(data):
         length = int.from_bytes(data[at + 1 : at + 9], "big")
@@ -21,7 +21,7 @@ def fst_blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def unpack_lz4(data: bytes) -> bytes:
-    """Undo LZ4's block format."""
+    """Decompress data in LZ4's block format."""
     out = bytearray()
     source = iter(data)
 

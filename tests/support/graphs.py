@@ -1,4 +1,4 @@
-"""Graphs in tests: from text to text, random ones, and the evaluator's word that two agree."""
+"""Graphs in tests: passes from text to text, random graphs, and comparison by evaluation."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ __all__ = ["agree", "becomes", "graph", "graphs", "inputs", "keeps_meaning", "sa
 
 
 def graph(program: str) -> Function:
-    """The last function of a text, which is legal."""
+    """The last function of a module's text, verified."""
     function = parse_function(program, OPERATORS)
     verify(function)
     return function
 
 
 def inputs(function: Function, seed: int = 0, size: int = 2) -> list[NestedArray]:
-    """Values for the parameters: small numbers, `size` for each symbol."""
+    """Random small values for the parameters; each symbolic extent is `size`."""
     generator = np.random.default_rng(seed)
 
     def given(type_: Type) -> NestedArray:
@@ -70,7 +70,7 @@ def inputs(function: Function, seed: int = 0, size: int = 2) -> list[NestedArray
 
 
 def same_values(one: NestedArray, other: NestedArray, tolerance: float = 0.0) -> None:
-    """Of the same structure and types; bit for bit, or floats within `tolerance`."""
+    """Assert equal structure, types and values (bit for bit, or floats within `tolerance`)."""
     if isinstance(one, tuple) or isinstance(other, tuple):
         assert isinstance(one, tuple)
         assert isinstance(other, tuple)
@@ -87,13 +87,13 @@ def same_values(one: NestedArray, other: NestedArray, tolerance: float = 0.0) ->
 def agree(
     one: Function, other: Function, tolerance: float = 0.0, run: Runner | None = None
 ) -> None:
-    """Two functions give the same."""
+    """Assert that two functions give the same results."""
     given = inputs(one)
     same_values(evaluate(one, given, run), evaluate(other, given, run), tolerance)
 
 
 def becomes(work: Pass, before: str, after: str, tolerance: float = 0.0) -> None:
-    """The pass makes exactly this function of that one, and the two give the same."""
+    """Assert that the pass rewrites `before` to exactly `after`, with the same results."""
     start, wanted = graph(before), graph(after)
     found = transform(start, [work])
     assert text(found) == text(wanted)
@@ -101,7 +101,7 @@ def becomes(work: Pass, before: str, after: str, tolerance: float = 0.0) -> None
 
 
 def keeps_meaning(work: Pass, function: Function, given: Sequence[NestedArray]) -> Function:
-    """The pass makes a legal function of the same signature that gives the same bits."""
+    """Assert that the pass keeps the function legal, its signature, and its results bit for bit."""
     found = transform(function, [work])
     assert found.params == function.params
     same_values(evaluate(found, given), evaluate(function, given))
@@ -116,7 +116,7 @@ _BINARY = ("add", "subtract", "multiply", "maximum")
 
 @dataclass
 class _Drawing:
-    """A body under way: names of tensors and of tuples in scope."""
+    """A function body under construction, with the tensors and tuples in scope."""
 
     draw: st.DrawFn
     count: list[int]
@@ -135,7 +135,7 @@ class _Drawing:
         return name
 
     def tensor(self) -> tuple[Atom, TensorType]:
-        """A name, or now and then a constant."""
+        """A tensor in scope or, sometimes, a constant."""
         if self.draw(st.integers(0, 4)) == 0:
             constant = self.draw(_constants())
             return constant, constant.type
@@ -153,7 +153,7 @@ class _Drawing:
         self.let(Call(spec, tuple(atom for atom, _ in args), attributes), type_)
 
     def step(self, depth: int) -> None:
-        """One more value."""
+        """Add a random value."""
         kinds = ["unary", "binary", "binary", "shape", "split", "tuple", "get", "if", "twice"]
         match self.draw(st.sampled_from(kinds)):
             case "unary":
@@ -221,7 +221,7 @@ class _Drawing:
         self.let(value, self.types[wanted])
 
     def _inner(self, wanted: str, depth: int) -> Body:
-        """A body whose result is of the type that `wanted` has."""
+        """A nested body whose result has the type of the value `wanted`."""
         inner = _Drawing(self.draw, self.count, dict(self.types))
         for _ in range(self.draw(st.integers(0, 3))):
             inner.step(depth + 1)
@@ -229,7 +229,7 @@ class _Drawing:
         return Body(tuple(inner.lets), Var(self.draw(st.sampled_from(alike))))
 
     def _twice(self) -> None:
-        """The same again, which passes may notice."""
+        """Repeat a random call, for common-subexpression elimination."""
         calls = [it for it in self.lets if isinstance(it.value, Call) and it.name in self.types]
         if calls:
             let = self.draw(st.sampled_from(calls))
@@ -260,7 +260,7 @@ def _constants(draw: st.DrawFn) -> Constant:
 
 @st.composite
 def graphs(draw: st.DrawFn, steps: int = 8) -> Function:
-    """A legal function of numbers, with bodies in it."""
+    """A legal function of float32 and int32 tensors, with nested bodies."""
     params = draw(st.lists(_types(), min_size=1, max_size=3))
     types: dict[str, Type] = {f"x{number}": type_ for number, type_ in enumerate(params)}
     types["c"] = _TRUTH

@@ -33,12 +33,12 @@ __all__ = [
 TINY = load_config("tiny")
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
 PLACE = 0x200
-"""A byte of DRAM that the instructions access. Micro-ops lie at 0."""
+"""Address of the DRAM byte that the instructions access. Micro-ops lie at 0."""
 ELSEWHERE = 0x300
 
 
 def image() -> npt.NDArray[np.uint8]:
-    """Memory with micro-op 0 (dst 3, src 5, wgt 2) and others that are all 0."""
+    """Memory with micro-op 0 (dst 3, src 5, wgt 2); the fields of further micro-ops are 0."""
     found = np.zeros(0x400, np.uint8)
     found[:4] = np.frombuffer(pack_uops(TINY, [MicroOp(dst=3, src=5, wgt=2)]), np.uint8)
     return found
@@ -51,7 +51,7 @@ def assembler() -> Assembler:
 
 
 def at(memory: MemoryId, byte: int = PLACE) -> int:
-    """`dram_base` of a byte."""
+    """The `dram_base` of a byte address."""
     return byte // TINY.element_bytes(memory)
 
 
@@ -101,7 +101,7 @@ def store(asm: Assembler, waits: Sequence[Unit], signals: Sequence[Unit]) -> int
 
 
 def two_steps(first: Step, second: Step, queues: tuple[TokenQueue, ...]) -> Program:
-    """`first`, `second`, and tokens through `queues`, with an empty instruction between two."""
+    """`first`, `second`, and tokens through `queues`; an empty instruction links two queues."""
     asm = assembler()
     first(asm, (), [queue.consumer for queue in queues[:1]])
     for before, after in pairwise(queues):

@@ -1,6 +1,7 @@
-"""Integer expressions by brute force: the reference for the analyses in `compiler.ir`.
+"""Brute-force evaluation of integer expressions: the reference for analyses in `compiler.ir`.
 
-The meaning of each operation is told again here, so that nothing under test vouches for itself.
+Operations are implemented again here, so that the reference shares no code with the tested
+analyses.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def points(ranges: Mapping[str, Interval]) -> Iterator[dict[str, int]]:
 
 @st.composite
 def ranges(draw: st.DrawFn, names: Sequence[str], largest: int = 7) -> dict[str, Interval]:
-    """Ranges of variables: most of loops, from 0; a few begin elsewhere."""
+    """Ranges of variables: mostly from 0, as of loops; a few begin elsewhere."""
     found = {}
     for name in names:
         low = draw(st.sampled_from([0, 0, 0, 0, -3, 2]))
@@ -126,9 +127,9 @@ def indices(
     Parameters
     ----------
     data
-        With elements of `DATA` in it.
+        Whether to use elements of `DATA`.
     odd
-        With products, selections and operations on bits.
+        Whether to use products of variables, selections and bitwise operations.
     """
 
     def under(depth: int = depth - 1) -> Expr:
@@ -152,7 +153,7 @@ def indices(
         case 4:
             return Binary(BinaryOp.MUL, under(), number())
         case 5:
-            # What fusing and splitting make.
+            # Expressions of fused and split axes.
             return under() * draw(st.integers(2, 8)) + under(0)
         case 6 | 7:
             return Binary(BinaryOp.FLOORDIV, under(), Const(draw(_DIVISORS)))
@@ -173,7 +174,7 @@ def indices(
 
 @st.composite
 def conditions(draw: st.DrawFn, names: Sequence[str], depth: int = 3, data: bool = False) -> Expr:
-    """Conditions: comparisons of indices, combined."""
+    """Boolean combinations of comparisons of indices."""
     choice = draw(st.integers(0, 6)) if depth > 0 else 0
     match choice:
         case 4:

@@ -22,7 +22,7 @@ TRIPLE = TensorInstruction(
     "A",
     (AluStep(AluOp.MUL, "C", 3), AluStep(AluOp.ADD, "C", "B")),
 )
-"""Two steps, which do not commute with those of another iteration."""
+"""An intrinsic of two operations that do not commute with another iteration's."""
 TARGET = AcceleratorTarget.of(TINY).with_instructions(TRIPLE)
 INTRINSICS = {
     instruction.name: instruction.function
@@ -53,7 +53,7 @@ def _element(buffer: str, index: str) -> str:
 
 
 def program(name: str, *operands: str, extent: str = "4", guard: str = "True") -> Function:
-    """The program that invokes an intrinsic; operands are buffers and elements, as "C 2*i"."""
+    """A program that invokes the intrinsic `name`; an operand is a buffer and an index: "C 2*i"."""
     regions = ", ".join(_element(*each.split(" ", 1)) for each in operands)
     body = _PROGRAM.format(extent=extent, guard=guard, name=name, operands=regions)
     return parse(body, INTRINSICS)

@@ -1,7 +1,7 @@
 """Hypothesis strategies for small legal expressions and programs of the loop language.
 
-Programs run without an error: indices stay within buffers, what is read has been written, and
-outputs are complete.
+Programs run without an error: indices stay within buffers, elements are written before they are
+read, and outputs are complete.
 """
 
 from __future__ import annotations
@@ -75,19 +75,19 @@ ARRAY_TYPES = (
     *(BOOL, FLOAT32, FLOAT64),
     *(INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64),
 )
-"""The types that NumPy has as well."""
+"""Data types that NumPy supports."""
 TYPES = (*ARRAY_TYPES, DType(Kind.INT, 1), DType(Kind.INT, 5), DType(Kind.UINT, 3))
 
 _CPU_KINDS = tuple(kind for kind in LoopKind if kind is not LoopKind.VIRTUAL_THREAD)
 _CPU_SCOPES = (Scope.GLOBAL, Scope.LOCAL)
 _SERIAL = LoopKind.SERIAL
 _EXACT = (UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS, UnaryOp.SQRT)
-"""Operations of which IEEE 754 allows one result only, as of those below."""
+"""Operations whose result IEEE 754 defines exactly, as for `_ROUNDING`."""
 _ROUNDING = (UnaryOp.FLOOR, UnaryOp.CEIL, UnaryOp.ROUND)
 
 
 def _binary_ops(dtype: DType) -> Iterator[BinaryOp]:
-    """The operations whose result has the type of the operands."""
+    """The operations that support operands of the type and return that type."""
     for op in BinaryOp:
         if not op.compares:
             try:
@@ -112,7 +112,7 @@ _COMPARISONS = tuple(op for op in BinaryOp if op.compares)
 
 
 def constants(dtype: DType) -> st.SearchStrategy[Const]:
-    """Any constant of a type; small ones often."""
+    """Any constant of a type; often a small constant."""
     match dtype.kind:
         case Kind.BOOL:
             values: st.SearchStrategy[Any] = st.booleans()
@@ -171,9 +171,9 @@ def expressions(
     variables
         Those in scope, with their extents: indices that are a variable alone fit.
     buffers
-        Those in scope. Every index is within them, whatever the variables are.
+        Buffers in scope. Indices stay within bounds for all values of the variables.
     depth
-        Operators under each other.
+        Maximum nesting of operators.
     exact
         Without functions of floats whose last bit depends on the library (`exp`, `pow`, ...).
     """
@@ -264,11 +264,11 @@ def functions(
     invokes: bool = True,
     accelerator: bool = False,
 ) -> Function:
-    """A program of one to `stages` stages, each of which may read the inputs and those before.
+    """A program of one to `stages` stages, each of which may read the inputs and earlier stages.
 
     A stage is a block in a loop nest (loops split, reordered, of any kind, with guards; reductions
-    with `init`), plain loops (with conditions, and extents that other loops decide), or intrinsics
-    in a loop. Extents are 1 to 4, buffers have up to two dimensions.
+    with `init`), plain loops (with conditions, and extents that depend on other loops), or
+    intrinsics in a loop. Extents are 1 to 4, buffers have up to two dimensions.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def functions(
 
 
 _KEPT = ("output", "wide", "narrow")
-"""The lifetime of a stage's buffer: to the end, the whole program, or the next stage only."""
+"""The lifetime of a stage's buffer: output, whole program, or the next stage only."""
 
 
 def _assemble(units: Sequence[tuple[Stmt, Buffer | None]], wide: Sequence[Buffer]) -> Stmt:
@@ -334,7 +334,7 @@ def _buffers(draw: st.DrawFn, name: str) -> Buffer:
 
 
 def _calls(name: str, source: Buffer, intrinsic: str) -> tuple[Buffer, Stmt]:
-    """A stage of intrinsics in a loop, and its buffer."""
+    """A stage that invokes an intrinsic in a loop, and the stage's buffer."""
     iteration = Var(f"{name}.i")
     if intrinsic == "copy4":
         buffer = Buffer(name, (3, 4), FLOAT32)
@@ -408,7 +408,7 @@ def _block_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
 
 @st.composite
 def _loops(draw: st.DrawFn, name: str, extent: int) -> tuple[list[tuple[Var, int]], Expr]:
-    """Loops over an axis, and its value in them; they may have iterations beyond the extent."""
+    """Loops that cover an axis, possibly with extra iterations, and the axis's index expression."""
     if draw(st.booleans()):
         return [(Var(name), extent)], Var(name)
     factor = draw(st.integers(1, 3))
@@ -435,7 +435,7 @@ def _plain_stages(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
         Store(buffer, tuple(variables), draw(_expressions(buffer.dtype, inside, 3)))
     ]
     if draw(st.booleans()):
-        # It reads its own element only, so that the iterations stay independent.
+        # The statement reads only its own element, so that iterations stay independent.
         own = Load(buffer, tuple(variables))
         value = Select(
             draw(_expressions(BOOL, inside, 1)), own, draw(_expressions(buffer.dtype, inside, 2))

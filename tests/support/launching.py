@@ -21,7 +21,8 @@ def launch(
 ) -> tuple[Result, Bytes]:
     """Run `program` on memory that holds `image` (default: 64 KiB of zeros) from address 0.
 
-    `how` are fields of `Launch`. The memory comes back as the run left it, without the program.
+    `how` are fields of `Launch`. Returns the result, and the memory after the run without the
+    program.
     """
     if image is None:
         image = np.zeros(IMAGE_BYTES, dtype=np.uint8)

@@ -37,11 +37,11 @@ class Layer:
     operators
         The layer's operators, without those that only change types.
     function
-        From the operands as int8 to the result as int8, or in real numbers at the network's end.
+        From int8 operands to the int8 result, or to a float result at the network's end.
     inputs
         The values of the real network that the parameters stand for, and their scales.
     scale
-        Of the result; None where it is real.
+        Scale of the result; None if the result is float32.
     """
 
     name: str
@@ -58,11 +58,11 @@ class LayerError:
     Attributes
     ----------
     sqnr
-        The mean square of the real result over that of the error, in decibels.
+        Mean square of the real result over the mean square of the error, in decibels.
     largest
-        The largest error, in steps of the result, or None where it is real.
+        The largest error, in quantisation steps; None if the result is float32.
     clipped
-        The fraction of results at the ends of int8.
+        The fraction of results at the limits of int8.
     """
 
     name: str
@@ -76,7 +76,7 @@ _PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
 
 
 def layers(network: Quantised) -> Iterator[Layer]:
-    """All layers, in order: a layer ends where a tensor is int8 again, or in the result."""
+    """All layers, in order: a layer ends at the next int8 tensor, or at the network's result."""
     types = verify(network.function)
     lets = {each.name: each for each in network.function.body.lets}
     ends = [name for name in lets if name in network.scales]
@@ -89,7 +89,7 @@ def layers(network: Quantised) -> Iterator[Layer]:
             continue
         inputs = [each for each in found if each in network.scales]
         if len(inputs) != len(found):
-            # It also reads real numbers: this is no layer of integers.
+            # The operators also read float values: not an integer layer.
             continue
         params = tuple(Param(each, types[each]) for each in inputs)
         body = Body(tuple(own), Var(end))
@@ -137,7 +137,7 @@ def errors(network: Quantised, sample: Sequence[Array], run: Runner) -> tuple[La
 def _values(
     function: Function, names: Sequence[str], sample: Sequence[Array], run: Runner
 ) -> dict[str, Array]:
-    """These values of a function."""
+    """The values `names` of the function, for a sample."""
     values = evaluate(with_results(function, names), sample, run)
     assert isinstance(values, tuple), "that is its result"
     pairs = zip(names, values, strict=True)
@@ -145,7 +145,7 @@ def _values(
 
 
 def rounded(values: Array, scale: Scale) -> Array:
-    """Real numbers as int8 of a scale."""
+    """Values quantised to int8 with a scale."""
     near = np.rint(values.astype(np.float64) / scale.step) + scale.zero
     found: Array = np.clip(near, INT8.low, INT8.high).astype(np.int8)
     return found

@@ -12,7 +12,7 @@ __all__ = ["convolution"]
 
 
 def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
-    """A file with a convolution, what makes classes of it, and a seed of its own."""
+    """Write an ONNX file with a convolution, ReLU and global average pool, random weights."""
     generator = np.random.default_rng(7)
     weights = {
         "w": generator.standard_normal((6, 3, 3, 3)).astype(np.float32),

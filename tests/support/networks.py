@@ -1,4 +1,4 @@
-"""Small networks in tests: a text, with parameters that become constants."""
+"""Small networks in tests, from texts whose parameters become constants."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ Array = NDArray[Any]
 
 
 def network(text: str, **given: Array) -> Function:
-    """A function of which all parameters but those called x.. are constants: as given, or of
-    chance, of a size that keeps values as large as they were."""
+    """The function with constants for all parameters except x..: as given, or random with He's
+    scale.
+    """
     function = graph(text)
     generator = np.random.default_rng(0)
     constants: dict[str, Atom] = {}
@@ -42,7 +43,7 @@ def network(text: str, **given: Array) -> Function:
 
 
 def residual(size: int = 10, **given: Array) -> Function:
-    """Two blocks, one of them with a convolution around it, and a classifier."""
+    """Two residual blocks, one with a convolution in its skip connection, and a classifier."""
     return network(
         f"""
 func @main(x: float32[N, 3, {size}, {size}], w1: float32[8, 3, 3, 3], b1: float32[8],
@@ -75,7 +76,7 @@ def calls(function: Function, name: str) -> list[Call]:
 
 
 def called(function: Function) -> list[str]:
-    """The operators, in order."""
+    """The names of the called operators, in order."""
     return [each.callee.name for each in _calls(function)]
 
 
@@ -85,6 +86,6 @@ def _calls(function: Function) -> list[Call]:
 
 
 def sqnr(wanted: Array, found: Array) -> float:
-    """Signal over noise, in decibels."""
+    """The signal-to-noise ratio of `found`, in decibels."""
     noise = float(np.mean((found.astype(np.float64) - wanted) ** 2))
     return float(10 * np.log10(np.mean(wanted.astype(np.float64) ** 2) / max(noise, 1e-300)))

@@ -16,7 +16,7 @@ __all__ = ["nonsense"]
 IMAGE_BYTES = 1 << 12
 
 _MOSTLY_ZERO = {"uop_bgn", "y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"}
-"""Fields in which little else is legal, for some instructions at least."""
+"""Fields of which some instructions allow little but zero."""
 
 
 def nonsense(config: HardwareConfig, seed: int) -> tuple[Program, Bytes]:
@@ -44,7 +44,7 @@ def _word(config: HardwareConfig, source: random.Random) -> bytes:
 
 
 def _filled(layout: WordLayout, opcode: Opcode, source: random.Random) -> int:
-    """Random fields, small as a rule: those of a legal program mostly are."""
+    """A word of random fields, mostly small, as in legal programs."""
     word = 0
     for field in layout:
         width = field.width if source.random() < 0.05 else min(field.width, source.choice([1, 2]))

@@ -31,13 +31,13 @@ def targets(config: HardwareConfig, threads: int = 2) -> tuple[Target[Any], Targ
 
 
 def both(function: Function, config: HardwareConfig, threads: int = 2) -> tuple[Artifact, Artifact]:
-    """The artifacts for the CPU alone and for the accelerator."""
+    """The artifacts of `function` for the CPU alone and for the accelerator."""
     source = Provenance("test")
     return build(function, [HOST], source), build(function, targets(config, threads), source)
 
 
 def image(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.float32]:
-    """Random values of an input."""
+    """A random input array."""
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 

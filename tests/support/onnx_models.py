@@ -1,4 +1,4 @@
-"""ONNX models in tests: small ones, and weights of chance for those of the onnx package."""
+"""ONNX models in tests: small models, and random weights for the onnx package's models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model(
     opset: int = 17,
     dtype: int = TensorProto.FLOAT,
 ) -> ModelProto:
-    """A model of these nodes; outputs of types that follow."""
+    """A model of the nodes; output types are inferred."""
     graph = helper.make_graph(
         nodes,
         "graph",
@@ -34,7 +34,7 @@ def model(
         [helper.make_empty_tensor_value_info(name) for name in outputs],
         [numpy_helper.from_array(each, name) for name, each in (weights or {}).items()],
     )
-    # The checker wants types of outputs; what they are follows from the nodes.
+    # The checker requires output types, which are inferred from the nodes.
     found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     return _typed(found)
 
@@ -44,7 +44,7 @@ def _typed(untyped: ModelProto) -> ModelProto:
 
 
 def residual(opset: int = 17) -> ModelProto:
-    """A network in small: convolution, normalisation, residual, pooling, a computed reshape."""
+    """A small network: convolution, normalisation, residual, pooling, a computed reshape."""
     generator = np.random.default_rng(0)
 
     def weight(*shape: int) -> Array:
@@ -84,13 +84,13 @@ def residual(opset: int = 17) -> ModelProto:
 
 
 def light_model(name: str) -> ModelProto:
-    """One of the onnx package's models without weights, with weights of chance."""
+    """A weightless model of the onnx package, with random weights."""
     data = files("onnx.backend.test") / "data" / "light" / f"light_{name}.onnx"
     return with_weights(onnx.load_model_from_string(data.read_bytes()))
 
 
 def with_weights(light: ModelProto, seed: int = 0) -> ModelProto:
-    """With He's weights for those that the model leaves to ConstantOfShape."""
+    """The model with random weights (He's initialisation) in place of its ConstantOfShape nodes."""
     generator = np.random.default_rng(seed)
     shapes = {each.name: numpy_helper.to_array(each) for each in light.graph.initializer}
     roles = {
@@ -115,12 +115,12 @@ def with_weights(light: ModelProto, seed: int = 0) -> ModelProto:
 def _weights(
     generator: np.random.Generator, shape: tuple[int, ...], operator: str, position: int
 ) -> Array:
-    """Such that values neither vanish nor grow from layer to layer."""
+    """Random weights that keep the magnitude of values from layer to layer."""
     match operator, position:
         case "BatchNormalization", 1 | 4:
             return generator.uniform(0.5, 1.0, shape)
         case "Unsqueeze", _:
-            # Scales and shifts of Caffe's, applied by Mul and Add.
+            # Caffe's scales and shifts, applied by Mul and Add.
             return 0.7 + 0.1 * generator.standard_normal(shape)
         case _ if len(shape) < 2:
             return 0.1 * generator.standard_normal(shape)

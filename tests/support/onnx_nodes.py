@@ -1,4 +1,4 @@
-"""ONNX's own tests of operators, through our import and our code for the CPU."""
+"""ONNX's node tests, imported and run on the CPU by Tandem."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a test.
+    """The outcome of a node test.
 
     Attributes
     ----------
     operators
-        Of its model.
+        Operators of the test's model.
     refusal
-        Why the model is not taken; empty if it is.
+        Why the import refuses the model; empty if it does not.
     failure
-        How results differ; empty if they do not.
+        How the results differ; empty if they are equal.
     """
 
     name: str
@@ -46,21 +46,21 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """It ran, and gave what ONNX says."""
+        """Whether the model was imported and gave ONNX's results."""
         return not self.refusal and not self.failure
 
 
 @cache
 def node_cases() -> tuple[TestCase, ...]:
-    """All of them, in the order of their names."""
+    """All node tests of ONNX, sorted by name."""
     with warnings.catch_warnings():
-        # Some overflow and divide by zero on purpose when they are made.
+        # Building some tests overflows or divides by zero on purpose.
         warnings.simplefilter("ignore")
         return tuple(sorted(load_model_tests(kind="node"), key=lambda case: case.name))
 
 
 def run_case(case: TestCase) -> Outcome:
-    """Import, run on the CPU, compare. What has to be known at import is given then."""
+    """Import a test's model, run it on the CPU and compare; inputs become constants if need be."""
     assert case.model is not None
     assert case.data_sets is not None
     operators = frozenset(node.op_type for node in case.model.graph.node)
@@ -78,14 +78,14 @@ def run_case(case: TestCase) -> Outcome:
 
 
 def _array(given: Any) -> Any:
-    """Some are messages; sequences stay what they are: none is taken."""
+    """The array of a tensor message or scalar; sequences, which are unsupported, are unchanged."""
     if isinstance(given, TensorProto):
         return numpy_helper.to_array(given)
     return np.asarray(given) if isinstance(given, np.generic) else given
 
 
 def _imported(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
-    """With inputs as they are; else with all but the first known; else with all."""
+    """The imported model: with no constant inputs, else with all but the first, else with all."""
     assert case.model is not None
     arrays = {name: each for name, each in feeds.items() if isinstance(each, np.ndarray)}
     rest = {name: each for name, each in arrays.items() if name != next(iter(feeds))}

@@ -1,4 +1,4 @@
-"""The table of supported operators, as `docs/operators.md` holds it: running this prints it."""
+"""The table of supported operators of `docs/operators.md`, printed if run as a script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["table"]
 
 
 def table() -> str:
-    """A line of Markdown for each operator: its versions from opset 9 on, and what is missing."""
+    """A Markdown row for each operator: versions from opset 9 on, and unsupported features."""
     lines = ["| operator | versions | limits |", "|---|---|---|"]
     for name, converter in sorted(CONVERTERS.items()):
         versions = ", ".join(map(str, converter.versions))

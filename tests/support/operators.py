@@ -1,4 +1,4 @@
-"""Operators on arrays: by every engine, and by ONNX's reference."""
+"""Operators evaluated on arrays, by the interpreter, the CPU, and ONNX's reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Array", "evaluate", "given_as", "numbers", "onnx", "same"]
 Array = NDArray[Any]
 
 OPSET = 24
-"""The version of ONNX's operators that is compared with."""
+"""The ONNX opset of the reference operators."""
 
 
 def given_as(name: str, array: Array) -> Tensor:
@@ -47,7 +47,7 @@ def numbers(seed: int, shape: Sequence[int], dtype: str = "float32") -> Array:
 def evaluate(output: Tensor, arrays: Mapping[str, Array]) -> Array:
     """The tensor's value, from arrays for its placeholders by name, unscheduled.
 
-    The CPU's code, scheduled, has to give what the interpreter gives.
+    Asserts that scheduled CPU code and the interpreter give the same values.
     """
     inputs = [given_as(name, array) for name, array in arrays.items()]
     values = [array.copy(order="C") for array in arrays.values()]
@@ -60,8 +60,7 @@ def evaluate(output: Tensor, arrays: Mapping[str, Array]) -> Array:
 
 
 def onnx(operator: str, *arrays: Array | None, **attributes: Any) -> Array:
-    """The first output of an operator of ONNX, by its reference evaluator; None leaves an input
-    out."""
+    """The first output of an ONNX operator by its reference evaluator; None omits an input."""
     names = ["" if array is None else f"x{number}" for number, array in enumerate(arrays)]
     node = helper.make_node(operator, names, ["y"], **attributes)
     inputs = [
@@ -82,8 +81,9 @@ def onnx(operator: str, *arrays: Array | None, **attributes: Any) -> Array:
 
 
 def same(actual: Array, expected: Array, tolerance: float = 1e-5) -> None:
-    """Equal in shape and type; floats within a relative `tolerance` of the larger ones, all else
-    exactly."""
+    """Assert equality in shape and type; floats within a relative `tolerance` of the larger ones,
+    all else exactly.
+    """
     assert actual.shape == expected.shape
     assert actual.dtype == expected.dtype
     if actual.dtype.kind != "f":

@@ -1,6 +1,6 @@
 """Races by brute force: every pair of instructions, every element, every chain of tokens.
 
-Slow and obvious, to compare `hw.hazards` with. It shares none of its code.
+A slow reference for `hw.hazards`, which shares no code with that package.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Clash:
 
 
 def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Clash]:
-    """All clashes, ordered or not. Micro-ops come from `image`, and must not be overwritten."""
+    """All clashes, ordered by tokens or not. Micro-ops are read from `image`, which the program
+    must not overwrite there.
+    """
     uops = np.zeros(program.config.depth(MemoryId.UOP), np.uint32)
     touched: list[list[Touch]] = []
     instructions = list(program)
@@ -69,7 +71,7 @@ def _load_uops(one: Load, uops: npt.NDArray[np.uint32], image: npt.NDArray[np.ui
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The order that tokens alone enforce.
+    """The partial order of instructions that tokens enforce.
 
     `before[y]` are the instructions that are complete, or earlier ones of y's own unit, when y
     starts; an instruction that never starts has no entry. `left` counts the tokens never popped.
@@ -79,14 +81,14 @@ class Run:
     left: dict[TokenQueue, int]
 
     def ordered(self, one: int, other: int) -> bool:
-        """Whether the same one of two instructions is first in every run, or one never starts."""
+        """Whether two instructions have the same order in every run, or one never starts."""
         if one not in self.before or other not in self.before:
             return True
         return one in self.before[other] or other in self.before[one]
 
 
 def run_of(program: Program) -> Run:
-    """The order of a program: each queue's k-th pop waits for its k-th push, transitively."""
+    """The `Run` of a program: each queue's k-th pop waits for its k-th push, transitively."""
     instructions = list(program)
     before: dict[int, set[int]] = {}
     changed = True

@@ -1,4 +1,4 @@
-"""Layers with packed weights, run in their two programs."""
+"""Layers with packed weights, run as a packing program and a layer program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(
     target: CpuTarget,
     output: Tensor | None = None,
 ) -> Array:
-    """What both programs compute of the arrays, those besides `X` and `W` in their order."""
+    """The layer's output, by both programs; arrays besides `X` and `W` are in argument order."""
     (weights,) = compile_function(program_of([layer.packing]), target)(arrays["W"])
     others = [array for name, array in arrays.items() if name not in ("X", "W")]
     program = template.scheduled(layer, layer.output if output is None else output).program

@@ -24,9 +24,9 @@ _NONE: Final[Mapping[str, Function]] = MappingProxyType({})
 def becomes(
     work: Pass, before: str, after: str, intrinsics: Mapping[str, Function] = _NONE
 ) -> None:
-    """Assert that the pass makes exactly this program of that one, with the same results.
+    """Assert that the pass rewrites `before` to exactly `after`, with the same results.
 
-    `intrinsics` are those that the texts may name.
+    The texts may name `intrinsics`.
     """
     start, wanted = parse(before, intrinsics), parse(after, intrinsics)
     found = work.apply(start)
@@ -44,7 +44,7 @@ def unchanged(work: Pass, program: str, intrinsics: Mapping[str, Function] = _NO
 
 
 def keeps_meaning(work: Pass, function: Function, arrays: list[NDArray[Any]]) -> None:
-    """Assert that the pass makes a legal program with the same results, to the last bit."""
+    """Assert that the pass returns a legal program with the same results, bit for bit."""
     found = work.apply(function)
     verify(found)
     for one, other in zip(

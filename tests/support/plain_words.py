@@ -1,8 +1,8 @@
 """A lint for the words of `docs/glossary.md`: `python -m tests.support.plain_words [PATH ...]`.
 
 Two rules. A name says what it stands for, so that `each` names nothing beyond a comprehension of
-one line. And a thing has the word that the field has for it: what this house once called otherwise
-stays out, in names, docstrings, comments and documents.
+one line. And a thing has the field's word: the project's former words are refused in names,
+docstrings, comments and documents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 __all__ = ["findings", "tracked"]
 
 _SUFFIXES = (".py", ".md", ".cpp", ".hpp", ".h", ".toml", ".lark")
-# What has to name them: this file and its test, the record of changes, and other people's files.
+# Exempt files: this file and its test, the record of changes, and third-party files.
 _EXEMPT = ("tests/support/plain_words.py", "tests/docs/test_words.py", "docs/glossary.md")
 _HISTORY = ("CHANGELOG.md", "tests/golden/vectors")
 
@@ -68,7 +68,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def findings(paths: list[Path]) -> Iterator[str]:
-    """What breaks the rules in these files, as `file:line: what`."""
+    """Violations of the rules in the files, as `file:line: message`."""
     for path in paths:
         text = path.read_text()
         for number, line in enumerate(text.splitlines(), 1):
@@ -81,7 +81,7 @@ def findings(paths: list[Path]) -> Iterator[str]:
 
 
 def _each(text: str) -> Iterator[int]:
-    """Lines that give something the name `each`, but for comprehensions of one line."""
+    """Lines that bind the name `each` outside of one-line comprehensions."""
     allowed = set()
     for node in ast.walk(tree := ast.parse(text)):
         match node:

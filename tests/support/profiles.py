@@ -23,7 +23,7 @@ def profile(
     least: int = 2048,
     operators: tuple[str, ...] = ("conv2d", "requantise"),
 ) -> LayerProfile:
-    """The profile of a layer with these cycles by cause; without any, of an engine without time."""
+    """The profile of a layer with these cycles by cause, or of the functional engine."""
     causes = dict(zip(Cause, cycles, strict=False))
     return LayerProfile(
         Layer(name, operators, macs, least),
@@ -38,7 +38,7 @@ def profile(
 
 def page(**changes: Any) -> Page:
     """A page with three layers, with and without latency hiding, and with all other content."""
-    # As seconds and addresses, the figures are such that no other figure is written the same way.
+    # Seconds and addresses are chosen so that no two figures on the page have the same text.
     content: dict[str, Any] = {
         "model": "little_net",
         "engine": "rtl",

@@ -1,8 +1,8 @@
 """Random programs that are legal and free of races, for any configuration.
 
 Instructions are drawn in sequential order and executed by the reference machine as they are drawn,
-so that what they read is known; dependence tokens are put in at the end. The result of such a
-program is that of sequential execution, whatever the timing.
+so that the values that they read are known; dependence tokens are added at the end. With any
+timing, such a program gives the result of sequential execution.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ PAGE = 4096
 MAX_PAD = 15
 
 LONGEST_LOAD = 160
-"""Elements that a LOAD fills at most, padding included."""
+"""Maximum number of elements that a LOAD fills, padding included."""
 MOST_BYTES = 8192
-"""Bytes of DRAM that a LOAD reads at most."""
+"""Maximum number of DRAM bytes that a LOAD reads."""
 MOST_UOPS = 300
-"""Micro-ops that one GEMM or ALU executes at most."""
+"""Maximum number of micro-ops that one GEMM or ALU executes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomProgram:
-    """A program, the memory image it starts from (index == physical address, all bases 0), and
-    the image that it must leave."""
+    """A program, its initial memory image (index == physical address, all bases 0), and the
+    expected final image.
+    """
 
     program: Program
     image: Image
@@ -60,8 +61,8 @@ def random_program(
 ) -> RandomProgram:
     """A race-free program of about `size` instructions, the same for the same arguments.
 
-    On-chip memory is written before it is read, so that it may start with anything. The image has
-    64 KiB, or what 64 of the largest elements take, by default.
+    On-chip memory is written before it is read, so that its initial content is arbitrary. The image
+    has 64 KiB, or what 64 of the largest elements take, by default.
     """
     if image_bytes is None:
         largest = max(config.element_bytes(memory) for memory in MemoryId)
@@ -107,7 +108,7 @@ class _Writer:
         return range(first, first + length)
 
     def _put_small_values(self) -> range:
-        """Fill 16 accumulator elements of DRAM with -31..31; their place in bytes."""
+        """Fill 16 accumulator elements of DRAM with -31..31; returns their byte range."""
         size = self.config.element_bytes(MemoryId.ACC)
         first = size * self.rng.randrange(len(self.image) // 2 // size - 16)
         values = [self.rng.randint(-MAX_SHIFT, MAX_SHIFT) for _ in range(4 * size)]
@@ -115,7 +116,7 @@ class _Writer:
         return range(first, first + 16 * size)
 
     def _put_micro_ops(self) -> range:
-        """Fill some of DRAM with kernels of micro-ops; their place in micro-ops."""
+        """Fill part of DRAM with micro-op kernels; returns their range, in micro-ops."""
         uops: list[MicroOp] = []
         wanted = min(self.config.depth(MemoryId.UOP), self.rng.randint(40, 120))
         while len(uops) < wanted:
@@ -150,7 +151,7 @@ class _Writer:
     # Drawing ----------------------------------------------------------------------------
 
     def preload(self) -> None:
-        """Fill what will be read, the windows whole."""
+        """Fill the windows of all memories, from which instructions read."""
         depth = self.config.depth(MemoryId.UOP)
         length = min(len(self.table), depth)
         base = self.rng.choice((0, depth - length))
@@ -176,7 +177,7 @@ class _Writer:
         self.emit(self.recorder.empty(self.rng.choice(list(Unit))))
 
     def _draw_load(self) -> None:
-        """A LOAD of anything, anywhere; of micro-ops only from their table."""
+        """Append a LOAD from any address to any memory; micro-ops only from their table."""
         kinds = (MemoryId.INP, MemoryId.WGT, MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
         memory = self.rng.choice(kinds)
         size = self.config.element_bytes(memory)
@@ -191,7 +192,7 @@ class _Writer:
         self.emit(_load(memory, sram, dram, rows, columns, stride, *pads))
 
     def _draw_store(self) -> None:
-        """A STORE of part of the window, to anywhere but the parts that must stay."""
+        """Append a STORE of part of the window, to any address outside of the constant parts."""
         window = self.windows[MemoryId.ACC]
         rows, columns = self._shape(len(window))
         first = self.rng.choice((0, len(window) - rows * columns))
@@ -217,7 +218,7 @@ class _Writer:
         return all(last < part.start or first >= part.stop for part in constants)
 
     def _draw_gemm(self) -> None:
-        """A GEMM, one in four with reset. Operands that reset does not use may hold anything."""
+        """Append a GEMM, one in four with reset, which leaves unused operand fields arbitrary."""
         reset = self.rng.random() < 0.25
         memories = {"dst": MemoryId.ACC}
         if not reset:
@@ -245,8 +246,9 @@ class _Writer:
         )
 
     def _draw_alu(self) -> None:
-        """An ALU instruction. One that shifts by accumulators is preceded by a LOAD of small ones,
-        and is dropped where an earlier micro-op of its own would make the shift too far."""
+        """Append an ALU instruction. A shift by accumulators is preceded by a LOAD of small values,
+        and is dropped if its own micro-ops would put a shift out of range.
+        """
         use_imm = self.rng.random() < 0.5
         memories = {"dst": MemoryId.ACC} | ({} if use_imm else {"src": MemoryId.ACC})
         kernel = self._find_kernel(memories)
@@ -281,7 +283,7 @@ class _Writer:
         return self.rng.choice((-32768, -1, 0, 1, 127, 32767, self.rng.randint(-32768, 32767)))
 
     def _make_small(self, alu: Alu) -> None:
-        """Put values to shift by where `alu` reads them: load them, or clip what is there."""
+        """Put shift amounts where `alu` reads them: load them, or clip the existing values."""
         read = touches(self.config, alu, self.machine.uop)[-1].indices
         first, last = int(read.min()), int(read.max())
         memory = self.rng.choice((MemoryId.ACC, MemoryId.ACC_8BIT))
@@ -329,7 +331,7 @@ class _Writer:
         return self.rng.choice((0, 0, 0, 1, self.rng.randint(1, MAX_PAD), MAX_PAD))
 
     def _sram_base(self, memory: MemoryId, total: int) -> int:
-        """Mostly in the window, else at the memory's end or anywhere."""
+        """An on-chip base: mostly in the window, else at the memory's end or anywhere."""
         space = self.config.depth(memory) - total
         places = [space, self.rng.randint(0, space)]
         window = self.windows.get(MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory, range(1))
@@ -352,7 +354,7 @@ class _Writer:
         return base, stride
 
     def _find_kernel(self, memories: dict[str, MemoryId]) -> range | None:
-        """Micro-ops in a row whose fields all lie in the windows of `memories`."""
+        """A range of consecutive micro-ops whose fields all lie in the windows of `memories`."""
         fits = np.zeros(len(self.recorder.written_uops) + 1, bool)
         for at in np.flatnonzero(self.recorder.written_uops).tolist():
             uop = self.machine.micro_op(at)
@@ -384,7 +386,7 @@ class _Writer:
         return (outer, inner), factors
 
     def _factor(self, memory: MemoryId, count: int, space: int) -> int:
-        """A factor that `count` steps can take; one step takes any."""
+        """A loop factor with which `count` iterations stay within `space`; any if `count` is 1."""
         if count == 1:
             return self.rng.choice((0, self.config.depth(memory) - 1))
         most = space // (count - 1)
@@ -422,6 +424,6 @@ def _load(
 
 
 def _padded(rows: int, columns: int, pads: list[int]) -> int:
-    """Elements of a LOAD with its padding (top, bottom, left, right)."""
+    """Number of elements of a LOAD with its padding (top, bottom, left, right)."""
     top, bottom, left, right = pads
     return (top + rows + bottom) * (left + columns + right)

@@ -123,8 +123,9 @@ class Net:
 
 
 def residual_net(size: int = 16, seed: int = 0, channels: int = 6) -> Function:
-    """Everything that the accelerator does: a large window of few channels, pooling, residual
-    blocks with a stride, a mean, logits."""
+    """A network of all kinds of layers on the accelerator: a large window with few channels,
+    pooling, residual blocks with a stride, a mean, logits.
+    """
     net, c = Net(seed), channels
     x = net.quantise("x8", Var("x"))
     y = net.max_pool("pool", net.conv("c1", x, (3, c), 5, 2, 2))

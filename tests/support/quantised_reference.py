@@ -1,8 +1,8 @@
-"""A reference for quantised networks, by NumPy's integers of 64 bits.
+"""A reference evaluator of quantised networks, on NumPy's 64-bit integers.
 
-It shares no code with the operators, which are compared with it bit for bit. Sums of products go
-through NumPy's float64 products of matrices, which are exact under 2^53. Of operators on real
-numbers there are those between real numbers and integers only.
+The reference shares no code with the operators, which tests compare with it bit for bit. Sums of
+products use NumPy's float64 matrix products, which are exact under 2^53. Of float operators it has
+only those that convert from or to integers.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _conv2d(args: Sequence[Array], given: Any) -> Array:
 def _windows(
     padded: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> Array:
-    """[N, C, rows, columns, kernel rows, kernel columns]."""
+    """Sliding windows: [N, C, rows, columns, kernel rows, kernel columns]."""
     spans = [(each - 1) * step + 1 for each, step in zip(kernel, dilation, strict=True)]
     found = sliding_window_view(padded, spans, (2, 3))
     return found[:, :, :: strides[0], :: strides[1], :: dilation[0], :: dilation[1]]

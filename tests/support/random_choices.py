@@ -1,4 +1,4 @@
-"""Random workloads of the accelerator's templates, and choices for them that fit."""
+"""Random workloads of the accelerator's templates, and schedule choices that fit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Drawn:
     Attributes
     ----------
     immediates
-        The numbers that lie in the program's instructions, by name.
+        The values of the program's immediates, by name.
     """
 
     template: AcceleratorTemplate[Any]
@@ -58,7 +58,7 @@ _Draw = Callable[[np.random.Generator, HardwareConfig], _Workload]
 def drawn(
     template: AcceleratorTemplate[Any], seed: int, config: HardwareConfig, count: int
 ) -> Drawn:
-    """A workload of the template from one seed, and at most `count` of the choices that fit."""
+    """A random workload of the template, and at most `count` choices that fit."""
     rng = np.random.default_rng(seed)
     machine = AcceleratorTarget.of(config)
     while True:
@@ -162,4 +162,4 @@ DRAWS: Mapping[type, _Draw] = {
     GlobalPoolOnAlu: _global_pool,
     ElementwiseOnAlu: _elementwise,
 }
-"""A random workload for each template, and the numbers in its instructions."""
+"""Generators of a random workload and its immediates, by template."""

@@ -22,7 +22,7 @@ def random_commands(
     Parameters
     ----------
     loads, stores
-        Bytes of DRAM that LOADs read and that STOREs write.
+        Ranges of DRAM bytes that LOADs read and that STOREs write.
     """
     found: list[Command] = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Random networks of what a quantiser knows, and a little that it does not."""
+"""Random networks of operators that the quantiser supports, and a few that it does not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS = (
 
 
 class _Drawing(Drawing):
-    """A network under way."""
+    """A random network under construction."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         super().__init__()
@@ -31,18 +31,18 @@ class _Drawing(Drawing):
         self._random = np.random.default_rng(draw(st.integers(0, 1 << 20)))
 
     def constant(self, *shape: int) -> Constant:
-        """Weights that keep values about as large as they were."""
+        """Random weights that roughly keep the magnitude of values."""
         terms = int(np.prod(shape[1:])) if len(shape) > 1 else 8
         values = self._random.standard_normal(shape) * np.sqrt(2 / terms)
         return Constant(values.astype(np.float32))
 
     def some(self) -> Var:
-        """A value, mostly one of the last."""
+        """A random value, mostly one of the last three."""
         names = list(self.shapes)
         return Var(self._draw(st.sampled_from(names[-3:] + names)))
 
     def like(self, one: Var, axes: tuple[int, ...]) -> Var:
-        """Another value that has the same extents along these axes."""
+        """A random value with the same extents as `one` along `axes`."""
         wanted = [self.shapes[one.name][axis] for axis in axes]
         fitting = [
             name for name, shape in self.shapes.items() if [shape[axis] for axis in axes] == wanted
@@ -50,7 +50,7 @@ class _Drawing(Drawing):
         return Var(self._draw(st.sampled_from(fitting)))
 
     def step(self) -> None:
-        """One more operator."""
+        """Add a random operator."""
         x = self.some()
         _, channels, height, width = self.shapes[x.name]
         match self._draw(st.sampled_from(_STEPS)):
@@ -88,7 +88,7 @@ class _Drawing(Drawing):
         self.call("conv2d", x, weight, *rest, to=to)
 
     def end(self) -> Var:
-        """A classifier, or what there is."""
+        """Return the last value, sometimes followed by a classifier."""
         last = Var(list(self.shapes)[-1])
         if self._draw(st.booleans()):
             return last
@@ -100,7 +100,7 @@ class _Drawing(Drawing):
 
 @st.composite
 def networks(draw: st.DrawFn, steps: int = 9) -> Function:
-    """From an image to something."""
+    """Functions of an image."""
     drawing = _Drawing(draw)
     for _ in range(draw(st.integers(2, steps))):
         drawing.step()

@@ -41,7 +41,7 @@ _PRESETS = ("tiny", "small8", "block4", "batch2", "pynq", "ultra96", "big32")
 _EXACT = frozenset(
     (*DATA_MOVEMENT, "dequantise", "quantise", "relu", "clip", "leaky_relu", "max_pool", "concat")
 )
-"""Operators that give the same bits, whatever is in a kernel with them."""
+"""Operators whose results do not depend on how operators are fused into kernels."""
 _ON_RTL = ("tiny", "small8")
 
 
@@ -74,7 +74,7 @@ class Offloading:
 
     @staticmethod
     def of(seed: int, engine: str = "functional") -> Offloading:
-        """The case of a seed; on the RTL with few configurations and smaller networks."""
+        """The case of a seed; for the RTL from few configurations and smaller networks."""
         rng = np.random.default_rng(seed)
         on_rtl = engine == "rtl"
         real = accelerated_network(rng, 6 if on_rtl else 15)
@@ -106,8 +106,9 @@ class Offloading:
         return quantise_network(real, samples, run, self.options, machines).function
 
     def check(self) -> Share:
-        """Run with the accelerator, with the CPU in its place and on the CPU alone, each
-        twice, and compare the results bit by bit."""
+        """Run on the accelerator, on its CPU fallback, and compiled for the CPU, each twice, and
+        compare the results bit by bit.
+        """
         source, backends = Provenance("test"), Backends()
         machines = targets(self.config, self.threads)
 
@@ -118,7 +119,7 @@ class Offloading:
         samples = [*synthetic(self.real, 2, self.seed + 1)]
         found = self._on_accelerator(shared, samples)
         _same(found, _on_cpu(built(*machines, fallback=True), samples), exact=True)
-        # Whether a product is rounded before it is added depends on the kernel that it is in.
+        # Whether products are rounded before an addition (no FMA) depends on the kernel.
         _same(found, _on_cpu(built(machines[-1]), samples), exact=not adds_reals(self.quantised))
         steps = shared.manifest.steps
         offloaded = sum(each.macs for each in steps if isinstance(each, StreamCall))
@@ -139,7 +140,7 @@ class Offloading:
 
 
 def adds_reals(function: Function) -> bool:
-    """Whether a function adds or multiplies real numbers, beyond scaling and comparing them."""
+    """Whether a function adds or multiplies floats, other than by scaling and comparing."""
     types = verify(function)
     return any(
         let.value.callee.name not in _EXACT and _float(types[let.name])
@@ -162,7 +163,7 @@ def _runs(executor: Executor, samples: Sequence[Sequence[Array]]) -> list[dict[s
 
 
 def _same(found: list[dict[str, Array]], wanted: list[dict[str, Array]], exact: bool) -> None:
-    """Compare results bit by bit; or with a tolerance for few values that differ by rounding."""
+    """Assert equal bits or, if not `exact`, a signal-to-noise ratio of at least 20 dB."""
     for one, other in zip(found, wanted, strict=True):
         assert one.keys() == other.keys()
         for name in one:

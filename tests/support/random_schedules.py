@@ -47,12 +47,12 @@ from compiler.te.tree import LoopRef, axes_of
 __all__ = ["random_outputs", "random_schedule"]
 
 LARGEST = 7
-"""The extents of an input."""
+"""The maximum extent of an input."""
 DTYPES = (INT8, UINT8, INT32, FLOAT32)
 
 
 def random_outputs(rng: random.Random) -> list[Tensor]:
-    """One output or two, of one to four stages."""
+    """One or two random output tensors, computed in one to four stages."""
     dtype = rng.choice(DTYPES)
     known = [_input(rng, dtype, number) for number in range(rng.randint(1, 2))]
     for number in range(rng.randint(1, 4)):
@@ -65,7 +65,7 @@ def random_outputs(rng: random.Random) -> list[Tensor]:
 
 
 def random_schedule(rng: random.Random, start: Schedule, attempts: int) -> tuple[Schedule, int]:
-    """A schedule after random primitives, and how many of them were refused."""
+    """A schedule after random primitives, and the number of refused primitives."""
     schedule, refused = start, 0
     for _ in range(attempts):
         step = rng.choice(STEPS)(rng, schedule)
@@ -88,7 +88,7 @@ def _input(rng: random.Random, dtype: DType, number: int) -> Tensor:
 
 
 def _recent(rng: random.Random, known: list[Tensor]) -> Tensor:
-    """One of the last two, or, if they are scalars, an input."""
+    """One of the last two tensors, or, if those are scalars, an input."""
     recent = [each for each in known[-2:] if each.shape]
     return rng.choice(recent or known[:1])
 
@@ -151,7 +151,7 @@ def _transposed(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
 
 
 def _joined(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
-    """A reduction along one axis or two."""
+    """A random reduction along one axis or two."""
     source = _recent(rng, known)
     rank = len(source.shape)
     chosen = sorted(rng.sample(range(rank), rng.randint(1, min(2, rank))))
@@ -168,7 +168,7 @@ def _joined(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
 
 
 def _product(rng: random.Random, known: list[Tensor], name: str) -> Tensor:
-    """The products of a tensor's rows with one another."""
+    """The product X X^T of a matrix of the tensor, or a reduction if it has no such matrix."""
     source = _recent(rng, known)
     if len(source.shape) < 2 or source.source is not None:
         return _joined(rng, known, name)

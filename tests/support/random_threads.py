@@ -12,7 +12,9 @@ __all__ = ["RandomThreads"]
 
 
 class RandomThreads:
-    """Statements of threads t, and of threads u inside. Each writes its own part of O only."""
+    """Generates programs of virtual threads t with nested threads u; a thread writes only its own
+    part of O.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -36,7 +38,7 @@ for q in 2:
     def _statements(
         self, thread: str, at: tuple[str, ...], read: list[str], write: list[str], depth: int
     ) -> list[str]:
-        """Lines; `read` and `write` are buffers that have values, and those of this thread."""
+        """Lines of statements; `read` are initialised buffers, `write` are the thread's buffers."""
         read, write = list(read), list(write)
         lines: list[str] = []
         for _ in range(self._rng.randint(1, 3) if depth else 4):

@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RandomWorkload:
-    """A workload, its arguments, and the output that it should have."""
+    """A workload, its arguments, and its expected output."""
 
     template: AcceleratorTemplate[Any]
     workload: Any
@@ -55,7 +55,7 @@ class RandomWorkload:
     expected: Array
 
     def fits(self, choice: Choice, config: HardwareConfig) -> bool:
-        """Whether the choice fits, by the template."""
+        """Whether the choice fits the machine, by the template."""
         machine = AcceleratorTarget.of(config)
         return bool(self.template.fits(self.workload, Choices.of([choice]), machine).item())
 
@@ -89,7 +89,7 @@ def draw_choice(
     smaller: int = 0,
     beyond: int = 0,
 ) -> dict[str, Setting]:
-    """Random settings of the knobs, with any tile sizes, also those outside of the space.
+    """Random settings of the knobs, with any tile sizes, also outside of the search space.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def draw_choice(
 
 
 Drawer = Callable[[np.random.Generator, HardwareConfig], RandomWorkload]
-"""Draws a workload for a machine."""
+"""Function that draws a random workload for a machine."""
 
 
 def check_of(drawer: Drawer) -> Check:
-    """Random workloads with random choices that fit, run and compared."""
+    """The check that runs a random workload with a random choice that fits."""
 
     def check(seed: int, config: HardwareConfig, threads: int, engine: str = "functional") -> None:
         rng = np.random.default_rng(seed)
@@ -145,7 +145,7 @@ def convolve(
     dilation: Sequence[int],
     groups: int = 1,
 ) -> Wide:
-    """[N, C, H, W] and [O, C / groups, KH, KW] to [N, O, OH, OW], tap by tap."""
+    """Reference convolution of [N, C, H, W] and [O, C / groups, KH, KW]: [N, O, OH, OW]."""
     if groups > 1:
         parts = zip(np.split(data, groups, axis=1), np.split(weight, groups), strict=True)
         return np.concatenate(
@@ -167,7 +167,7 @@ def convolve(
 
 
 def pack_sums(sums: Wide, config: HardwareConfig) -> Wide:
-    """[N, O, H, W] in blocks of output channels, with zeros."""
+    """Sums [N, O, H, W] packed in zero-padded blocks of output channels."""
     n, o, h, w = sums.shape
     batch, lanes = config.batch, config.block_out
     images, blocks = -(-n // batch), -(-o // lanes)
@@ -349,7 +349,7 @@ def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWor
     pool = MaxPool(
         kernel,
         tuple(_draw(rng, 1, 3) for _ in kernel),
-        # The first and the last window keep a tap on the image, at least.
+        # The first and the last window have at least one tap on the image.
         tuple(_draw(rng, 0, size - 1) for size in (*kernel, *kernel)),
         dilation,
         bool(rng.random() < 0.5),
@@ -399,4 +399,4 @@ DRAWERS: Mapping[str, Drawer] = {
     "global_average_pool": draw_global_pool,
     "max_pool": draw_max_pool,
 }
-"""Drawers by the names of templates."""
+"""Drawers by template name."""

@@ -1,4 +1,4 @@
-"""A reference simulator: instructions one after another, slow, simple and independent.
+"""A slow, simple, independent reference simulator that executes instructions sequentially.
 
 Written from the instruction set's description, not from the simulators, which are tested against
 it. Instructions take effect in program order, or in any other order that the tokens allow.
@@ -135,7 +135,7 @@ class ReferenceMachine:
                     yield self.micro_op(u), o, i
 
     def _target(self, memory: MemoryId) -> tuple[npt.NDArray[np.generic], type[np.generic]]:
-        """The on-chip memory that a LOAD fills, and what its elements consist of in DRAM."""
+        """The on-chip memory that a LOAD fills, and the data type of its elements in DRAM."""
         match memory:
             case MemoryId.UOP:
                 return self.uop, np.uint32
@@ -175,7 +175,7 @@ def run_in_order(program: Program, image: Image) -> Image:
 
 
 def run_shuffled(program: Program, image: Image, seed: int) -> Image:
-    """Memory after `program`, executed in an order drawn from those that its tokens allow.
+    """Memory after `program`, executed in a random order that its tokens allow.
 
     Each unit works in order. The next unit is drawn with random odds, so that in some runs one
     unit gets far ahead of another.

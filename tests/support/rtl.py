@@ -1,8 +1,8 @@
 """Driving the RTL's components in Amaranth's simulator, cycle by cycle.
 
-What drives a component's ports is an agent. In each cycle every agent first gives inputs, then,
-when these have settled, takes outputs: so each cycle is one handshake on every stream, and what a
-test sees does not depend on the order of the agents.
+Agents drive a component's ports. In each cycle all agents first drive inputs and then, when signals
+have settled, sample outputs: so there is at most one handshake per stream and cycle, and results do
+not depend on the order of the agents.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ CLOCK_PERIOD = 1e-6
 
 
 class Agent(Protocol):
-    """One side of an interface."""
+    """The testbench side of an interface."""
 
     def drive(self, ctx: Context) -> None:
-        """Give this cycle's inputs. May look at outputs that depend on no input."""
+        """Drive this cycle's inputs; may read outputs that depend on no input."""
 
     def sample(self, ctx: Context) -> None:
-        """Take this cycle's outputs."""
+        """Sample this cycle's outputs."""
 
 
 def simulate(block: Any, bench: Bench, *watchers: Bench) -> None:
-    """Run `bench` on `block`, which has a clock if it wants one; `watchers` run as long as it."""
+    """Simulate `block` (clocked if synchronous) until `bench` ends, beside `watchers`."""
     simulator = Simulator(block)
     simulator.add_clock(CLOCK_PERIOD, if_exists=True)
     simulator.add_testbench(bench)
@@ -108,7 +108,7 @@ def has(items: Sequence[object], count: int) -> Callable[[], bool]:
 
 
 async def pass_cycles(ctx: Context, count: int) -> None:
-    """Let many cycles pass with inputs as they are; ends in the middle of a cycle."""
+    """Run `count` cycles with unchanged inputs; ends in the middle of a cycle."""
     await ctx.delay((count + 0.25) * CLOCK_PERIOD)
 
 
@@ -118,17 +118,17 @@ def seeds(count: int) -> list[int]:
 
 
 def random_bytes(rng: random.Random, count: int) -> bytes:
-    """Content for a memory."""
+    """Random memory content."""
     return rng.randbytes(count)
 
 
 def bits(layout: Any, **fields: int) -> int:
-    """A struct's value as a plain number."""
+    """A struct's value as an integer."""
     return int(layout.const(fields).as_bits())
 
 
 class Watch:
-    """Looks at the outputs of each cycle."""
+    """An agent that records the outputs of each cycle."""
 
     def __init__(self, look: Callable[[Context], None]) -> None:
         self._look = look
@@ -137,14 +137,14 @@ class Watch:
         """Gives no input."""
 
     def sample(self, ctx: Context) -> None:
-        """Look."""
+        """Record the outputs."""
         self._look(ctx)
 
 
 class Source:
     """Sends `payloads`; offers the next one with probability `chance` a cycle.
 
-    `times` tells in which cycle each was taken.
+    `times` are the cycles of the handshakes.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Source:
         self.times: list[int] = []
 
     def drive(self, ctx: Context) -> None:
-        """Once offered, a payload stays until it is taken."""
+        """Offer a payload; an offered payload stays until its handshake."""
         if not self._offering and self.left and self._rng.random() < self._chance:
             self._offering = True
         ctx.set(self._stream.valid, self._offering)
@@ -168,7 +168,7 @@ class Source:
             ctx.set(self._payload, self.left[0])
 
     def sample(self, ctx: Context) -> None:
-        """Note what is taken."""
+        """Record a handshake."""
         if self._offering and ctx.get(self._stream.ready):
             self.left.popleft()
             self.times.append(self.now)
@@ -177,7 +177,7 @@ class Source:
 
 
 class Sink:
-    """Receives payloads, ready with probability `chance` a cycle; insists on steady offers."""
+    """Receives payloads, ready with probability `chance` a cycle; asserts stable offers."""
 
     def __init__(self, stream: Any, rng: random.Random, chance: float = 1.0) -> None:
         self._stream = stream
@@ -191,12 +191,12 @@ class Sink:
         self.times: list[int] = []
 
     def drive(self, ctx: Context) -> None:
-        """Ready or not, without looking."""
+        """Drive `ready` at random, whether or not a payload is offered."""
         self._ready = self._rng.random() < self.chance
         ctx.set(self._stream.ready, self._ready)
 
     def sample(self, ctx: Context) -> None:
-        """Take what is offered; what was refused before must be offered again."""
+        """Take the offered payload; assert that a payload not taken before is still offered."""
         if ctx.get(self._stream.valid):
             payload = int(ctx.get(self._payload))
             assert self._refused in (None, payload), "a payload changed while it was refused"
@@ -210,8 +210,9 @@ class Sink:
 
 
 class ElementMemory:
-    """An on-chip memory's read port: `elements` as they lie in DRAM, a cycle after they are asked
-    for, and noise where nothing was asked."""
+    """An on-chip memory's read port: returns `elements` (in DRAM's layout) a cycle after the
+    request, and noise without a request.
+    """
 
     def __init__(
         self,
@@ -225,12 +226,12 @@ class ElementMemory:
         self._shown: bytes | None = None
 
     def drive(self, ctx: Context) -> None:
-        """Show what was asked for in the last cycle."""
+        """Drive the data requested in the last cycle."""
         shown = self._shown or self._rng.randbytes(len(self._elements[0]))
         ctx.set(self._data, int.from_bytes(shown, "little"))
 
     def sample(self, ctx: Context) -> None:
-        """Note what is asked for."""
+        """Record the request."""
         self._shown = None
         if ctx.get(self._enable):
             self._shown = self._elements[ctx.get(self._address)]
@@ -239,7 +240,7 @@ class ElementMemory:
 class TokenSide:
     """The two token queues that a unit shares with one neighbour, from the neighbour's side.
 
-    `give` says how likely a token is given in a cycle, while any of `left` are left.
+    `give` is the probability per cycle of pushing one of the `left` remaining tokens.
     """
 
     def __init__(self, port: Any, rng: random.Random, left: int, give: float = 1.0) -> None:
@@ -253,11 +254,11 @@ class TokenSide:
         self.pushes: list[int] = []
 
     def drive(self, ctx: Context) -> None:
-        """Tokens that were given in earlier cycles can be had."""
+        """Offer the tokens that were pushed in earlier cycles."""
         ctx.set(self._port.available, self._count > 0)
 
     def sample(self, ctx: Context) -> None:
-        """Count."""
+        """Count pops and pushes."""
         if ctx.get(self._port.pop):
             assert self._count > 0, "a token was taken that is not there"
             self._count -= 1
@@ -271,13 +272,13 @@ class TokenSide:
 
 
 class StatusLog:
-    """A unit's status, cycle by cycle; the unit is in one state at a time."""
+    """A log of a unit's status by cycle; asserts that the unit is in one state at a time."""
 
     def __init__(self, status: Any) -> None:
         self._status = status
         self.states: list[str] = []
         self.starts: list[int] = []
-        """In which cycles instructions start."""
+        """Cycles in which instructions start."""
         self.ends: list[tuple[int, int]] = []
         """The index of each instruction that ends, and the cycle."""
         self.events: list[tuple[str, int]] = []
@@ -285,14 +286,14 @@ class StatusLog:
 
     @property
     def now(self) -> int:
-        """Cycles so far."""
+        """Number of elapsed cycles."""
         return len(self.states)
 
     def drive(self, ctx: Context) -> None:
         """Gives no input."""
 
     def sample(self, ctx: Context) -> None:
-        """One cycle."""
+        """Record the status of a cycle."""
         status = self._status
         on = [name for name in ("busy", "token", "memory") if ctx.get(getattr(status, name))]
         assert len(on) <= 1, f"{on} at once"

@@ -29,7 +29,7 @@ def physical(image: bytes | bytearray, program: Program) -> tuple[bytearray, int
 
 
 class Machine:
-    """An accelerator in the simulator. `options` are those of the two memories' agents."""
+    """An accelerator in the simulator. `options` are passed to both memory agents."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Machine:
         self.watched: list[Agent] = []
 
     def run(self, bench: Callable[[Context], Any]) -> None:
-        """Simulate `bench`, while memory answers."""
+        """Simulate `bench` with both memory agents."""
 
         async def serve(ctx: Context) -> None:
             agents: list[Agent] = [self.reads, self.writes, *self.watched]
@@ -62,7 +62,7 @@ class Machine:
         simulate(self.block, bench, serve)
 
     async def get(self, ctx: Context, name: str) -> int:
-        """A register's value, 64-bit ones in two reads."""
+        """A register's value; a 64-bit register takes two reads."""
         register = _REGISTERS[name]
         value = 0
         for part in range(register.bits // 32):
@@ -86,7 +86,7 @@ class Machine:
         await self.put(ctx, "control", Control.LAUNCH)
 
     async def wait(self, ctx: Context, limit: int = 60000) -> Status:
-        """Until the interrupt comes; clears it, and gives the status."""
+        """Wait for the interrupt, clear it, and return the status."""
         for _ in range(limit):
             if ctx.get(self.block.interrupt):
                 break
@@ -98,7 +98,7 @@ class Machine:
         return Status(await self.get(ctx, "status"))
 
     async def soft_reset(self, ctx: Context) -> None:
-        """Stop, and wait until the bus has been given its due."""
+        """Reset, and wait until outstanding bus transactions are complete."""
         await self.put(ctx, "control", Control.SOFT_RESET)
         for _ in range(POLLS):
             if not Status(await self.get(ctx, "status")) & (Status.RUNNING | Status.DRAINING):

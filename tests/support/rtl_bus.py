@@ -1,7 +1,7 @@
-"""The far ends of the RTL's buses: memories and a processor, which insist on the rules of AXI4.
+"""Bus models for RTL tests: memories and a processor, which check the rules of AXI4.
 
-They check the same rules as `sim/rtl/bus.hpp` and `sim.rtl.bus`, and are written independently on
-purpose: with random latency and pauses instead of the memory model, against single blocks.
+The models check the same rules as `sim/rtl/bus.hpp` and `sim.rtl.bus`, but are independent: for
+single blocks, with random latency and pauses instead of the memory model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMEOUT_CYCLES = 1000
 
 
 class _Answers:
-    """Bursts that memory owes beats for: in order, each after a latency, with random pauses."""
+    """Read bursts in flight: answered in order, after a latency, with random pauses."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class _Answers:
         self._owed: deque[tuple[int, int, bool]] = deque()
 
     def owe(self, address: int, beats: int, now: int) -> None:
-        """A burst was accepted in cycle `now`."""
+        """Queue the beats of a burst accepted in cycle `now`."""
         ready = now + self._rng.choice(self._latency)
         for beat in range(beats):
             self._owed.append((ready, address + beat * self._bus_bytes, beat == beats - 1))
 
     def next(self, now: int) -> tuple[int, int, bool] | None:
-        """This cycle's beat, if there is one: its address, its data, whether it is a last one."""
+        """This cycle's beat, if any: address, data, and whether it is the last of a burst."""
         if not self._owed or self._owed[0][0] > now or self._rng.random() < self._pause:
             return None
         _, address, last = self._owed.popleft()
@@ -85,7 +85,7 @@ class PortMemory:
         self.arrivals: list[int] = []
 
     def drive(self, ctx: Context) -> None:
-        """A beat if one is due; ready for a burst or not."""
+        """Drive a beat if one is due, and `ready` for a burst at random."""
         self._ready = self._rng.random() < self._chance
         ctx.set(self._port.request.ready, self._ready)
         answer = self._answers.next(self.now)
@@ -95,7 +95,7 @@ class PortMemory:
             self.arrivals.append(self.now)
 
     def sample(self, ctx: Context) -> None:
-        """Grant a burst."""
+        """Record a granted burst."""
         if self._ready and ctx.get(self._port.request.valid):
             burst = self._burst.from_bits(ctx.get(self._request))
             self._answers.owe(burst.address, burst.beats, self.now)
@@ -116,7 +116,7 @@ class _AddressChannel:
         self._refused: list[int] | None = None
 
     def taken(self, ctx: Context) -> tuple[int, int] | None:
-        """The burst that is handed over in this cycle: address and beats."""
+        """The address and beats of the burst accepted in this cycle, if any."""
         if not ctx.get(self._valid):
             assert self._refused is None, "VALID fell before READY"
             return None
@@ -134,7 +134,7 @@ class _AddressChannel:
 
 
 class AxiReadMemory:
-    """A subordinate's AR and R, over what `content` holds at each time.
+    """A read-only AXI4 subordinate (AR, R) that returns the current `content`.
 
     `refused` are addresses of beats to answer with an error.
     """
@@ -163,7 +163,7 @@ class AxiReadMemory:
         self.bursts: list[tuple[int, int]] = []
 
     def drive(self, ctx: Context) -> None:
-        """Ready or not; a beat if one is due. RREADY is always high, or this would not do."""
+        """Drive ARREADY at random, and a beat if one is due. Requires RREADY to be always high."""
         ctx.set(self._axi.arready, self._rng.random() < self._chance)
         answer = self._answers.next(self.now)
         ctx.set(self._axi.rvalid, answer is not None)
@@ -187,9 +187,9 @@ class AxiReadMemory:
 
 
 class AxiWriteMemory:
-    """A subordinate's AW, W and B; writes into `content`.
+    """A write-only AXI4 subordinate (AW, W, B) that writes into `content`.
 
-    `shy`: it takes an address only while data for it is there too, as AXI4 allows it to (A3.3.1).
+    `shy`: AWREADY waits for write data, as AXI4 allows (A3.3.1).
     `refused` are addresses of beats whose burst is answered with an error.
     """
 
@@ -225,7 +225,7 @@ class AxiWriteMemory:
         self.beat_times: list[int] = []
 
     def drive(self, ctx: Context) -> None:
-        """Ready or not; an acknowledgement if one is due, steady until it is taken."""
+        """Drive `ready` at random, and a due write response, stable until its handshake."""
         address_ready = self._rng.random() < self._address_chance
         if self._shy and not self._beats and not ctx.get(self._axi.wvalid):
             address_ready = False
@@ -238,7 +238,7 @@ class AxiWriteMemory:
         ctx.set(self._axi.bvalid, self._answering)
 
     def sample(self, ctx: Context) -> None:
-        """Take an address, a beat, and the end of an acknowledgement."""
+        """Sample the handshakes of AW, W and B."""
         axi = self._axi
         if self._answering and ctx.get(axi.bready):
             self._answers.popleft()
@@ -265,7 +265,7 @@ class AxiWriteMemory:
             self.beat_times.append(self.now)
 
     def _fill(self) -> None:
-        """Write the bursts whose data is complete."""
+        """Write bursts with complete data into `content`."""
         while self._unfilled and len(self._beats) >= self._unfilled[0][1]:
             address, beats = self._unfilled.popleft()
             response = OKAY
@@ -284,14 +284,14 @@ class AxiWriteMemory:
 
 
 class AxiLiteDriver:
-    """A processor's side of an AXI4-Lite bus; address and data come in any order."""
+    """An AXI4-Lite manager; write address and data are sent in random order."""
 
     def __init__(self, bus: Any, rng: random.Random) -> None:
         self._bus = bus
         self._rng = rng
 
     async def write(self, ctx: Context, address: int, value: int, strobes: int = 0b1111) -> int:
-        """Write, wait for the answer, and give its response."""
+        """Write a register and return the response."""
         bus = self._bus
         ctx.set(bus.awaddr, address)
         ctx.set(bus.wdata, value)
@@ -318,7 +318,7 @@ class AxiLiteDriver:
         return await self._answer(ctx, bus.bvalid, bus.bready, bus.bresp)
 
     async def read(self, ctx: Context, address: int) -> tuple[int, int]:
-        """Read; the response and the value."""
+        """Read a register: returns the response and the value."""
         bus = self._bus
         ctx.set(bus.araddr, address)
         ctx.set(bus.arvalid, 1)
@@ -333,7 +333,7 @@ class AxiLiteDriver:
         return response, value
 
     async def _answer(self, ctx: Context, valid: Any, ready: Any, response: Any) -> int:
-        """Take an answer, perhaps after a while, during which it stays as it is."""
+        """Accept a response after a random delay, in which it must be stable."""
         for _ in range(self._rng.randrange(3)):
             await ctx.tick()
         for _ in range(TIMEOUT_CYCLES):

@@ -39,8 +39,9 @@ def _random(buffer: Buffer, rng: np.random.Generator) -> npt.NDArray[Any]:
 def agree(
     schedule: Schedule, reference: Schedule, seed: int = 0, target: CpuTarget | None = None
 ) -> None:
-    """Assert that both programs give the same bits, and the schedule's after lowering and, for a
-    target, as native code as well."""
+    """Assert that both programs give the same bits; the schedule also after lowering and, with a
+    `target`, as native code.
+    """
     inputs = random_inputs(reference.program, seed)
     wanted = interpreter.run(reference.program, inputs)
     lowered = lower(schedule.program)

@@ -21,8 +21,9 @@ __all__ = ["with_stated_scales"]
 def with_stated_scales(
     function: Function, scales: Mapping[str, Scale], rng: np.random.Generator
 ) -> Function:
-    """The function with `quantise` and `dequantise` after each value that has a scale, with about
-    this scale and a random zero point, and of weights; the result may stay quantised."""
+    """The function with QDQ pairs of random zero points and about the given scales after values
+    that have a scale, and for weights; the result may stay quantised.
+    """
     lets: list[Let] = []
     renamed: dict[str, Atom] = {}
     unsigned = bool(rng.random() < 0.3)

@@ -15,7 +15,7 @@ __all__ = ["configs", "instructions", "micro_ops"]
 
 @st.composite
 def configs(draw: st.DrawFn) -> HardwareConfig:
-    """Any machine that can be built, as far as the encodings are concerned."""
+    """Any configuration that is valid for the encodings."""
     while True:
         try:
             return HardwareConfig(
@@ -45,7 +45,7 @@ _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 
 
 def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
-    """A strategy for each attribute: anything that its field can hold."""
+    """A strategy for each attribute: any value that its field can hold."""
     special: dict[str, st.SearchStrategy[object]] = {
         "memory_type": st.sampled_from(MemoryId),
         "alu_opcode": st.sampled_from(AluOp),
@@ -61,7 +61,7 @@ def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
 
 
 def instructions(config: HardwareConfig) -> st.SearchStrategy[Instruction]:
-    """Anything that `config`'s encodings can spell, legal or not."""
+    """Any instruction that `config` can encode, legal or not."""
     memory = _values(memory_layout(config))
     return st.one_of(
         st.builds(Load, tokens=TOKENS, **memory),
@@ -73,6 +73,6 @@ def instructions(config: HardwareConfig) -> st.SearchStrategy[Instruction]:
 
 
 def micro_ops(config: HardwareConfig) -> st.SearchStrategy[MicroOp]:
-    """Anything that fits `config`'s micro-op word."""
+    """Any micro-op that fits `config`'s micro-op word."""
     fields = {field.name: st.integers(*field.limits) for field in uop_layout(config)}
     return st.builds(MicroOp, **fields)

@@ -26,7 +26,7 @@ __all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
 Array = npt.NDArray[np.generic]
 
 JUNK = 0xA5
-"""Every byte on chip before the stream starts, so that reading unwritten elements shows."""
+"""Initial value of all on-chip bytes, so that tests detect reads of unwritten elements."""
 
 
 def stream_of(
@@ -46,7 +46,7 @@ def run_schedule(
     engine: str,
     immediates: Mapping[str, int] = MappingProxyType({}),
 ) -> Array:
-    """The output of a program that has one."""
+    """The output of a compiled and executed schedule with one output."""
     (output,) = schedule.program.outputs
     outputs, _ = run_stream(stream_of(schedule, config, immediates), values, engine)
     return outputs[output.name]
@@ -60,7 +60,7 @@ def run_stream(
     Parameters
     ----------
     values
-        Tensors by name; the others are zero.
+        Tensors by name; all other tensors are zero.
     engine, memory
         The names of the command line.
 

@@ -1,4 +1,4 @@
-"""Errors of layers, each by itself."""
+"""Tests of per-layer quantisation errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_layer_of_a_residual_network(mode: Mode) -> None:
 
 
 def test_a_layer_is_fed_what_real_numbers_are_there() -> None:
-    """With weights all wrong, that layer alone is off."""
+    """If one layer's weights are wrong, only its error is large."""
     function, options = residual(6), QuantiseOptions()
     chosen = scales_from(calibrate(function, list(synthetic(function)), RUN), options)
     (sample,) = synthetic(function, 1, seed=5)

@@ -1,6 +1,6 @@
-"""The reference machine against the golden vectors; the random programs against what they promise.
+"""Tests of the reference machine (golden vectors) and of the random programs' guarantees.
 
-Two helpers of the other tests, and worth tests of their own: much rests on them.
+Many other tests rely on these two helpers.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def test_nothing_is_read_before_it_is_written() -> None:
 
 
 def test_tokens_are_needed() -> None:
-    """Without its tokens, some order of a random program gives something else."""
+    """Without its tokens, some order of a random program gives another result."""
     wrong = 0
     for seed in range(12):
         made = random_program(TINY, seed, 60)

@@ -1,4 +1,4 @@
-"""NumPy's integers give what the operators give, and refuse what they do not know."""
+"""The NumPy reference equals the operators, and refuses unknown operators."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def _flow_faults(records: list[Record]) -> Iterator[str]:
 
 
 def _replay(records: list[Record]) -> Iterator[tuple[Record, Record | None]]:
-    """The ends of arrows, each with the slice that is open on its track then."""
+    """The start and end records of arrows, with the slice open on their track at that time."""
     running: dict[int, Record] = {}
     for record in _in_time(records):
         if record["ph"] == "X":
@@ -205,7 +205,7 @@ def _replay(records: list[Record]) -> Iterator[tuple[Record, Record | None]]:
 
 
 def _in_time(records: list[Record]) -> list[Record]:
-    """The records by time, and those of one time in the order of the file."""
+    """The records in stable order of time."""
     timed = (record for record in records if "ts" in record)
     return sorted(timed, key=lambda record: float(record["ts"]))
 

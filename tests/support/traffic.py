@@ -1,6 +1,6 @@
 """A traffic generator with the accelerator's ports, which can violate the rules of AXI.
 
-It reads and writes bursts as fast as it can once it is launched, and shows every handshake on
+Once launched, the generator reads and writes bursts at full speed, and shows every handshake on
 `events`. Registers: 0x008 launch (bit 0) and 0x00C status (bit 1: done) are the accelerator's; the
 others are `Traffic`'s.
 """
@@ -53,7 +53,7 @@ class Misdeed(IntFlag):
     NEVER_LAST = 8
     NARROW = 16
     HANDS_OFF = 32
-    """Take read data and acknowledgements only every other cycle: allowed, and slow."""
+    """Take read data and write responses only every other cycle: legal but slow."""
 
 
 class Handshake(IntEnum):
@@ -80,7 +80,7 @@ class Traffic:
     strobes: int = 0xFF
 
     def settings(self) -> dict[Setting, int]:
-        """The registers' values."""
+        """The values of the generator's registers."""
         return {
             Setting.READ_ADDRESS: self.read_address,
             Setting.WRITE_ADDRESS: self.write_address,

@@ -26,7 +26,7 @@ _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 
 
 def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
-    """The smallest fault of each word, by `hw.isa.rules`."""
+    """The lowest-numbered fault of each word, by `hw.isa.rules`."""
     data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
     broken = broken_rules(facts_of(config, decode_columns(config, data)))
     faults = np.full(len(words), Fault.NONE, dtype=np.int64)
@@ -37,7 +37,7 @@ def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
 
 
 def near_legal_word(rng: random.Random, config: HardwareConfig) -> int:
-    """Any opcode, with small sizes, and with every other field close to one of its limits."""
+    """A random word of any opcode, with small sizes and all other fields near their limits."""
     opcode = rng.choice((*Opcode, Opcode.LOAD, Opcode.STORE, rng.randrange(8)))
     layouts = {Opcode.GEMM: gemm_layout(config), Opcode.ALU: alu_layout(config)}
     layout = layouts.get(opcode, memory_layout(config))

@@ -31,7 +31,7 @@ from compiler.templates.schedule_template import Arguments, KernelMatch
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 
-__named_passes__ = [
+__all__ = [
     "AluPass",
     "Epilogue",
     "OperandKind",

@@ -1,4 +1,4 @@
-"""The report of a network's run: one HTML page that needs no network."""
+"""The report of a network's run: one HTML page that works offline."""
 
 from scripts.run.page.page import Area, AreaKind, CpuStep, Page
 from scripts.run.page.write import check_page, write_page

@@ -31,17 +31,17 @@ from scripts.run.page.style import (
 __all__ = ["cause_bars", "cause_totals"]
 
 _LABEL_SPACE = 1.2
-"""Width of the chart by that of the longest bar: the label at its end has to fit as well."""
+"""Ratio of the chart's width to the longest bar, whose label is at its end."""
 
 
 def cause_bars(rows: Sequence[LayerRow]) -> ChartSpec:
-    """A stacked bar for each layer and run."""
+    """Chart with a stacked bar of cycles by cause for each layer and run."""
     bars = {(row.name, hiding): [run] for row in rows for hiding, run in runs(row)}
     return _chart(bars, rows, BAR)
 
 
 def cause_totals(rows: Sequence[LayerRow]) -> ChartSpec:
-    """A stacked bar for each run of all layers."""
+    """Chart with a stacked bar of cycles by cause, summed over all layers, for each run."""
     bars = {
         ("all layers", hiding): [run for row in rows for of, run in runs(row) if of is hiding]
         for hiding in hiding_kinds(rows)
@@ -96,7 +96,7 @@ def _chart(
 
 
 def _parts(layers: Sequence[LayerProfile]) -> Values:
-    """A row for each cause that the layers together spent cycles on."""
+    """A row for each cause with cycles, summed over `layers`."""
     sums = {cause: sum(layer.causes.get(cause, 0) for layer in layers) for cause in Cause}
     whole = sum(sums.values())
     return [

@@ -37,7 +37,7 @@ class Figure:
 
 
 def figures(page: Page) -> tuple[Figure, ...]:
-    """The charts for which the run has data, in the page's order."""
+    """The charts for which the run has data, in the order of the page."""
     return (*_times(page), *_bytes(page), *_memory(page))
 
 

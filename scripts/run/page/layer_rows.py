@@ -1,4 +1,4 @@
-"""The figures of a page by layer, and their totals, for its table and its charts."""
+"""The figures of each layer, and their totals, for the table and the charts of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LayerRow", "Totals", "rows", "totals"]
 
 @dataclass(frozen=True, slots=True)
 class LayerRow:
-    """A layer with latency hiding and, if that was run, without."""
+    """A layer's profiles with latency hiding and, if measured, without."""
 
     number: int
     hidden: LayerProfile
@@ -35,7 +35,7 @@ class LayerRow:
 
     @property
     def moved(self) -> int:
-        """Bytes through the bus for data, in both directions."""
+        """Data bytes moved over the bus, in both directions."""
         return self.hidden.loaded + self.hidden.stored
 
     @property
@@ -45,12 +45,12 @@ class LayerRow:
 
     @property
     def times_least(self) -> float | None:
-        """Bytes moved by the minimum traffic; None if that is 0."""
+        """Ratio of bytes moved to the minimum traffic; None if the minimum is 0."""
         return self.moved / self.least if self.least else None
 
     @property
     def gain(self) -> float | None:
-        """The speed-up by latency hiding; None if not known."""
+        """The speed-up by latency hiding; None if it was not measured."""
         if self.plain is None or not self.plain.cycles or not self.hidden.cycles:
             return None
         return self.plain.cycles / self.hidden.cycles
@@ -58,7 +58,7 @@ class LayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The sums over all layers; None for figures that are not known."""
+    """The sums over all layers; unknown figures are None."""
 
     macs: int
     moved: int
@@ -80,12 +80,12 @@ class Totals:
 
     @property
     def gain(self) -> float | None:
-        """The speed-up by latency hiding; None if not known."""
+        """The speed-up by latency hiding; None if it was not measured."""
         return self.cycles_plain / self.cycles if self.cycles and self.cycles_plain else None
 
     @property
     def times_least(self) -> float | None:
-        """Bytes moved by the minimum traffic; None if that is 0."""
+        """Ratio of bytes moved to the minimum traffic; None if the minimum is 0."""
         return self.moved / self.least if self.least else None
 
 

@@ -18,7 +18,7 @@ _FILE = "charts.js"
 
 
 def chart_library(root: Path | None = None) -> str:
-    """A bundle of Vega, Vega-Lite and vega-embed, which defines `window.vegaEmbed`.
+    """A JavaScript bundle of Vega, Vega-Lite and vega-embed, which defines `window.vegaEmbed`.
 
     The versions are those of Altair. Bundling takes seconds, so the result is cached under `root`
     (default: the user's cache).
@@ -40,7 +40,7 @@ def chart_library(root: Path | None = None) -> str:
 
     key = content_key(version("vl-convert-python"), wanted, _SNIPPET)
     text = (cache.entry(key, build) / _FILE).read_text("utf-8")
-    # Either would end or change the script element.
+    # These strings would end the script element or change its parsing.
     for mark in ("</script", "<!--"):
         if mark in text.lower():
             raise CommandError(f"report: the charts' library has {mark} in it, which ends a script")

@@ -11,7 +11,7 @@ from scripts.run.page.style import ChartSpec, Values, data, short_axis, spec_of
 
 __all__ = ["memory_map"]
 
-# Okabe and Ito's colours, as elsewhere; each kind also has a row of its own.
+# Okabe and Ito's colours, as in the other charts; each kind also has its own row.
 _COLOURS = {
     AreaKind.INPUTS: "#56B4E9",
     AreaKind.OUTPUTS: "#CC79A7",
@@ -28,7 +28,7 @@ _NARROW = 1 / 500
 
 
 def memory_map(areas: Sequence[Area]) -> ChartSpec:
-    """A row for each kind, and in it a box for each area."""
+    """Chart with a row for each kind of area, and a box for each area."""
     values: Values = [
         {
             "name": area.name,
@@ -61,7 +61,7 @@ def memory_map(areas: Sequence[Area]) -> ChartSpec:
     boxes = base.mark_bar(stroke="white", strokeWidth=0.4, size=_BOX, clip=True).encode(x2="end:Q")
     layers = [boxes.add_params(zoom)]
     end = max(each["end"] for each in values)
-    # As bars these would be narrower than a pixel. (Vega warns of a chart without rows.)
+    # Bars of these areas would be narrower than a pixel. (Vega warns of a chart without rows.)
     if narrow := [each for each in values if each["bytes"] <= end * _NARROW]:
         ticks = base.properties(data=data(narrow)).mark_tick(thickness=2, bandSize=_BOX, clip=True)
         layers.append(ticks)

@@ -67,20 +67,20 @@ class Page:
     command
         The command line that makes this page.
     batches
-        How many batches the figures sum up.
+        Number of batches over which the figures are summed.
     layers
-        In order; all with cycles, or none (an engine without time). With latency hiding if there is
-        `without`, and otherwise as the model was compiled.
+        Layers in order; either all have cycles, or none (functional engine). They are with latency
+        hiding if `without` is given, and otherwise as the model was compiled.
     without
-        The same layers without latency hiding; None if that was not run.
+        The same layers without latency hiding; None if they were not measured.
     cpu_steps
-        The steps that did not run on the accelerator.
+        The steps on the CPU.
     areas
         The memory map.
     versions
         Names and versions of the tools that made the page.
     equal
-        Whether the run was compared with the CPU's and found equal; None if it was not compared.
+        Whether the outputs equal those of the CPU's run; None if they were not compared.
     clock_mhz
         The clock with which cycles are converted to time.
 
@@ -148,7 +148,7 @@ def _names(layers: Sequence[LayerProfile]) -> list[str]:
 
 
 def _timed(layers: Sequence[LayerProfile]) -> bool:
-    """Whether layers have cycles; refused if some have and some have not."""
+    """Whether the layers have cycles. Raises `CommandError` if only some of them have."""
     timed = {each.cycles is not None for each in layers}
     if len(timed) > 1:
         raise CommandError("report: some layers have cycles and some have none")

@@ -1,4 +1,4 @@
-"""A page as one HTML file that needs nothing else."""
+"""Renders a page as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 
 def render(page: Page) -> str:
     """The page as HTML. All text from the user's model is escaped."""
-    # Escaping by default; an undefined name in the template is an error.
+    # Text is escaped by default; an undefined name in the template is an error.
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -33,7 +33,7 @@ def render(page: Page) -> str:
         totals=totals(page),
         figures=figures(page),
         causes=tuple(Cause),
-        # Files of ours and the charts' library: no text of the user's model.
+        # Our own files and the chart library: no text of the user's model.
         style=Markup(_HERE.joinpath("page.css").read_text("utf-8")),
         library=Markup(chart_library()),
         script=Markup(_HERE.joinpath("page.js").read_text("utf-8")),

@@ -1,4 +1,4 @@
-"""The roofline: multiply-accumulates for each byte moved, against those done in each cycle."""
+"""The roofline: multiply-accumulates per cycle over multiply-accumulates per byte moved."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def roofline(
 ) -> ChartSpec | None:
     """The roofline chart of the layers; None if no layer both multiplies and moves bytes.
 
-    Reads and writes have separate channels, and the busier one is the limit. Loads during the
-    previous layer's computation take none of a layer's own cycles, so that a layer can lie above
-    the slope, but never above the flat part.
+    Reads and writes have separate channels, and the busier one is the limit. A layer's loads during
+    the previous layer's computation take no cycles of its own, so that a layer can lie above the
+    bandwidth roof, but never above the compute roof.
     """
     points = _points(rows)
     if not points:
@@ -80,7 +80,7 @@ def _points(rows: Sequence[LayerRow]) -> Values:
 def _roof(
     low: float, high: float, multipliers: int, bytes_per_cycle: float
 ) -> tuple[alt.Chart, ...]:
-    """The line from `low` to `high`, and the names of its two parts."""
+    """The roof from `low` to `high` multiply-accumulates per byte, and labels of its two parts."""
     ridge = multipliers / bytes_per_cycle
     corners: Values = [
         {"intensity": at, "rate": min(at * bytes_per_cycle, multipliers)}
@@ -101,7 +101,7 @@ def _text(label: dict[str, Any], right: int, down: int) -> alt.Chart:
 
 
 def _dots(points: Values, found: Sequence[Hiding]) -> alt.Chart:
-    """The points, with a colour and a shape for each kind of run, and sized by cycles."""
+    """The points of the layers, coloured and shaped by `Hiding`, sized by cycles."""
     shapes = alt.Scale(
         domain=[kind.value for kind in found], range=[_SHAPES[kind] for kind in found]
     )

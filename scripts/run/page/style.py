@@ -76,7 +76,7 @@ def short_axis(title: str) -> alt.Axis:
 
 
 def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> ChartSpec:
-    """The chart as JSON, as wide as its container and so many pixels high, in the page's style.
+    """The chart as JSON in the page's style: as wide as its container, `height` pixels high.
 
     Altair checks the chart against Vega-Lite's schema.
     """

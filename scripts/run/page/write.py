@@ -21,7 +21,7 @@ def check_page(path: Path) -> None:
     Raises
     ------
     CommandError
-        Another kind of file, or a library for drawing is not installed.
+        The suffix is not `.html`, or a drawing library is not installed.
     OSError
         The file cannot be written.
     """
@@ -40,10 +40,10 @@ def write_page(page: Page, path: Path) -> None:
     Raises
     ------
     CommandError, OSError
-        As `check_page`.
+        The errors of `check_page`.
     """
     check_page(path)
-    # Here, because these libraries are large and optional.
+    # Imported here, because these libraries are large and optional.
     from scripts.run.page.render import render
 
     write_atomically(path, render(page))
