@@ -35,11 +35,11 @@ __all__ = [
     "AluPass",
     "Epilogue",
     "OperandKind",
+    "alu_passes",
     "in_accumulators",
     "requantisation",
     "requantise_passes",
     "requantise_pattern",
-    "alu_passes",
 ]
 
 
