@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -110,13 +111,16 @@ class InvocationPlan:
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
         commands: list[Compute] = []
         reading: list[Compute] = []
+        doubling: list[Compute] = []
         for box in placed:
             for step in box.steps:
                 made = list(self._step(step, box))
                 commands += made
                 if self._reads_output(step, box):
-                    reading += made
+                    own = box.addresses[step.dst] == box.addresses[str(step.src)]
+                    (doubling if own else reading).extend(made)
         self._check_independent(commands, reading)
+        self._check_commuting(commands, doubling)
         return commands
 
     def _placed(
@@ -186,14 +190,11 @@ class InvocationPlan:
             axes = [each for each in axes if each.dst]
         return commands_of(axes, start, operation, self.limits)
 
-    def _reads_output(self, step: Step, placed: _PlacedBox) -> bool:
-        """Whether a step reads other elements of the buffer that it writes than the one that it
-        writes in the same iteration."""
+    def _reads_output(self, step: Step, placed: _PlacedBox) -> TypeGuard[AluStep]:
+        """Whether a step reads the buffer that it writes, other than as its old value."""
         if not isinstance(step, AluStep) or step.src not in self.operands:
             return False
-        dst, src = step.dst, str(step.src)
-        same_buffer = self.operands[dst][0].name == self.operands[src][0].name
-        return same_buffer and placed.addresses[dst] != placed.addresses[src]
+        return self.operands[step.dst][0].name == self.operands[str(step.src)][0].name
 
     def _check_independent(self, writing: list[Compute], reading: list[Compute]) -> None:
         """Raises `LoweringError` where an iteration reads what another one writes: the loops of
@@ -206,6 +207,21 @@ class InvocationPlan:
             raise LoweringError(
                 f"{self.instruction.name}: {len(shared)} accumulators, from {shared[0]}, are "
                 f"written in one iteration and read in another"
+            )
+
+    def _check_commuting(self, writing: list[Compute], doubling: list[Compute]) -> None:
+        """Raises `LoweringError` where an accumulator is combined with itself (`doubling`) in one
+        iteration and with another value in another iteration: that depends on their order."""
+        if not doubling or len(doubling) == len(writing):
+            return
+        own = {id(command) for command in doubling}
+        others = [command.indices("dst") for command in writing if id(command) not in own]
+        doubled = np.concatenate([command.indices("dst") for command in doubling])
+        shared = np.intersect1d(doubled, np.concatenate(others))
+        if len(shared):
+            raise LoweringError(
+                f"{self.instruction.name}: {len(shared)} accumulators, from {shared[0]}, are "
+                f"combined with themselves in one iteration and written in another"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,3 +78,11 @@ def test_commands_do_what_the_loops_do(rng: random.Random) -> None:
         assert one_buffer
         return
     check(function, found, rng.randint(0, 99))
+
+
+def test_doubling_and_adding_do_not_commute() -> None:
+    """C[i + j // 2] is doubled where j // 2 is 0, and another element is added where it is 1."""
+    target = "C i + j // 2"
+    function = program("alu_add", target, "C i + 3*(j // 2)", target, guard="i + j < 4")
+    with pytest.raises(LoweringError, match="combined with themselves in one iteration"):
+        commands(function)
