@@ -1,4 +1,4 @@
-"""ACC, where configured its copy for the second operand, and OUT, the mirror of its low bytes."""
+"""Memories of the accumulators: ACC, its optional second copy, and OUT, its low bytes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ BYTE = 8
 
 
 class Accumulator(Block):
-    """The accumulators, in sets of banks that hold the same values.
+    """Memory of the accumulators, in one or two full copies and a copy of the low bytes.
 
     Block RAM has one write and one read port. A micro-op with two operands from ACC needs two
     reads: in one cycle, if ACC is kept twice (`acc_read_ports` 2), else one after the other. A
-    STORE must never compete with either, so the low bytes are kept once more, as OUT. Every write
-    goes to all of them.
+    STORE must never compete with those reads, so the low bytes are also kept as OUT. Every write
+    goes to all copies.
 
     Members
     -------
     dst_enable, dst_address, dst_data; src_*
-        The two operands of a micro-op, a cycle later. With one read port never both in one cycle.
+        Reads of a micro-op's two operands, with a latency of one cycle. With one read port at
+        most one operand is read in a cycle.
     out_enable, out_address, out_data
-        An element of OUT, a cycle later.
+        Read port of OUT, with a latency of one cycle.
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma
-        Banks of an element from DRAM, as 32 or as 8 bits a value. Never together with the lanes.
+        Banks of an element from DRAM, with 32 or 8 bits a value. Never with `write_enable`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -87,7 +88,7 @@ class Accumulator(Block):
         write: tuple[Value, Value, list[Signal]],
         read: tuple[Value, Value],
     ) -> Value:
-        """All of ACC with one read port; what it read a cycle ago."""
+        """Add a full copy of ACC with one read port; returns the data of the last cycle's read."""
         enable, address, data = write
         found = []
         for index, value in enumerate(data):
@@ -104,7 +105,7 @@ class Accumulator(Block):
         return Cat(found)
 
     def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
-        """OUT takes the low byte of every value that is written, wherever it comes from."""
+        """Add OUT, which stores the low byte of every value that lanes or DMA write to ACC."""
         bits = BYTE * self._config.acc_lanes
         bank_bits = min(bits, self._config.bus_bits)
         grain = self._bank_bits // ACC_BYTES
@@ -127,7 +128,7 @@ class Accumulator(Block):
             ]
 
     def _dma_enable(self, m: Module) -> Signal:
-        """The banks that the DMA writes: one beat's, or all of them for padding."""
+        """Write enables of the DMA: the banks of one beat, or all banks for padding."""
         dma = self.dma
         wide = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC)]
         narrow = dma.select[COMPUTE_MEMORIES.index(MemoryId.ACC_8BIT)]
@@ -147,7 +148,7 @@ class Accumulator(Block):
         return enable
 
     def _bank_data(self, m: Module, bank: int) -> Signal:
-        """What is written to one bank: from the lanes, from a beat, or zero."""
+        """Write data of one bank: from the lanes, from a beat, or zero."""
         dma = self.dma
         data = Signal(self._bank_bits, name=f"bank_data_{bank}")
         lanes = self._bank_bits // LANE_BITS

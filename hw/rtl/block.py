@@ -1,9 +1,9 @@
 """The base of every RTL component: built in place for simulation, a module of its own in Verilog.
 
-Amaranth's own converter gives each instance a module and invents its ports from what crosses the
-boundary. Readers of Verilog expect one module for sixteen equal lanes, with the ports that its
-source declares. So a `Block`, when it is exported, puts only an instance of itself into its parent,
-and is converted once, by itself, whatever the number of its instances.
+Amaranth's own converter emits a module for each instance and derives its ports from the signals
+that cross its boundary. Readers of Verilog expect one module for sixteen equal lanes, with the ports
+that its source declares. So an exported `Block` adds only an instance to its parent, and is
+converted once, as a design of its own, whatever the number of its instances.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Exporter(Protocol):
 
 
 class Block(wiring.Component):
-    """A component that says what it is made of in `build`.
+    """A component whose circuit is described by `build`.
 
     Two blocks of one class that were constructed with equal arguments are the same module.
     """
@@ -56,7 +56,7 @@ class Block(wiring.Component):
         return ""
 
     def elaborate(self, platform: object) -> Module | Instance:
-        """Build in place, or, for an exporter, an instance."""
+        """The circuit itself, or, for an exporter, an instance of the block's module."""
         if isinstance(platform, Exporter):
             return platform.instance(self, ResetSignal())
         m = Module()
@@ -65,21 +65,21 @@ class Block(wiring.Component):
 
 
 class ResetBy(Elaboratable):
-    """A block that a signal resets too, besides its clock domain's own reset."""
+    """A block that is reset by a signal as well as by its clock domain's reset."""
 
     def __init__(self, reset: Value, block: Block) -> None:
         self._reset = reset
         self._block = block
 
     def elaborate(self, platform: object) -> Fragment:
-        """As `Block.elaborate`, with the second reset."""
+        """The result of `Block.elaborate`, with the second reset."""
         if isinstance(platform, Exporter):
             return Fragment.get(self._block, _WithReset(platform, self._reset))
         return Fragment.get(ResetInserter(self._reset)(self._block), platform)
 
 
 class _WithReset:
-    """An exporter whose instances are reset by one signal more."""
+    """An exporter that adds a reset signal to its instances."""
 
     def __init__(self, exporter: Exporter, reset: Value) -> None:
         self._exporter = exporter

@@ -1,4 +1,4 @@
-"""Cuts rows of DRAM into AXI bursts: the address generator of every DMA."""
+"""Splits rows of DRAM into AXI bursts: the address generator of every DMA."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["BurstGenerator"]
 
 
 class BurstGenerator(Block):
-    """One burst a cycle, each a pure function of address and length.
+    """Generates one burst a cycle; the bursts of a row depend on address and length alone.
 
     A burst never spans two rows, never crosses a 4 KiB boundary (AMBA AXI4, A3.4.1), and is at
     most `longest` beats. Addresses are aligned down to a beat: a row that begins or ends inside a
-    beat takes the whole of it.
+    beat takes the whole beat.
 
     Members
     -------
@@ -48,7 +48,7 @@ class BurstGenerator(Block):
         )
 
     def variant(self) -> str:
-        """Longest burst, and bits of a row's size."""
+        """Module suffix: longest burst, and bits of a row's size."""
         return f"{self._longest}x{self._rows['size'].width}"
 
     def build(self, m: Module) -> None:
@@ -59,7 +59,7 @@ class BurstGenerator(Block):
         job = Signal(self._rows, reset_less=True)
         setup = Signal()
         running = Signal()
-        # The number of a beat in memory is its address without the bits inside a beat.
+        # A beat's number is its byte address divided by the bytes in a beat.
         beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
         left = Signal(size_bits + 1 - beat_bits, reset_less=True)
 

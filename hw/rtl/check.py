@@ -21,22 +21,22 @@ __all__ = ["Check"]
 
 FAULT_BITS = 6
 EXTENT_BITS = 17
-"""65535 and two pads of 15."""
+"""Bits of a padded row or column length: at most 65535 + 2 * 15."""
 
 
 class Check(Block):
-    """A pipeline of three stages that finds what is wrong with an instruction by itself.
+    """Three-stage pipeline that detects the faults visible in an instruction alone.
 
-    The rules and their order are `hw.isa.validate`'s: of several faults the smallest counts.
+    Rules and priorities as in `hw.isa.validate`: of several faults the smallest code counts.
 
     Members
     -------
     word
         The instruction that enters.
     step
-        Move every stage one on.
+        Advance every stage.
     fault
-        What is wrong with the word that entered three steps ago.
+        Fault of the word that entered three steps ago.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -44,8 +44,8 @@ class Check(Block):
         super().__init__({"word": In(INSTRUCTION_BITS), "step": In(1), "fault": Out(FAULT_BITS)})
 
     def build(self, m: Module) -> None:
-        # Stage 1 has the word, stage 2 what its fields alone say and the two factors of its
-        # on-chip range, stage 3 their product; the range's end is compared behind stage 3.
+        # Stage 1 holds the word, stage 2 the faults of single fields and rows and width of the
+        # on-chip range, stage 3 the range's extent; the range's end is compared after stage 3.
         word = Signal(INSTRUCTION_BITS, reset_less=True)
         move = data.View(view_of(memory_layout(self._config)), word)
         moves_data = Signal()
@@ -94,7 +94,7 @@ class Check(Block):
         return depth
 
     def _from_fields(self, m: Module, word: Value) -> Value:
-        """The smallest fault that the fields show by themselves."""
+        """The smallest fault code of all rules but `SRAM_RANGE`."""
         fault = Signal(FAULT_BITS, name="early")
         move = data.View(view_of(memory_layout(self._config)), word)
         loops = data.View(view_of(gemm_layout(self._config)), word)
@@ -131,7 +131,7 @@ class Check(Block):
             ),
             Fault.FEATURE: is_alu & (alu.alu_opcode > max(AluOp)),
         }
-        # The first rule that is broken, in order of its number.
+        # The violated rule with the smallest fault code.
         first = m.If
         for number in sorted(rules):
             with first(rules[number]):

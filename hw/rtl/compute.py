@@ -24,9 +24,9 @@ __all__ = ["ComputeUnit"]
 
 
 class ComputeUnit(Block):
-    """Executes its queue in order.
+    """Executes the instructions of its queue in order.
 
-    GEMMs and ALUs follow each other into the pipeline without a gap; everything else starts when
+    GEMM and ALU instructions enter the pipeline back to back; any other instruction starts when
     the pipeline is empty, and runs alone. An instruction's tokens are pushed in the cycle of
     its last write.
 
@@ -37,9 +37,9 @@ class ComputeUnit(Block):
     bases, port
         As in `LoadDma`.
     array_enable, inp_address, inp_data, wgt_address, wgt_data
-        Reads of INP and WGT, a cycle later.
+        Read ports of INP and WGT, with a latency of one cycle.
     out_enable, out_address, out_data
-        Reads of OUT, for the store unit.
+        Read port of OUT, for the store unit.
     halt
         Start no more instructions.
     finished
@@ -87,8 +87,8 @@ class ComputeUnit(Block):
         wiring.connect(m, dma.port, wiring.flipped(self.port))
         self._datapath(m, micro_ops, pipeline, dma)
 
-        # Three kinds of instruction: loops, which share the pipeline; LOADs with data, which have
-        # the DMA; and what only carries tokens (an empty LOAD, FINISH), which ends a cycle later.
+        # Three kinds of instruction: GEMM and ALU, which use the pipeline; LOADs with data, which
+        # use the DMA; and instructions without data (empty LOAD, FINISH), which end a cycle later.
         head = data.View(view_of(memory_layout(config)), gate.word)
         is_loop = Signal()
         moves_data = Signal()
@@ -154,7 +154,7 @@ class ComputeUnit(Block):
     def _report(
         self, m: Module, gate: Gate, dma: LoadDma, under_way: Signal, ends: Signal, index: Signal
     ) -> None:
-        """Busy while anything is under way; a token is waited for only when nothing is."""
+        """Drive the status: only a unit without an instruction in progress waits for a token."""
         status = self.status
         m.d.comb += [
             status.busy.eq((under_way & ~dma.starved) | gate.start),
@@ -175,7 +175,7 @@ class ComputeUnit(Block):
             m.d.comb += status.index.eq(gate.index)
 
     def _datapath(self, m: Module, micro_ops: MicroOps, pipeline: Pipeline, dma: LoadDma) -> None:
-        """Micro-op memory, accumulators and lanes around the pipeline."""
+        """Add micro-op memory, accumulators and lanes, and connect them to the pipeline."""
         config = self._config
         m.submodules.uop_memory = uop = Scratchpad(
             bits=32, bank_bits=32, depth=config.depth(MemoryId.UOP)

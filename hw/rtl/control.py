@@ -15,7 +15,7 @@ __all__ = ["Control"]
 
 
 class Control(Block):
-    """Starts, watches and stops the core.
+    """State machine that starts, monitors and stops the core.
 
     Members
     -------
@@ -27,13 +27,13 @@ class Control(Block):
     complete, tokens_left, stuck, bus_idle, fault, fault_index
         From the core.
     running
-        High from the cycle in which the core starts to the one in which it is done.
+        High from the cycle in which the core starts to the cycle in which it completes or stops.
     draining
         The core is stopping: transfers on the bus are still outstanding.
     done, error
-        The launch has ended in this cycle.
+        The launch ends in this cycle: it has completed, or failed and drained.
     error_code, error_index
-        Fault and instruction that ended the last launch; kept until the next.
+        Fault that ended the last launch, and its instruction's index; kept until the next launch.
     """
 
     def __init__(self) -> None:

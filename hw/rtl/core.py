@@ -1,4 +1,4 @@
-"""Everything between the control registers and the bus."""
+"""The accelerator without control registers, launch control and counters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Core"]
 
 
 class Core(Block):
-    """Fetch, the three units that tokens synchronise, and the AXI masters that they share.
+    """Fetch, dispatch, three units synchronised by tokens, on-chip memories and AXI4 master.
 
     Members
     -------
@@ -39,17 +39,17 @@ class Core(Block):
     axi
         The AXI4 master.
     halt
-        Start no new transfer; `bus_idle` is high while none is outstanding.
+        Start no new transfer; `bus_idle` is high while no transfer is outstanding.
     complete
-        FINISH has been executed and nothing is left to do.
+        FINISH has been executed; no instruction and no transfer is left.
     tokens_left
-        Some token counter is not zero.
+        A token counter is not zero.
     stuck
-        Nothing is under way and nothing can start.
+        No instruction is in progress and no instruction can start.
     fault, fault_index
-        The first fault of this cycle (`Fault.NONE`: none) and its instruction.
+        One fault of this cycle, or `Fault.NONE`, and the index of its instruction.
     fetched, dispatched
-        As `Dispatch` says.
+        As in `Dispatch`.
     load, compute, store
         The status of each unit.
     """
@@ -138,7 +138,7 @@ class Core(Block):
     def _tokens(
         self, m: Module, load: LoadUnit, compute: ComputeUnit, store: StoreUnit
     ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
-        """Four counters; each overflow comes with the index of the instruction that pushed."""
+        """Overflow signals, each with the pushing instruction's index, and the token counters."""
         units = {Stage.LOAD: load, Stage.COMPUTE: compute, Stage.STORE: store}
         overflows = []
         counters = []
@@ -158,7 +158,7 @@ class Core(Block):
         return overflows, counters
 
     def _scratchpads(self, m: Module, load: LoadUnit, compute: ComputeUnit) -> None:
-        """INP and WGT, written by load and read by compute."""
+        """Add the memories INP and WGT, written by load and read by compute."""
         write = load.write
         for index, memory in enumerate(LOAD_MEMORIES):
             name = memory.name.lower()
@@ -188,7 +188,7 @@ class Core(Block):
         reads: ReadMaster,
         overflows: list[tuple[Signal, Signal]],
     ) -> None:
-        """One fault a cycle; where several come together, any of them will do."""
+        """Report one fault a cycle; the choice among simultaneous faults does not matter."""
         reader_index = Array(
             [NO_INSTRUCTION, compute.status.index, self.load.index, NO_INSTRUCTION]
         )

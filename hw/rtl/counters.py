@@ -16,24 +16,24 @@ COUNTER_BITS = 64
 
 
 def counter_names() -> tuple[str, ...]:
-    """The counters, as the register map names them."""
+    """Names of the counters in the register map."""
     states = (f"{stage.name.lower()}_{state.value}" for stage in Stage for state in State)
     return ("cycles", *states)
 
 
 class Counters(Block):
-    """Counts while `running`; what is read is a copy that does not move under the reader.
+    """Cycle counters, which count while `running`, with a snapshot for consistent reads.
 
     Members
     -------
     clear
-        Set everything to zero.
+        Set the live counters to zero.
     snapshot
-        Copy the live counters. While nothing runs the copy follows by itself.
+        Copy the live counters. While `running` is low they are copied in every cycle.
     load_status, compute_status, store_status
         The units' status.
     cycles and `<unit>_<state>`
-        The copies.
+        The copied values.
     """
 
     def __init__(self) -> None:

@@ -25,22 +25,22 @@ __all__ = ["Dispatch"]
 
 
 class Dispatch(Block):
-    """Checks and dispatches one instruction a cycle; a full queue blocks all that follow.
+    """Checks and dispatches one instruction a cycle; a full queue blocks later instructions.
 
     Members
     -------
     start, count
         A new program of `count` instructions.
     instruction
-        The words, in order.
+        Instruction words, in program order.
     load, compute, store
-        To the queues.
+        To the units' instruction queues.
     fault, fault_index
-        An instruction that is refused (`Fault.NONE`: none), and its index.
+        Fault of a refused instruction, or `Fault.NONE`, and the instruction's index.
     stuck
         No instruction is left to dispatch, or the next queue is full.
     fetched, dispatched
-        The next instruction has arrived to be dispatched; it is dispatched. It may wait in between.
+        An instruction becomes ready for dispatch; an instruction enters its unit's queue.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -64,7 +64,7 @@ class Dispatch(Block):
 
     def build(self, m: Module) -> None:
         m.submodules.check = check = Check(self._config)
-        # Each word moves on with its check. A blocked or an illegal head stops every stage.
+        # Words advance in step with the stages of `Check`; a blocked or illegal head stalls all.
         valid = Signal(3)
         words = [
             Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True) for stage in range(3)
@@ -136,11 +136,11 @@ class Dispatch(Block):
         with m.Else():
             m.d.comb += chosen.eq(1 << Unit.COMPUTE)
         refusals = []
-        for place, target in enumerate(targets.values()):
+        for number, target in enumerate(targets.values()):
             m.d.comb += [
-                target.valid.eq(go & chosen[place]),
+                target.valid.eq(go & chosen[number]),
                 target.payload.word.eq(word),
                 target.payload.index.eq(index),
             ]
-            refusals.append(chosen[place] & ~target.ready)
+            refusals.append(chosen[number] & ~target.ready)
         m.d.comb += blocked.eq((go & Cat(refusals).any()) | (self.fault != Fault.NONE))

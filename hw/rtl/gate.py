@@ -1,4 +1,4 @@
-"""Holds an instruction at the head of a unit's queue until its tokens are there."""
+"""Holds an instruction at the head of a unit's queue until its tokens are available."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Gate(Block):
     start
         The unit starts the head; the head's tokens are popped in this cycle.
     word, index
-        The head.
+        Instruction word of the head, and its index in the program.
     valid, waits
-        There is a head; it lacks a token from (bit 0) the previous, (bit 1) the next unit.
+        The queue has a head; the head lacks a token from the previous (bit 0), next (bit 1) unit.
     """
 
     def __init__(self, config: HardwareConfig) -> None:

@@ -1,4 +1,4 @@
-"""Reads the program from DRAM, one instruction after the other."""
+"""Reads the program from DRAM as a stream of instructions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["InstructionReader"]
 
 
 class InstructionReader(Block):
-    """Streams `count` instructions from `address` on.
+    """Streams the `count` instructions that start at `address`.
 
     Members
     -------
@@ -27,7 +27,7 @@ class InstructionReader(Block):
     port
         To the read master.
     instruction
-        The words, in order.
+        Instruction words, in program order.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -66,7 +66,7 @@ class InstructionReader(Block):
             self._split(m, source)
 
     def _join(self, m: Module, source: ReadStream) -> None:
-        """Put narrow beats together; the last one passes straight through."""
+        """Join narrow beats to instructions; an instruction's last beat is not registered."""
         beats = INSTRUCTION_BYTES // self._config.bus_bytes
         kept = [
             Signal(self._config.bus_bits, name=f"part_{index}", reset_less=True)
@@ -88,7 +88,7 @@ class InstructionReader(Block):
                         m.d.sync += signal.eq(source.beat.payload)
 
     def _split(self, m: Module, source: ReadStream) -> None:
-        """Take a wide beat apart; the program may begin and end inside one."""
+        """Split wide beats into instructions; the program may begin and end inside a beat."""
         beats = self._config.bus_bytes // INSTRUCTION_BYTES
         slot = Signal(range(beats))
         left = Signal(INDEX_BITS)

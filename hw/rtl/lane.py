@@ -1,4 +1,4 @@
-"""One column of the array: a dot product, two operands with forwarding, an ALU, a result."""
+"""One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
@@ -15,21 +15,21 @@ WIDTH = 32
 
 
 class Forward(data.Struct):
-    """Which younger copy of an operand counts; all clear: the one in memory."""
+    """Forwarding select of one operand; all bits clear: the value read from ACC."""
 
     from_execute: 1
-    """The micro-op one ahead writes it: its result is ready when this one executes."""
+    """The micro-op one ahead writes the operand; its result is ready in time for execution."""
     from_write: 1
-    """The micro-op two ahead writes it in this cycle."""
+    """The micro-op two ahead writes the operand in this cycle."""
     from_written: 1
-    """The micro-op three ahead wrote it while it was read."""
+    """The micro-op three ahead wrote the operand in the cycle in which ACC was read."""
 
 
 class LaneControl(data.Struct):
-    """What all lanes do in this cycle: operands are gathered, then executed, then written.
+    """Control signals common to all lanes, for two stages: gathering operands, and execution.
 
-    `gather_*` speaks of the micro-op whose operands are at the memories' outputs, `execute_*` of
-    the one behind it.
+    `gather_*` belongs to the micro-op whose operands are at the memories' outputs, `execute_*` to
+    the micro-op one ahead.
     """
 
     gather: 1
@@ -44,25 +44,25 @@ class LaneControl(data.Struct):
 
 
 class Hold(data.Struct):
-    """Where ACC has one read port: the second operand, read a cycle before the first, is kept."""
+    """Control, with one ACC read port, of the register of the second operand, read first."""
 
     take: 1
     from_write: 1
-    """The micro-op three ahead of its own writes it in this cycle."""
+    """The micro-op three ahead writes the second operand in this cycle."""
     from_written: 1
-    """The micro-op four ahead wrote it while it was read."""
+    """The micro-op four ahead wrote the second operand in the cycle in which ACC was read."""
 
 
 def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
-    """The port `hold`, for blocks of a machine that has it."""
+    """The port `hold` if ACC has one read port, else no port."""
     return {"hold": flow(Hold)} if acc_read_ports == 1 else {}
 
 
 class Lane(Block):
-    """32 bits of every accumulator, and all that computes them.
+    """The datapath that computes the same 32 bits of every accumulator.
 
-    A micro-op's operands are read from ACC two cycles before it executes. Up to three micro-ops
-    ahead of it may still be writing them, so each operand can come from three other places.
+    A micro-op's operands are read from ACC two cycles before execution. Up to three earlier
+    micro-ops may not have written them by then, so each operand has three forwarding sources.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ class Lane(Block):
     Members
     -------
     control, enable
-        For all lanes alike; `enable` is the dot product's.
+        Common to all lanes; `enable` as in `Mac`.
     hold
-        For all lanes alike; only with one read port.
+        Common to all lanes; only with one read port.
     inp, wgt
         Vectors of signed bytes.
     dst, src
-        The operands that ACC read.
+        The operands read from ACC.
     result
-        What to write to ACC, one cycle after the execution.
+        The value to write to ACC, one cycle after execution.
     shift_out_of_range
-        The micro-op that executes shifts by a value outside -31..31.
+        The executing micro-op shifts by a value outside -31..31.
     """
 
     def __init__(self, block_in: int, acc_read_ports: int = 2) -> None:
@@ -154,7 +154,7 @@ class Lane(Block):
                 m.d.sync += self.result.eq(alu.a + mac.dot)
 
     def _held(self, m: Module, written: Signal) -> Signal:
-        """The second operand, as of the cycle before the first one is gathered."""
+        """The second operand, registered a cycle before the first operand is gathered."""
         held = Signal(signed(WIDTH), reset_less=True)
         with m.If(self.hold.take):
             with m.If(self.hold.from_write):

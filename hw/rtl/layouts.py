@@ -1,4 +1,4 @@
-"""Packed words of the RTL, derived from the encoding tables."""
+"""Layouts of the RTL's packed words, derived from the encoding tables."""
 
 from functools import reduce
 from operator import or_
@@ -31,20 +31,20 @@ __all__ = [
 
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
 INDEX_BITS = 32
-"""Instructions of a launch are numbered with this many bits."""
+"""Bits of an instruction's index in its program."""
 NO_INSTRUCTION = (1 << INDEX_BITS) - 1
-"""What stands for an instruction's index where no single one is at fault."""
+"""The index that stands for no instruction."""
 BEATS_BITS = 9
-"""Enough to count the 256 beats of AXI4's longest burst."""
+"""Bits of a burst's length in beats; AXI4's longest burst has 256."""
 
 
 def clog2(value: int) -> int:
-    """The number of bits that count `value` things."""
+    """Ceiling of the binary logarithm: the bits of an index below `value`."""
     return (value - 1).bit_length()
 
 
 def view_of(layout: WordLayout) -> data.FlexibleLayout:
-    """An encoding as an Amaranth layout."""
+    """The Amaranth layout of an encoding."""
     return data.FlexibleLayout(
         layout.size,
         {
@@ -57,12 +57,12 @@ def view_of(layout: WordLayout) -> data.FlexibleLayout:
 
 
 def queued_layout() -> data.StructLayout:
-    """What waits in an instruction queue: the word and its index in the program."""
+    """Entry of an instruction queue: the word and its index in the program."""
     return data.StructLayout({"word": INSTRUCTION_BITS, "index": INDEX_BITS})
 
 
 def executed_by(unit: Unit, head: data.View) -> Value:
-    """Whether an instruction is for load or store; compute executes all others.
+    """Whether `unit`, load or store, executes an instruction; compute executes the rest.
 
     `head` is the word in the layout of LOAD and STORE.
     """
@@ -83,35 +83,35 @@ def burst_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 def row_bits(config: HardwareConfig) -> int:
-    """Bits for the bytes in one row of a LOAD or STORE: 65535 of the largest elements."""
+    """Bits of a row's size in bytes in a LOAD or STORE: up to 65535 of the largest elements."""
     return 16 + max(clog2(config.element_bytes(memory)) for memory in MemoryId)
 
 
 def rows_layout(address_bits: int, size_bits: int) -> data.StructLayout:
-    """A two-dimensional stretch of DRAM: `rows` rows of `size` bytes, `stride` bytes apart."""
+    """A two-dimensional tile of DRAM: `rows` rows of `size` bytes, `stride` bytes apart."""
     return data.StructLayout(
         {"address": address_bits, "size": size_bits, "stride": size_bits, "rows": 16}
     )
 
 
 UNIT_EVENTS = data.StructLayout({event.name.lower(): 1 for event in UnitEvent})
-"""What happens to a unit's instructions in this cycle."""
+"""Events of a unit's instructions in this cycle, a bit for each `UnitEvent`."""
 
 
 class UnitStatus(wiring.Signature):
-    """What a unit is doing, for the counters, the registers and the `events` port.
+    """State of a unit, for the counters, the registers and the `events` port.
 
     Members
     -------
     busy, token, memory
-        At most one of them each cycle; none is idle.
+        Working, waiting for a token, or for memory: at most one is high; all low means idle.
     quiet
-        Nothing is under way, and nothing can start: there is no instruction, or it lacks a token.
+        No instruction is in progress and no instruction starts in this cycle.
     active, index, waits
-        There is an instruction, under way or at the gate; its index; the tokens that the one at
-        the gate lacks (bit 0 from the previous unit, bit 1 from the next).
+        An instruction is in progress or at the gate; its index; the tokens that the instruction
+        at the gate lacks (bit 0 from the previous unit, bit 1 from the next).
     events, end_index
-        What happens in this cycle, and the index of the instruction that ends.
+        Events of this cycle, and the index of the instruction that ends.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from hw.topology import MemoryId
 __all__ = ["LoadDma", "WritePort", "bases_layout"]
 
 EXTENT_BITS = 18
-"""65535 elements between two pads of 15, twice over."""
+"""Bits of a coordinate in a padded tile: at most 65535 + 2 * 15 elements, and a spare bit."""
 
 
 def bases_layout(config: HardwareConfig) -> data.StructLayout:
@@ -27,10 +27,10 @@ def bases_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.Signature:
-    """What a DMA writes in this cycle: `bank` of element `address` of one memory, or zeros.
+    """On-chip write port of a DMA: data or zeros for `bank` of element `address` of one memory.
 
     `select` has a bit for each memory. A beat that holds several elements is shifted so that the
-    one to be written lies in its lowest bits.
+    element to write lies in the lowest bits.
     """
     banks = max(config.element_bytes(memory) // config.bus_bytes for memory in memories)
     return wiring.Signature(
@@ -46,23 +46,23 @@ def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.
 
 
 class LoadDma(Block):
-    """One LOAD at a time; one bank or one padding element a cycle, in SRAM order.
+    """Executes one LOAD at a time; writes one bank or padding element a cycle, in SRAM order.
 
-    Padding never waits for data; data is written one cycle after it arrived, or right behind the
-    element before it.
+    Padding never waits for data; data is written one cycle after it arrived, or directly after
+    the previous element.
 
     Members
     -------
     start, word
-        Take this LOAD (of one of `memories`, with x_size above 0). Not while `active`.
+        Start this LOAD (of one of `memories`, with x_size above 0). Not while `active`.
     bases
-        DRAM addresses of the memories' elements 0.
+        DRAM address of element 0 of each memory.
     port
         To the read master.
     write
-        To the memories.
+        To the on-chip memories.
     active, last
-        A LOAD is under way; this cycle writes its last element.
+        A LOAD is in progress; this cycle writes the LOAD's last element.
     starved
         The beat with the next data to write has not arrived.
     """
@@ -87,7 +87,7 @@ class LoadDma(Block):
         )
 
     def variant(self) -> str:
-        """The memories that LOADs fill."""
+        """Module suffix: the memories that LOADs write."""
         return "_".join(memory.name.lower() for memory in self._memories)
 
     def build(self, m: Module) -> None:
@@ -101,8 +101,8 @@ class LoadDma(Block):
         wiring.connect(m, stream.port, wiring.flipped(self.port))
         self._request(m, stream)
 
-        # Everything below places elements. A rectangle of height x width elements is walked in
-        # order; those within [left, right) of the rows [top, bottom) come from DRAM.
+        # The rest of `build` writes the elements of a padded tile in row-major order. Columns
+        # [x_pad_0, right) of rows [y_pad_0, bottom) come from DRAM; all else is padding.
         load = Signal(view_of(memory_layout(config)), reset_less=True)
         select = Signal(len(self._memories), reset_less=True)
         with m.If(self.start):
@@ -166,7 +166,7 @@ class LoadDma(Block):
         ]
 
     def _request(self, m: Module, stream: ReadStream) -> None:
-        """Turn element counts into bytes and start the stream."""
+        """Convert element counts to bytes and start the stream."""
         with m.Switch(self.word.memory_type):
             for memory in self._memories:
                 shift = clog2(self._config.element_bytes(memory))

@@ -1,4 +1,4 @@
-"""A row of multipliers and the tree that sums them."""
+"""A row of multipliers and the adder tree that sums their products."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Mac(Block):
     Members
     -------
     inp, wgt
-        The vectors, element 0 lowest.
+        The vectors, element 0 in the lowest bits.
     enable
-        A bit for each stage: it takes what the stage before holds.
+        Register enables, a bit for each stage.
     dot
-        The sum.
+        The dot product.
     """
 
     def __init__(self, block_in: int) -> None:
@@ -39,9 +39,9 @@ class Mac(Block):
         )
 
     def build(self, m: Module) -> None:
-        # Every term is as wide as the final sum and is added without regard to its sign, which
-        # is exact modulo that width. A product's upper bits are copies of its sign: synthesis
-        # merges their registers, and no stage of the tree has signs to extend.
+        # Every term is as wide as the final sum and is added as unsigned, which is exact modulo
+        # 2**width. A product's upper bits are copies of its sign: synthesis merges their
+        # registers, and no stage of the tree needs sign extension.
         width = len(self.dot)
         terms: list[Value] = []
         for index in range(self._block_in):
@@ -65,12 +65,12 @@ class Mac(Block):
 
 
 def _widened(value: Value, width: int) -> Value:
-    """A signed byte in `width` bits: two of them multiply at exactly the sum's width."""
+    """A signed byte, sign-extended to `width` bits: the factors' widths add up to the sum's."""
     return Cat(value, value[-1].replicate(width - len(value))).as_signed()
 
 
 def _pairwise(terms: list[Value]) -> Value:
-    """Their sum, as a balanced tree."""
+    """The sum of `terms`, as a balanced tree."""
     if len(terms) == 1:
         return terms[0]
     middle = len(terms) // 2

@@ -1,4 +1,4 @@
-"""Interfaces between the parts: AXI channels as vendor tools name them, reads, tokens."""
+"""Interfaces of blocks: AXI with the signal names of vendor tools, read and token ports."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def AxiWriteMaster(config: HardwareConfig) -> wiring.Signature:
 
 
 def axi_master(config: HardwareConfig) -> wiring.Signature:
-    """All five channels."""
+    """All five channels of an AXI4 master."""
     return wiring.Signature({**AxiReadMaster(config).members, **AxiWriteMaster(config).members})
 
 
@@ -94,7 +94,7 @@ def AxiLite() -> wiring.Signature:
 
 
 def ReadPort(config: HardwareConfig) -> wiring.Signature:
-    """One client's way to memory: bursts out, beats back in order and always accepted."""
+    """A read master's port for one client: burst requests; beats, in order, always accepted."""
     return wiring.Signature(
         {
             "request": Out(stream.Signature(burst_layout(config))),

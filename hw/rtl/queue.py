@@ -1,4 +1,4 @@
-"""A first-in first-out queue that block RAM can hold."""
+"""A FIFO that maps to block RAM."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Queue"]
 
 
 class Queue(Block):
-    """`depth` payloads (a power of two), in order; what goes in is at the head one cycle later.
+    """FIFO of `depth` payloads (a power of two), with a latency of one cycle when empty.
 
     Members
     -------
     i, o
         Streams in and out.
     level
-        How many payloads wait.
+        Number of payloads in the queue.
     """
 
     def __init__(self, shape: ShapeLike, depth: int) -> None:
@@ -38,13 +38,13 @@ class Queue(Block):
         )
 
     def variant(self) -> str:
-        """Bits and depth."""
+        """Module suffix: bits and depth."""
         return f"{Shape.cast(self._shape).width}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        # The memory is read synchronously at the place of the next cycle's head, so that its
-        # output register is the head. A payload written to that very place in this cycle is not
-        # in the memory yet: a register beside it stands in for one cycle.
+        # The memory is read synchronously at the address of the next cycle's head, so that its
+        # output register is the head. A payload written to that address in the same cycle is not
+        # in the memory yet: the register `newest` bypasses the memory for one cycle.
         m.submodules.storage = storage = memory.Memory(
             shape=self._shape, depth=self._depth, init=[], attrs=NO_COLLISIONS
         )

@@ -1,4 +1,4 @@
-"""The AXI4 read side: three clients, one master."""
+"""The AXI4 read master, shared by three clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["INCR", "ReadMaster"]
 
 
 class ReadMaster(Block):
-    """Arbitrates per burst with fixed priority; one address a cycle; answers return in order.
+    """Arbitrates per burst with fixed priority; one address a cycle; data returns in order.
 
     Members
     -------
@@ -27,11 +27,11 @@ class ReadMaster(Block):
     axi
         AR and R.
     halt
-        Accept no more bursts. Those accepted are answered to the end.
+        Accept no more bursts. Bursts already accepted complete.
     idle
         No burst is outstanding.
     fault, fault_client
-        Memory answered a beat of this client (an index into `READ_PRIORITY`) with an error.
+        Error response to a beat of this client (an index into `READ_PRIORITY`).
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -51,8 +51,8 @@ class ReadMaster(Block):
         config = self._config
         axi = self.axi
         clients = [getattr(self, name) for name in READ_PRIORITY]
-        # Answers come in the order of the addresses (one ID): a queue holds each burst's client.
-        # The address register keeps ARVALID and its payload steady until they are taken.
+        # Data returns in the order of the addresses (one ID): a queue holds each burst's client.
+        # The address register keeps ARVALID and its payload steady until ARREADY.
         depth = 1 << clog2(config.reads_in_flight)
         m.submodules.read_owners = read_owners = Queue(range(len(READ_PRIORITY)), depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))

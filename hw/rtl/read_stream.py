@@ -1,4 +1,4 @@
-"""Rows of DRAM as a stream of beats, read ahead as far as the buffer has space."""
+"""Reads rows of DRAM as a stream of beats, prefetched as far as the buffer has space."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["ReadStream"]
 
 
 class ReadStream(Block):
-    """Requests bursts and gives their beats in order, each one cycle after it arrived.
+    """Requests bursts and outputs their beats in order, one cycle after arrival.
 
     A burst is requested only when the buffer has space for all its beats. So read data is always
-    accepted at once, and no client blocks another's.
+    accepted at once, and no client blocks the data of another client.
 
     Members
     -------
@@ -29,7 +29,7 @@ class ReadStream(Block):
     port
         To the read master.
     beat
-        The beats.
+        The beats, in order.
     """
 
     def __init__(self, config: HardwareConfig, *, depth: int, longest: int, size_bits: int) -> None:
@@ -47,7 +47,7 @@ class ReadStream(Block):
         )
 
     def variant(self) -> str:
-        """Beats in the buffer, longest burst, and bits of a row's size."""
+        """Module suffix: beats in the buffer, longest burst, and bits of a row's size."""
         return f"{self._depth}x{self._longest}x{self._size_bits}"
 
     def build(self, m: Module) -> None:

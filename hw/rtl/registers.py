@@ -1,4 +1,4 @@
-"""The AXI4-Lite slave behind which the control registers lie."""
+"""The control registers as an AXI4-Lite slave."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ WORD_BYTES = 4
 
 
 class Registers(Block):
-    """Built from `hw.registers.register_map`, a member for each register.
+    """AXI4-Lite slave with the registers of `hw.registers.register_map`.
 
     Members
     -------
     axi
-        The bus. One access of each direction at a time; addresses that name no register are
-        answered with SLVERR.
+        The bus. At most one read and one write are outstanding; an address without a register
+        is answered with SLVERR.
     a read-only register
-        In: what a read gives.
+        In: the value that a read returns.
     a read-write register
-        Out: what was last written.
+        Out: the value last written.
     a write-one register
-        `<name>_set`, out: the bits written as one, for one cycle; `<name>`, in: what a read gives.
+        `<name>_set`, out: the bits written as 1, for one cycle; `<name>`, in: the value read.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Registers(Block):
         return getattr(self, register.name).word_select(part, WORD_BITS)
 
     def _writes(self, m: Module, words: dict[int, tuple[Register, int]]) -> None:
-        """An address and a datum are kept until both are there, whichever comes first."""
+        """Hold write address and write data, which arrive in either order, until both are valid."""
         axi = self.axi
         address = Signal(ADDRESS_BITS, reset_less=True)
         value = Signal(WORD_BITS, reset_less=True)

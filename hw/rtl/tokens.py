@@ -10,16 +10,16 @@ __all__ = ["TokenCounter"]
 
 
 class TokenCounter(Block):
-    """A queue of tokens that carry nothing. A push is visible one cycle later.
+    """Counter of the tokens in one queue. A push is visible one cycle later.
 
     Members
     -------
     push, pop
-        Give and take a token. `pop` only while `available`.
+        Add and remove a token. `pop` only while `available`.
     available
-        There is a token.
+        The counter is not zero.
     overflow
-        This push does not fit; the counter keeps its value.
+        A push at the counter's maximum; the counter keeps its value.
     """
 
     push: In(1)

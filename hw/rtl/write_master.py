@@ -1,4 +1,4 @@
-"""The AXI4 write side: addresses ahead of data, acknowledgements in order."""
+"""The AXI4 write master: addresses ahead of data, responses in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["WriteMaster", "order_layout"]
 
 
 def order_layout(config: HardwareConfig) -> data.StructLayout:
-    """An order: a burst, if `writes`; the end of an instruction after it, if `ends`."""
+    """A write order: a burst, if `writes`; the last order of its instruction, if `ends`."""
     return data.StructLayout(
         {
             "burst": burst_layout(config),
@@ -31,11 +31,11 @@ def order_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 class WriteMaster(Block):
-    """Sends bursts and their data, and reports in order when each order is done.
+    """Executes write orders: sends bursts and data, and reports orders, in sequence, as done.
 
-    Addresses go out without waiting for data or for acknowledgements, up to `writes_in_flight`;
-    a burst's data follows a cycle after its address, taken or not: AXI4 forbids waiting for AWREADY
-    (A3.3.1). An order that writes nothing is done when all before it are.
+    Addresses are sent without waiting for data or responses, up to `writes_in_flight`; a burst's
+    data follows a cycle after AWVALID, with or without AWREADY: AXI4 forbids waiting for AWREADY
+    (A3.3.1). An order without a burst is done when all earlier orders are done.
 
     Members
     -------
@@ -46,13 +46,13 @@ class WriteMaster(Block):
     axi
         AW, W and B.
     done
-        An order is done in this cycle; `ends`, `push` and `index` are the order's.
+        An order is done in this cycle; `ends`, `push` and `index` are fields of that order.
     idle
         No order is outstanding.
     fault
-        Memory answered the order that is done with an error.
+        Error response to the order that is done.
     stalled
-        The bus makes an address, a beat or an order wait.
+        An address, a beat or an order waits for the bus.
     moving
         A beat is written in this cycle.
     """
@@ -79,7 +79,7 @@ class WriteMaster(Block):
         config = self._config
         axi = self.axi
         depth = 1 << clog2(config.writes_in_flight)
-        # `outstanding_writes` holds orders that are not acknowledged, `lengths` bursts whose
+        # `outstanding_writes` holds orders without a response, `lengths` the beats of bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
         m.submodules.outstanding_writes = outstanding_writes = Queue(waiting, depth)
@@ -124,7 +124,7 @@ class WriteMaster(Block):
         with m.If(self.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
-        # An order without a burst is done in a cycle of its own, which accepts no acknowledgement.
+        # An order without a burst is done in a cycle of its own, in which BREADY is low.
         oldest = outstanding_writes.o.payload
         m.d.comb += [
             axi.bready.eq(~outstanding_writes.o.valid | oldest.writes),
