@@ -30,8 +30,7 @@ class Accumulator(Block):
     Members
     -------
     dst_enable, dst_address, dst_data; src_*
-        Reads of a micro-op's two operands, with a latency of one cycle. With one read port at
-        most one operand is read in a cycle.
+        Reads of a micro-op's two operands, a cycle later; with one read port never in one cycle.
     out_enable, out_address, out_data
         Read port of OUT, with a latency of one cycle.
     write_enable, write_address, write_data
@@ -117,11 +116,11 @@ class Accumulator(Block):
         for index in range(bits // bank_bits):
             bank = MemoryBank(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
             m.submodules[f"out_bank_{index}"] = bank
-            these = slice(index * sources, (index + 1) * sources)
+            acc_banks = slice(index * sources, (index + 1) * sources)
             m.d.comb += [
-                bank.write_enable.eq(enable[these]),
+                bank.write_enable.eq(enable[acc_banks]),
                 bank.write_address.eq(address),
-                bank.write_data.eq(Cat(low[these])),
+                bank.write_data.eq(Cat(low[acc_banks])),
                 bank.read_enable.eq(self.out_enable),
                 bank.read_address.eq(self.out_address),
                 self.out_data.word_select(index, bank_bits).eq(bank.read_data),

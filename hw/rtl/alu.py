@@ -1,4 +1,4 @@
-"""What the ALU does to one pair of 32-bit values."""
+"""The ALU of one lane: an operation on two 32-bit values."""
 
 from amaranth.hdl import Module, Mux, signed
 from amaranth.lib.wiring import In, Out
@@ -13,7 +13,7 @@ SHIFT_BITS = MAX_SHIFT.bit_length()
 
 
 class Alu(Block):
-    """result = op(a, b), without a clock; all arithmetic wraps at 32 bits.
+    """result = op(a, b), combinational; all arithmetic wraps at 32 bits.
 
     Members
     -------
@@ -22,9 +22,9 @@ class Alu(Block):
     a, b
         The destination's value and the operand.
     result
-        What is written back.
+        The value to write back.
     shift_out_of_range
-        The operation is a shift and b is beyond MAX_SHIFT; the result means nothing.
+        The operation is a shift by more than MAX_SHIFT; the result is then undefined.
     """
 
     op: In(3)
@@ -34,7 +34,7 @@ class Alu(Block):
     shift_out_of_range: Out(1)
 
     def build(self, m: Module) -> None:
-        # Each value below is used once, so that a simulator evaluates only the operation at hand.
+        # Each value below is used once, so that a simulator evaluates only the selected operation.
         less = self.a < self.b
         with m.Switch(self.op):
             with m.Case(AluOp.MIN, AluOp.MAX):

@@ -1,4 +1,4 @@
-"""All lanes side by side: `batch` rows of `block_out` columns."""
+"""The array of lanes: `batch` rows of `block_out` columns."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Array"]
 
 
 class Array(Block):
-    """Lane (row, column) multiplies row of INP with row `column` of WGT.
+    """Array in which lane (row, column) multiplies row `row` of INP with row `column` of WGT.
 
     Members
     -------
     control, hold, enable, shift_out_of_range
-        As in `Lane`; `shift_out_of_range` is that of any lane.
+        As in `Lane`; `shift_out_of_range` is the OR over all lanes.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
     """

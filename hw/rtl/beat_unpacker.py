@@ -1,4 +1,4 @@
-"""Splits beats into elements narrower than a beat, or numbers the beats of wider ones."""
+"""Splits beats into elements narrower than a beat, or numbers the beats of wide elements."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["BeatUnpacker"]
 
 
 class BeatUnpacker(Block):
-    """Follows a row of elements through the beats that carry it.
+    """Locates the elements of a row in the row's beats.
 
-    An element as wide as a beat or wider lies in several banks, one a beat. A narrower one lies
-    somewhere in a beat; a row may begin and end in the middle of one.
+    An element as wide as a beat or wider has one bank per beat. A narrower element is a part of
+    a beat; a row of narrower elements may begin and end inside a beat.
 
     Members
     -------
     start, address, stride
         A new job: the first row's address and the distance between rows, in bytes.
     select
-        Which of the memories the elements are for; steady from the cycle after `start`.
+        The memory of the elements, one-hot; steady from the cycle after `start`.
     beat, data
-        The beat, and the same shifted so that the element to write lies lowest.
+        The beat, and the beat shifted so that the element to write lies in the lowest bits.
     advance, row_ends
-        This bank or element is taken; it is the last of its row.
+        This bank or element is taken; the element is the last of its row.
     bank, element_ends, beat_ends
-        Where the data belongs; whether it completes the element; whether it uses up the beat.
+        Bank of the data; whether the data completes the element; whether it completes the beat.
     offset
-        Byte of the beat at which a narrow element lies.
+        Byte offset of a narrow element in the beat.
     """
 
     def __init__(self, config: HardwareConfig, memories: tuple[MemoryId, ...]) -> None:
@@ -59,11 +59,11 @@ class BeatUnpacker(Block):
         )
 
     def variant(self) -> str:
-        """The memories that the elements are for."""
+        """Module suffix: the memories of the elements."""
         return "_".join(memory.name.lower() for memory in self._memories)
 
     def build(self, m: Module) -> None:
-        # Byte offsets inside a beat: of this row's first element, and of the element to write.
+        # Byte offsets in a beat: `row` is the row's first element, `offset` the element to write.
         row = Signal(self._beat_bits, reset_less=True)
         next_row = Signal(self._beat_bits)
         stride = Signal(self._beat_bits, reset_less=True)

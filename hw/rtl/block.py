@@ -1,9 +1,9 @@
 """The base of every RTL component: built in place for simulation, a module of its own in Verilog.
 
-Amaranth's own converter emits a module for each instance and derives its ports from the signals
-that cross its boundary. Readers of Verilog expect one module for sixteen equal lanes, with the ports
-that its source declares. So an exported `Block` adds only an instance to its parent, and is
-converted once, as a design of its own, whatever the number of its instances.
+Amaranth's own converter emits a module for each instance and derives the module's ports from the
+signals that cross its boundary. Readers of Verilog expect one module for sixteen equal lanes, with
+the ports that the source declares. So an exported `Block` adds only an instance to its parent, and
+is converted once, as a design of its own, whatever the number of its instances.
 """
 
 from __future__ import annotations

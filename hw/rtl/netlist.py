@@ -29,7 +29,7 @@ Port = tuple[wiring.Flow, Signal]
 
 
 class Netlist:
-    """An exporter that converts every kind of block once, and gives one RTLIL text."""
+    """An exporter that converts equal blocks once, and collects the modules as RTLIL text."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -39,11 +39,11 @@ class Netlist:
 
     @property
     def text(self) -> str:
-        """All modules so far."""
+        """RTLIL of all modules converted so far."""
         return "\n".join(self._texts.values())
 
     def instance(self, block: Block, reset: Value) -> Instance:
-        """An instance of the block's module, which is converted if it is a new one."""
+        """An instance of the block's module; converts the block if no equal block was."""
         name = self._module(block)
         clocking = {"clk": ClockSignal(), "rst": reset} if name in self._clocked else {}
         return Instance(
@@ -70,7 +70,7 @@ class Netlist:
         )
 
     def _module(self, block: Block) -> str:
-        """The name of this block's module; converts the block if no equal one was."""
+        """The name of the block's module; converts the block if no equal block was."""
         stem = _WORD.sub("_", type(block).__name__).lower()
         stem = f"{self._prefix}_{stem.removesuffix('_unit')}"
         if block.variant():
@@ -91,7 +91,7 @@ class Netlist:
 
 
 class ExportedCircuit(Elaboratable):
-    """A circuit whose ports are the members of a flat signature, as Amaranth's converter reads it.
+    """A circuit whose ports are the members of a flat signature, for Amaranth's converter.
 
     The converter takes the names and directions of ports from the signature alone.
     """
@@ -105,14 +105,14 @@ class ExportedCircuit(Elaboratable):
             setattr(self, name, signal)
 
     def elaborate(self, platform: object) -> Module:
-        """The circuit itself."""
+        """The circuit without its ports' signature."""
         return self._circuit
 
 
 def ports_of(block: wiring.Component) -> dict[str, Port]:
     """Every port of a component by its path: `axi.araddr` is `axi_araddr`.
 
-    What a signature fixes to a constant (a stream that is always ready) is no port.
+    A member that is a constant (`ready` of a stream that is always ready) is no port.
     """
     found: dict[str, Port] = {}
     for path, member, value in block.signature.flatten(block):

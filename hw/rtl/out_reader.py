@@ -17,27 +17,27 @@ from hw.topology import MemoryId
 __all__ = ["OutReader", "strobed_layout"]
 
 QUEUE_DEPTH = 4
-"""Beats that wait between OUT, whose latency is fixed, and the bus, which may stall."""
+"""Beats buffered between OUT, whose latency is fixed, and the bus, which may stall."""
 
 
 def strobed_layout(config: HardwareConfig) -> data.StructLayout:
-    """A beat and which of its bytes count."""
+    """A beat of write data and its byte strobes."""
     return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
 
 
 class OutReader(Block):
-    """One beat a cycle from wide elements, one element a cycle from narrow ones.
+    """Reads OUT for a STORE: one beat a cycle of wide elements, one narrow element a cycle.
 
     Members
     -------
     start, word, rows
-        A new STORE with data: the instruction, and its place in DRAM. Not while `active`.
+        A new STORE with data: the instruction, and its rows in DRAM. Not while `active`.
     out_enable, out_address, out_data
-        Reads of OUT, a cycle later.
+        Read port of OUT, with a latency of one cycle.
     beat
         The beats to write, in order. Each row begins a new beat.
     active
-        There are elements still to be read.
+        Elements of the STORE are still to be read.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -61,8 +61,8 @@ class OutReader(Block):
         m.submodules.queue = queue = Queue(strobed_layout(config), QUEUE_DEPTH)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
-        # Two steps: an element is addressed, and a cycle later, when the memory has answered, it
-        # is packed. An element is addressed only when the queue has space for its beat.
+        # Two stages: an element is addressed, and a cycle later its data is packed into a beat.
+        # An element is addressed only when the queue has space for its beat.
         element = Signal(config.index_bits(MemoryId.OUT), reset_less=True)
         x_size = Signal(16, reset_less=True)
         x_left = Signal(16, reset_less=True)
@@ -103,7 +103,7 @@ class OutReader(Block):
             self._gather(m, unpacker, queue, packing, advance)
 
     def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal) -> None:
-        """A wide element: one of its banks is a beat."""
+        """Pack elements as wide as a beat or wider: each bank of an element is a beat."""
         bank = Signal.like(unpacker.bank, reset_less=True)
         m.d.sync += bank.eq(unpacker.bank)
         m.d.comb += [
@@ -115,7 +115,7 @@ class OutReader(Block):
     def _gather(
         self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal, advance: Signal
     ) -> None:
-        """Narrow elements: collect them until the beat is full or the row ends."""
+        """Pack elements narrower than a beat, until the beat is full or the row ends."""
         size = self._config.acc_lanes
         slot = Signal(range(self._config.bus_bytes // size), reset_less=True)
         complete = Signal(reset_less=True)

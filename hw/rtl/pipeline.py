@@ -1,4 +1,4 @@
-"""The one pipeline of GEMM and ALU: control of everything between a micro-op and its result."""
+"""Control of the pipeline that GEMM and ALU share, from a micro-op's issue to its write."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
@@ -20,23 +20,23 @@ __all__ = ["Pipeline"]
 class Pipeline(Block):
     """Carries micro-ops from issue to write, one a cycle, in a constant number of stages.
 
-    Stages, counted from the issue: 1 the micro-op's fields meet their loop offsets; 2 indices are
-    checked, INP and WGT are read; 3 products; then one stage for each level of the adder tree,
-    beside whose last two ACC is read and operands are gathered; execution; the write. GEMM and
-    ALU differ in what a stage does, never in when: hence results are written in order, and one
-    rule of forwarding serves both.
+    Stages, counted from the issue: 1 loop offsets are added to the micro-op's fields; 2 indices
+    are checked, INP and WGT are read; 3 products; then one stage for each level of the adder tree;
+    execution; the write. In the two stages before execution ACC is read and operands are
+    gathered. GEMM and ALU have the same stages: hence results are written in order, and one
+    forwarding rule serves both.
 
     Where ACC has one read port, a micro-op's second operand is read a stage before the first, in
-    the empty cycle that `MicroOps` leaves ahead of it, and held.
+    the empty cycle that `MicroOps` leaves ahead of the micro-op, and held.
 
     Members
     -------
     valid, offsets, last, current, index
         The micro-op that is issued, as in `MicroOps`, and its instruction.
     uop
-        The micro-op's fields, read in the cycle of its issue, given one later.
+        The micro-op's fields, read in the cycle of the issue, valid one cycle later.
     halt
-        Let nothing more in.
+        Accept no more micro-ops.
     array_enable, inp_address, wgt_address
         Reads of INP and WGT.
     dst_enable, dst_address, src_enable, src_address
@@ -48,9 +48,9 @@ class Pipeline(Block):
     ends, end_index, push_prev, push_next
         An instruction has completed with this write; its index and its tokens.
     empty
-        Nothing is in any stage.
+        No micro-op is issued or in a stage.
     bad_index, bad_shift, fault_index
-        A micro-op is refused; the instruction it belongs to.
+        A micro-op is refused; the index of its instruction.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -90,7 +90,7 @@ class Pipeline(Block):
         )
 
     def _flow(self) -> data.StructLayout:
-        """What moves along with a micro-op once its indices are known."""
+        """Layout of a stage's register: the fields of one micro-op."""
         config = self._config
         offsets = offsets_layout(config)
         return data.StructLayout(
@@ -115,7 +115,7 @@ class Pipeline(Block):
         write = pipeline_depth(self._config)
         read, gather, execute = write - 3, write - 2, write - 1
         flow = self._flow()
-        # flows[n] is the micro-op in stage n; flows[1] still lacks its indices.
+        # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
         later = Signal(write)
         valid = Cat(self.valid & ~self.halt, later)
@@ -161,7 +161,7 @@ class Pipeline(Block):
         self._control(m, flows, valid, gather, execute, write)
 
     def _first_stages(self, m: Module, flows: list[data.View]) -> None:
-        """Stage 1 takes the instruction's fields and the loop offsets; stage 2 the indices."""
+        """Load stage 1 with the instruction's fields and loop offsets, stage 2 with indices."""
         loops = data.View(view_of(gemm_layout(self._config)), self.current)
         alu = data.View(view_of(alu_layout(self._config)), self.current)
         is_gemm = loops.opcode == Opcode.GEMM
@@ -186,7 +186,7 @@ class Pipeline(Block):
         ]
 
     def _out_of_bounds(self, flow: data.View) -> Signal:
-        """Whether an operand that is used lies beyond its memory."""
+        """Whether the index of an operand in use lies beyond its memory."""
         depth = self._config.depth
         acc, inp, wgt = MemoryId.ACC, MemoryId.INP, MemoryId.WGT
         in_array = (flow.src >= depth(inp)) | (flow.wgt >= depth(wgt))
@@ -208,7 +208,7 @@ class Pipeline(Block):
         execute: int,
         write: int,
     ) -> None:
-        """Tell the lanes what to do, and where their operands are to be had."""
+        """Drive the lanes' control signals and the forwarding selects of their operands."""
         written_valid = Signal()
         written_dst = Signal(flows[write].dst.shape(), reset_less=True)
         m.d.sync += [written_valid.eq(valid[write]), written_dst.eq(flows[write].dst)]

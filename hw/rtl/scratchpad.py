@@ -12,16 +12,15 @@ from hw.rtl.layouts import clog2
 __all__ = ["NO_COLLISIONS", "MemoryBank", "Scratchpad"]
 
 NO_COLLISIONS = {"no_rw_check": 1}
-"""An attribute of memories: what a read of an address gives while it is written does not matter.
+"""Memory attribute of Yosys: a read of an address in the cycle of its write is undefined.
 
-Block RAM that promises nothing there (ECP5's) would otherwise get registers, comparators and
-multiplexers around it, to give what Amaranth's memories give: the old content. Yosys knows the
-attribute by this name.
+Without the attribute, block RAM that guarantees nothing for such a read (ECP5's) gets registers,
+comparators and multiplexers around it, to return the old content as Amaranth's memories do.
 """
 
 
 class MemoryBank(Block):
-    """Memory with a write port, enabled by `grain` bits, a synchronous read port, and no reset.
+    """Memory with a write enable per `grain` bits, a synchronous read port, and no reset.
 
     A read of the address that is written in the same cycle gives an undefined value.
     """
@@ -68,11 +67,11 @@ class Scratchpad(Block):
     Members
     -------
     write_enable
-        One bit a bank.
+        One bit per bank.
     write_data
-        The same data for every bank that is enabled.
+        The same data for every enabled bank.
     read_enable, read_address, read_data
-        One whole element, a cycle later.
+        Read port of whole elements, with a latency of one cycle.
     """
 
     def __init__(self, *, bits: int, bank_bits: int, depth: int) -> None:

@@ -22,9 +22,9 @@ __all__ = ["StoreUnit"]
 
 
 class StoreUnit(Block):
-    """Sends one STORE after the other; each ends when memory has acknowledged its last write.
+    """Executes STOREs in order; a STORE ends when memory has acknowledged its last write.
 
-    A STORE starts when the one before it has been read and addressed, not when it has ended.
+    A STORE starts when the previous STORE's data has been read and its bursts have been issued.
 
     Members
     -------
@@ -33,15 +33,15 @@ class StoreUnit(Block):
     bases
         As in `LoadDma`.
     out_enable, out_address, out_data
-        Reads of OUT, a cycle later.
+        Read port of OUT, with a latency of one cycle.
     axi
         AW, W and B.
     halt
-        Begin no more bursts, and complete those that were begun.
+        Begin no more bursts; bursts already begun complete.
     idle
         No order is outstanding.
     fault, fault_index
-        Memory refused a write of this instruction.
+        Error response to a write, and the index of its instruction.
     status
         See `UnitStatus`.
     """
@@ -78,8 +78,8 @@ class StoreUnit(Block):
         wiring.connect(m, reader.beat, master.beat)
         head = data.View(view_of(memory_layout(config)), gate.word)
 
-        # Every burst is an order; the last one of an instruction ends it. An instruction without
-        # data is an order that writes nothing.
+        # Every burst is an order; an instruction's last order sets `ends`. An instruction without
+        # data is one order without a burst.
         empty = Signal()
         pushes = Signal()
         index = Signal(INDEX_BITS, reset_less=True)
@@ -126,7 +126,7 @@ class StoreUnit(Block):
     def _report(
         self, m: Module, gate: Gate, master: WriteMaster, under_way: Signal, index: Signal
     ) -> None:
-        """Set the status: busy while there is progress, else what the unit waits for."""
+        """Drive the status: busy while there is progress, else the cause of the wait."""
         status = self.status
         with m.If(gate.start | master.moving):
             m.d.comb += status.busy.eq(1)
