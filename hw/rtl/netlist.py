@@ -105,7 +105,7 @@ class ExportedCircuit(Elaboratable):
             setattr(self, name, signal)
 
     def elaborate(self, platform: object) -> Module:
-        """The circuit without its ports' signature."""
+        """The wrapped circuit."""
         return self._circuit
 
 

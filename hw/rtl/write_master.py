@@ -31,7 +31,7 @@ def order_layout(config: HardwareConfig) -> data.StructLayout:
 
 
 class WriteMaster(Block):
-    """Executes write orders: sends bursts and data, and reports orders, in sequence, as done.
+    """Executes write orders: sends bursts and data, reports completed orders in sequence.
 
     Addresses are sent without waiting for data or responses, up to `writes_in_flight`; a burst's
     data follows a cycle after AWVALID, with or without AWREADY: AXI4 forbids waiting for AWREADY
