@@ -19,7 +19,7 @@ from pathlib import Path
 from hw.cache import ContentCache, content_key
 from hw.synthesis.errors import SynthesisError
 
-__all__ = ["Report", "run", "yosys_version"]
+__all__ = ["Report", "run", "yosys_environment", "yosys_version"]
 
 Report = Callable[[str], None]
 """A progress callback, called with a few words on the current step."""
@@ -66,22 +66,36 @@ def run(script: str, folder: Path, root: Path, report: Report | None = None) -> 
         Yosys is not installed or failed; the message ends with the last lines of its output.
     """
     (folder / _SCRIPT).write_text(script)
+    _call(("-Q", "-T", _SCRIPT), folder, yosys_environment(folder, root, report), report)
+
+
+def yosys_environment(folder: Path, root: Path, report: Report | None = None) -> dict[str, str]:
+    """The environment variables with which YoWASP's Yosys runs in `folder`.
+
+    Yosys's machine code is linked into `folder` from the cache under `root`, and compiled if the
+    cache lacks it. Temporary files stay in `folder`.
+
+    Raises
+    ------
+    SynthesisError
+        Yosys is not installed or does not start.
+    """
     yosys_version()
     key = content_key("yosys", platform.machine(), *map(version, _KEY_PACKAGES))
 
     def compile_yosys(work: Path) -> Sequence[Path]:
         if report is not None:
             report("compiling Yosys, this once")
-        _call(("-V",), work, None)
+        _call(("-V",), work, _environment(work), None)
         return list((work / _MACHINE_CODE / _SUBFOLDER).iterdir())
 
     place = folder / _MACHINE_CODE / _SUBFOLDER
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(ContentCache(root / "yosys").entry(key, compile_yosys))
-    _call(("-Q", "-T", _SCRIPT), folder, report)
+    return _environment(folder)
 
 
-def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
+def _environment(folder: Path) -> dict[str, str]:
     environment = os.environ | {
         "YOWASP_CACHE_DIR": str(folder / _MACHINE_CODE),
         # A killed Yosys leaves its temporary folder behind.
@@ -89,6 +103,12 @@ def _call(options: Sequence[str], folder: Path, report: Report | None) -> None:
     }
     # YOWASP_MOUNT would hide the working folder.
     environment.pop("YOWASP_MOUNT", None)
+    return environment
+
+
+def _call(
+    options: Sequence[str], folder: Path, environment: dict[str, str], report: Report | None
+) -> None:
     tail: deque[str] = deque(maxlen=_ERROR_LINES)
     with subprocess.Popen(
         (*_COMMAND, *options),

@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from hw.cache import default_cache
 from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.yosys import yosys_environment
 
 __all__ = ["YosysError", "netlist", "run_yosys"]
 
@@ -62,6 +64,7 @@ def run_yosys(
         done = subprocess.run(
             [sys.executable, str(_TOOL), "-q", "-s", "script.ys"],
             cwd=folder,
+            env=yosys_environment(folder, default_cache()),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -73,5 +76,5 @@ def run_yosys(
         return {
             path.name: path.read_text()
             for path in sorted(folder.iterdir())
-            if path.name not in files and path.name != "script.ys"
+            if path.is_file() and path.name not in files and path.name != "script.ys"
         }
