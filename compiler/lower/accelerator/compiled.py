@@ -249,8 +249,9 @@ def place(
             if least != NO_COMMAND:
                 implied = max(implied, clocks[least, opposite])
             if needed > implied:
-                # Relay through compute: by its instruction that waits for `needed` or later; else by
-                # one behind its last wait and behind `least`; else by a new, empty one.
+                # Relay through compute: by its first wait for `needed` or a later command; else by
+                # its first instruction from `least` on that follows `needed` and its last wait;
+                # else by a new, empty one.
                 at = _lower_bound(waits[0, opposite], counts[opposite], needed)
                 last_wait = (
                     waits[1, opposite, counts[opposite] - 1] if counts[opposite] else NO_COMMAND
