@@ -42,8 +42,8 @@ class Order:
         By unit, the index in `positions` of its first instruction; and last the length.
     clocks
         By instruction and unit, how many of the unit's instructions are complete for certain
-        when the instruction starts. All zero where it never starts. In the
-        instruction's own unit, all earlier instructions count, though they may still run.
+        when the instruction starts. All zero where it never starts. In the instruction's own
+        unit, all earlier instructions count, though they may still run.
     """
 
     sequence: Ints

@@ -38,7 +38,7 @@ class Writer:
         return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
 
     def bits(self, value: object) -> int:
-        """`value` at this field's bits, all others zero; `EncodingError` if `value` does not fit."""
+        """The word with only this field set, to `value`; `EncodingError` if it does not fit."""
         if self.flag:
             if not isinstance(value, bool):
                 self._refuse(value, "True or False")

@@ -39,7 +39,7 @@ def elaborate(
     Parameters
     ----------
     zero_bytes
-        The size of the tensor `ZEROS`.
+        The size of the tensor `ZEROS` in bytes.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class _Elaborator:
         offset: Callable[[_Env], tuple[int, int]],
         commands: Callable[[_Env], Iterable[Command]],
     ) -> _Part:
-        """A function that appends commands, computed once for all iterations with equal ones.
+        """A function that appends commands, and computes equal ones once for all iterations.
 
         Parameters
         ----------
