@@ -157,7 +157,7 @@ class Executor:
 def _load_steps(
     artifact: Artifact, devices: Sequence[Device]
 ) -> list[tuple[Step, str, StepFunction]]:
-    """Each step with the name of its device and its function there."""
+    """Each step with the name of its device and its function on that device."""
     chosen: list[Device] = []
     for step in artifact.manifest.steps:
         candidates = [device for device in devices if device.accepts(step)]

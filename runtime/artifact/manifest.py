@@ -74,7 +74,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype
         NumPy's name, as `float32`.
     scale
-        The scale of a quantised tensor, where it is known. For information only: steps have the
+        The scale of a quantised tensor; None if unknown. For information only: steps have the
         scale in their constants.
     """
 

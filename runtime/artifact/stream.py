@@ -72,7 +72,7 @@ class StreamCode:
         Instructions, 16 bytes each.
     image
         Memory before a run, index == address: weights, biases and scales, micro-ops. A run
-        copies the inputs into the image.
+        copies inputs into that memory.
     inputs, outputs
         Where inputs and outputs lie in memory.
     layers

@@ -114,7 +114,7 @@ class LoopLauncher:
         Whether iterations that have not begun are skipped, in later loops too: the function
         returns soon, and its outputs are invalid.
     error
-        The Python exception that stopped the loops, if there was one.
+        The Python exception that stopped the loops, or None.
     """
 
     pool: ThreadPool

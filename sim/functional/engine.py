@@ -69,7 +69,7 @@ class FunctionalEngine:
         return "functional"
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: the engine has no resources to free."""
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""

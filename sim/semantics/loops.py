@@ -98,7 +98,7 @@ def with_loops(body: Body) -> Sweep:
 
 @compiled
 def micro_ops_in_bounds(chip: Chip, row: Row, detail: Detail) -> int:
-    """The number of micro-ops before the first with an index beyond its memory, or of all.
+    """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
     `detail` gets that index.
