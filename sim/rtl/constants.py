@@ -28,7 +28,7 @@ STALL_STEPS = 1 << STALL_BITS
 """Resolution of a stall's probability."""
 STREAM_INCREMENT = 0x9E3779B97F4A7C15
 MIX_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""Of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
+"""SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
 
 
 class Channel(IntFlag):
