@@ -1,1 +1,1 @@
-"""The runtime: runs artifacts on a device, be it an engine of `sim` or the CPU."""
+"""The runtime: runs artifacts on devices: the CPU and engines of `sim`."""

@@ -25,7 +25,7 @@ def aligned_empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
     Raises
     ------
     MemoryError
-        If there is no memory for it.
+        If the memory cannot be allocated.
     """
     kind = np.dtype(dtype)
     size = prod(shape) * kind.itemsize

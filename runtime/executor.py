@@ -32,7 +32,7 @@ __all__ = ["Executor", "Progress", "Run"]
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with the number of finished steps, the number of all steps, and the name of the next."""
+"""Progress callback: number of finished steps, number of all steps, name of the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Run:
     outputs
         Arrays by name, in the order of the artifact's results.
     profile
-        What the steps took.
+        Time and work of each step.
     watched
-        The intermediate tensors that were to be watched, by name.
+        The intermediate tensors named in `watch`, by name.
     """
 
     outputs: Mapping[str, _Array]
@@ -58,7 +58,7 @@ class Executor:
     """An artifact loaded on devices, to be run any number of times.
 
     No state lasts from one run to the next: all memory is written before it is read, so that an
-    interrupted executor stays usable. Runs on several threads wait for each other.
+    interrupted executor stays usable. Concurrent runs are serialised.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class Executor:
     Raises
     ------
     RunError
-        If no device accepts a step, if the artifact was compiled for another machine, or if there
-        is no memory for its tensors.
+        If no device accepts a step, if the artifact was compiled for another machine, or if the
+        memory for its tensors cannot be allocated.
     """
 
     def __init__(self, artifact: Artifact, devices: Sequence[Device]) -> None:
@@ -115,9 +115,9 @@ class Executor:
             that the network rounds to integers.
         """
         begun = perf_counter()
-        given = self._input_tensors(inputs)
+        input_arrays = self._input_tensors(inputs)
         with self._running:
-            arrays = self._fixed | given | _new_outputs(self.artifact)
+            arrays = self._fixed | input_arrays | _new_outputs(self.artifact)
             steps, watched = [], dict[str, _Array]()
             for number, (step, device, execute) in enumerate(self._steps):
                 if progress is not None:
@@ -157,14 +157,14 @@ class Executor:
 def _load_steps(
     artifact: Artifact, devices: Sequence[Device]
 ) -> list[tuple[Step, str, StepFunction]]:
-    """Each step with the name of its device and its function there."""
+    """Each step with the name of its device and its function on that device."""
     chosen: list[Device] = []
     for step in artifact.manifest.steps:
-        able = [device for device in devices if device.accepts(step)]
-        if not able:
+        candidates = [device for device in devices if device.accepts(step)]
+        if not candidates:
             names = ", ".join(device.name for device in devices) or "none"
             raise RunError(f"no device can run {step.name}; there are: {names}")
-        chosen.append(able[0])
+        chosen.append(candidates[0])
     functions: dict[int, StepFunction] = {}
     for device in dict.fromkeys(chosen):
         numbers = [number for number, owner in enumerate(chosen) if owner is device]
@@ -185,13 +185,13 @@ def _new_outputs(artifact: Artifact) -> dict[str, _Array]:
 
 
 def _results(artifact: Artifact, arrays: Mapping[str, _Array]) -> dict[str, _Array]:
-    """The results by name; copies of inputs, constants and tensors that are several results."""
-    tensors = {each.name: each for each in artifact.manifest.tensors}
+    """The results by name; inputs, constants and tensors of several results are copied."""
+    tensors = {tensor.name: tensor for tensor in artifact.manifest.tensors}
     results: dict[str, _Array] = {}
-    taken: set[str] = set()
+    returned: set[str] = set()
     for port in artifact.manifest.results:
         array = arrays[port.tensor]
-        shared = isinstance(tensors[port.tensor].place, Input | Constant) or port.tensor in taken
+        shared = isinstance(tensors[port.tensor].place, Input | Constant) or port.tensor in returned
         results[port.name] = array.copy() if shared else array
-        taken.add(port.tensor)
+        returned.add(port.tensor)
     return results

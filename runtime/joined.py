@@ -48,21 +48,21 @@ def _step(steps: tuple[StepProfile, ...]) -> StepProfile:
 
 def _stream(runs: list[StreamRun]) -> StreamRun:
     results = [run.result for run in runs]
-    whole = replace(
+    total = replace(
         results[0],
         cycles=_sum(result.cycles for result in results),
         seconds=sum(result.seconds for result in results),
     )
     layers = zip(*(run.layers for run in runs), strict=True)
-    return replace(runs[0], result=whole, layers=tuple(map(_layer, layers)))
+    return replace(runs[0], result=total, layers=tuple(map(_layer, layers)))
 
 
 def _layer(layers: tuple[LayerProfile, ...]) -> LayerProfile:
     first, count = layers[0], len(layers)
-    one = first.layer
+    layer = first.layer
     return replace(
         first,
-        layer=replace_fields(one, macs=count * one.macs, least_bytes=count * one.least_bytes),
+        layer=replace_fields(layer, macs=count * layer.macs, least_bytes=count * layer.least_bytes),
         cycles=_sum(profile.cycles for profile in layers),
         causes={cause: sum(profile.causes[cause] for profile in layers) for cause in first.causes},
         loaded=sum(profile.loaded for profile in layers),

@@ -37,7 +37,7 @@ def run_program(
     Raises
     ------
     sim.errors.SimulationError, hw.errors.HardwareError
-        As `Engine.launch` and `place`.
+        The errors of `Engine.launch` and `place_program`.
     """
     model = parse_memory(memory)
     result, after = run(program.config, program, image, engine=engine, memory_model=model)

@@ -23,7 +23,7 @@ __all__ = ["Cause", "LayerProfile", "StreamRun", "profile_layers"]
 
 
 class Cause(Enum):
-    """What compute spent a layer's cycles on; the values are labels for people."""
+    """What compute spent a layer's cycles on; values are labels for display."""
 
     GEMM = "products"
     RESET = "resets"
@@ -42,11 +42,11 @@ class LayerProfile:
     Attributes
     ----------
     cycles
-        None from an engine without time.
+        Cycles of the layer; None from an engine without time.
     causes
         Cycles by cause, which sum to `cycles`; empty without time.
     loaded, stored
-        Bytes.
+        Bytes from and to DRAM.
     instructions
         Number of instructions.
     multipliers
@@ -63,7 +63,7 @@ class LayerProfile:
 
     @property
     def utilization(self) -> float | None:
-        """Useful multiply-accumulates / (cycles x multipliers); None without either."""
+        """Useful multiply-accumulates / (cycles x multipliers); None without cycles or work."""
         if not self.cycles or not self.layer.macs:
             return None
         return self.layer.macs / (self.cycles * self.multipliers)

@@ -60,6 +60,6 @@ class Profile:
 
     @property
     def cycles(self) -> int | None:
-        """Sum over all steps that have cycles; None if none has."""
+        """Sum of the cycles of all steps that have cycles; None without any."""
         known = [step.cycles for step in self.steps if step.cycles is not None]
         return sum(known) if known else None

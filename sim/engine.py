@@ -1,7 +1,7 @@
 """The interface of the simulators.
 
-An engine is a machine that is switched on: its on-chip memories keep their contents from one
-`launch` to the next. Programs, memory, results, events and errors are the same for every engine.
+An engine simulates one powered-on machine: on-chip memories keep their contents from one `launch`
+to the next. All engines share the types of programs, memory, results, events and errors.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Bytes = npt.NDArray[np.uint8]
 """Physical memory, index == address, which engines read and write in place."""
 
 Progress = Callable[[int], None]
-"""Called from time to time with the cycles (functional: micro-ops) done so far."""
+"""Progress callback: receives the cycles (functional engine: micro-ops) done so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """Random stalls on every bus channel: a test of results, never of time.
+    """Random stalls on every bus channel, to test that results do not depend on timing.
 
-    In each cycle each channel stalls with `probability`, from a generator with this seed.
+    In each cycle each channel stalls with `probability`; `seed` is that of the random generator.
     """
 
     probability: float
@@ -41,17 +41,17 @@ class Stalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """Options for the run of a program.
+    """Options of one launch of a program.
 
     Attributes
     ----------
     address
-        Physical address of the program in memory, a multiple of 16. The engine copies it there.
+        Physical address of the program in memory, a multiple of 16, to which the engine copies it.
     bases
-        The base registers, by `MemoryId`: bytes, each a multiple of its memory's element.
+        Base registers in bytes, by `MemoryId`: multiples of the memory's element size.
     max_cycles
-        Stop after this many cycles with `CycleLimitError`. The functional engine, which has no
-        time, stops when the machine would certainly have: one micro-op takes a cycle.
+        Raise `CycleLimitError` after this many cycles. The functional engine, which has no cycles,
+        counts micro-ops: the hardware takes at least a cycle for each.
     events
         Keep the event records in the result.
     waveform
@@ -61,8 +61,7 @@ class Launch:
     bus_errors
         Address ranges [start, end) in which accesses are answered with an error.
     validate
-        Refuse an illegal program before it starts; without it, the machine itself reports the
-        fault.
+        Refuse an illegal program before the launch; if False, the machine reports the fault.
     """
 
     address: int
@@ -82,7 +81,7 @@ class Engine(Protocol):
     config: HardwareConfig
     memory_model: MemoryModel
     has_time: bool
-    """Whether its results have cycles."""
+    """Whether the engine's results have cycles."""
 
     @property
     def name(self) -> str:
@@ -97,7 +96,7 @@ class Engine(Protocol):
         ProgramError
             The program breaks the instruction set's rules.
         DeadlockError, BusError, CycleLimitError
-            The run cannot end, an access failed, or the run exceeded `how.max_cycles`.
+            The run deadlocked, a memory access failed, or the run exceeded `how.max_cycles`.
         MemoryImageError
             `memory` cannot hold the program at `how.address`.
         EngineError
@@ -106,5 +105,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Switch the machine off."""
+        """Free the simulated machine."""
         ...

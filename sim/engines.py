@@ -1,7 +1,7 @@
-"""Engines by name, and a run of a program on a new engine in one call.
+"""The factory of engines by name, and `run`, which runs a program on a new engine.
 
-Engines import large packages (Numba, Verilator, Amaranth's simulator), so each is imported when the
-first engine of its kind is made.
+Engines import large packages (Numba, Verilator, Amaranth's simulator), so `make_engine` imports an
+engine's module on first use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sim.result import Result
 __all__ = ["ENGINES", "check_engine", "make_engine", "run"]
 
 ENGINES = ("functional", "rtl", "pysim")
-"""Names that `make_engine` knows."""
+"""Names of the engines, for `make_engine`."""
 
 
 def check_engine(name: str) -> None:
@@ -37,7 +37,7 @@ def _unknown(name: str) -> EngineError:
 def make_engine(
     name: str, config: HardwareConfig, memory_model: MemoryModel = DEFAULT_MEMORY
 ) -> Engine:
-    """A machine of configuration `config`, switched on.
+    """A new engine for configuration `config`.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def run(
 ) -> tuple[Result, Bytes]:
     """Run `program` once on a new machine, on a copy of `image` at address 0.
 
-    With `fill`, every byte of the on-chip memories has this value at the start.
+    `fill`, if given, is the initial value of every byte of the on-chip memories.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class MemoryImageError(SimulationError):
 
 
 class BuildError(SimulationError):
-    """The RTL simulator could not be built: no C++ compiler, no Verilator, or they failed."""
+    """The RTL simulator could not be built: Verilator or a C++ compiler is missing or failed."""
 
 
 class CycleLimitError(SimulationError):

@@ -1,6 +1,6 @@
 """On-chip memories filled with a pattern, to find programs that rely on their initial contents.
 
-Hardware starts with any values in its memories, simulators with zeros. A program whose result
+Memories start with arbitrary values in hardware, with zeros in simulators. A program whose result
 depends on the pattern reads elements that it never wrote.
 """
 
@@ -18,7 +18,7 @@ from sim.memory import place_program
 __all__ = ["fill_on_chip"]
 
 FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC)
-"""All but OUT, which mirrors ACC."""
+"""The memories to fill: all but OUT, which mirrors ACC."""
 SOURCE_BYTES = 1024
 """Minimum size of the pattern in DRAM: short bursts would make the loads slow."""
 
@@ -26,13 +26,13 @@ SOURCE_BYTES = 1024
 def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) -> None:
     """Fill every byte of the on-chip memories with `pattern` (0..255), by a program of LOADs.
 
-    It is a launch like any other, and so works on every engine. `waveform` is for engines that have
-    to trace from their first launch on: the next launch overwrites the file.
+    The fill is an ordinary launch, so it works on every engine. `waveform` is for engines that can
+    trace only from their first launch on; the next launch overwrites the file.
 
     Raises
     ------
     EngineError
-        The pattern is no byte.
+        The pattern is not in 0..255.
     """
     if not 0 <= pattern <= 0xFF:
         raise EngineError(f"the pattern is {pattern:#x}: it must be a byte, 0x00..0xff")
@@ -42,7 +42,7 @@ def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) 
     for memory in FILLED:
         depth = config.depth(memory)
         columns = min(depth, source // config.element_bytes(memory))
-        # The same elements of DRAM row by row.
+        # Stride 0: every row loads the same elements of DRAM.
         asm.load(memory, sram=0, dram=0, rows=depth // columns, columns=columns, stride=0)
     asm.finish()
     program = asm.build()

@@ -41,15 +41,15 @@ def place_program(
     if address is None:
         address = _pages(len(source))
     _check_address(address)
-    words = np.frombuffer(program.data, dtype=np.uint8)
-    _check_end(address + len(words), program.config)
-    overlap = source[address : address + len(words)]
-    if not np.array_equal(overlap, words[: len(overlap)]):
+    code = np.frombuffer(program.data, dtype=np.uint8)
+    _check_end(address + len(code), program.config)
+    overlap = source[address : address + len(code)]
+    if not np.array_equal(overlap, code[: len(overlap)]):
         raise MemoryImageError(
-            f"the program's {len(words)} bytes at address {address:#x} would overwrite the image, "
+            f"the program's {len(code)} bytes at address {address:#x} would overwrite the image, "
             f"which ends at {len(source):#x}: the first free page is {_pages(len(source)):#x}"
         )
-    size = _pages(max(len(source), address + len(words)))
+    size = _pages(max(len(source), address + len(code)))
     try:
         memory = np.zeros(size, dtype=np.uint8)
     except (MemoryError, ValueError):
@@ -58,7 +58,7 @@ def place_program(
             f"more than there are"
         ) from None
     memory[: len(source)] = source
-    memory[address : address + len(words)] = words
+    memory[address : address + len(code)] = code
     return memory, address
 
 
@@ -84,12 +84,12 @@ def load_program(program: Program, memory: Bytes, how: Launch) -> None:
 
 
 def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
-    """Check that the machine can hold these base registers, by `MemoryId` and in bytes.
+    """Check base registers, which are in bytes and by `MemoryId`.
 
     Raises
     ------
     EngineError
-        Names the memory, and the allowed values.
+        A base register is invalid: names the memory and the allowed values.
     """
     if len(bases) != len(MemoryId):
         raise EngineError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")

@@ -17,7 +17,7 @@ def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Laun
     Raises
     ------
     EngineError
-        The program is for another configuration, or the machine cannot hold a base register.
+        The program is for another configuration, or a base register is invalid.
     ProgramError
         The program is illegal; only with `how.validate`.
     MemoryImageError

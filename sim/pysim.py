@@ -1,4 +1,4 @@
-"""The `pysim` engine: the same design on Amaranth's own simulator, thousands of cycles a second."""
+"""The `pysim` engine: the RTL on Amaranth's own simulator, at thousands of cycles a second."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _PERIOD = 10e-9
 
 
 class PysimEngine:
-    """Amaranth's simulator. See `sim.engine.Engine`.
+    """An engine on Amaranth's simulator; see `sim.engine.Engine`.
 
-    It writes `.vcd` waveforms, and only of its first launch: Amaranth records from time zero.
+    Waveforms are `.vcd`, and only of the first launch: Amaranth records from time zero.
 
-    `design` is what to simulate, where it is not the accelerator of `config`.
+    `design`, if given, is simulated in place of the accelerator of `config`.
     """
 
     has_time = True
@@ -54,11 +54,11 @@ class PysimEngine:
 
     @property
     def name(self) -> str:
-        """How the command line calls this engine."""
+        """The engine's name on the command line."""
         return "pysim"
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
-        """See `sim.engine.Engine.launch`."""
+        """Run `program`; see `sim.engine.Engine.launch`."""
         if how.waveform is not None:
             if how.waveform.suffix != ".vcd":
                 raise EngineError(
@@ -73,12 +73,12 @@ class PysimEngine:
         return self._driver.launch(program, memory, how)
 
     def close(self) -> None:
-        """Switch the machine off; the next launch starts a new one."""
+        """Discard the simulated machine; the next launch creates a new one."""
         self._driver = None
 
 
 class SimulatorBench:
-    """See `sim.rtl.bench.Bench`."""
+    """A design on Amaranth's simulator; see `sim.rtl.bench.Bench`."""
 
     def __init__(self, design: Any, model: MemoryModel, beat_bytes: int) -> None:
         self._signals = _signals(design)
@@ -157,7 +157,7 @@ class SimulatorBench:
     def _cycle(self) -> None:
         """Advance to the end of the current cycle."""
         if not self._started:
-            # Not before: a coroutine that never runs is a warning when it is thrown away.
+            # On first use: Python warns of a coroutine that is discarded before it runs.
             self._simulator.add_testbench(self._testbench, background=True)
             self._started = True
         before = self._now
@@ -170,7 +170,7 @@ class SimulatorBench:
         values: dict[str, int] = {}
 
         def put(name: str, value: int) -> None:
-            # Setting an input makes the design settle: worth avoiding.
+            # Setting an input re-evaluates the design, so unchanged values are skipped.
             if values.get(name) != value:
                 values[name] = value
                 context.set(self._signals[name], int(value))
@@ -201,7 +201,7 @@ class SimulatorBench:
 
 
 def _signals(design: Any) -> dict[str, Value]:
-    """Every port by its name in Verilog."""
+    """The design's ports by their names in Verilog."""
     found: dict[str, Value] = {}
     for path, _, value in design.signature.flatten(design):
         found["_".join(str(part) for part in path)] = Value.cast(value)

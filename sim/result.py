@@ -1,4 +1,4 @@
-"""The result of a run: the same records from every engine."""
+"""The result of a run, in types that all engines share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class EventKind(Enum):
     """
 
     FETCH = "fetch"
-    """The instruction arrived at dispatch: it was read, and all before it are dispatched."""
+    """The instruction reached dispatch: it was read, and all earlier ones are dispatched."""
     DISPATCH = "dispatch"
-    """The instruction was put in its unit's queue, at once or when the queue had space."""
+    """The instruction was put in its unit's queue, which may have been full before."""
 
     START = "start"
-    """The instruction's tokens were popped, and it began."""
+    """The instruction's tokens were popped, and its execution began."""
     END = "end"
     """The instruction's last effect was done; its tokens were pushed in this cycle."""
     POP = "pop"
@@ -45,7 +45,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class UnitCycles:
-    """A unit's cycles from launch to done, by activity: with the idle ones they sum to the total.
+    """A unit's cycles from launch to done, by activity; the remaining cycles are idle.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Runs cut into time slices, so that Python can handle Ctrl-C and show progress in between."""
+"""The length of a run's time slices, between which Python handles Ctrl-C and shows progress."""
 
 from __future__ import annotations
 

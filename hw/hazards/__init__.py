@@ -11,8 +11,8 @@
 >>> [(race.first, race.second, race.memory.name, race.address) for race in report.races]
 [(0, 1, 'ACC', 3)]
 
-`report.raise_if_any()` raises what was found. `Unchecked` names instructions whose accesses are not
-known; a report with any proves nothing (`report.proved`).
+`report.raise_if_any()` raises the first finding. `Unchecked` lists instructions whose accesses are
+not known; a report with such instructions proves nothing (`report.proved`).
 """
 
 from hw.hazards.check import check_hazards

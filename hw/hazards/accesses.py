@@ -38,7 +38,7 @@ _PAIRS = (
     (None, Unit.STORE, Unit.LOAD),
     (None, Unit.STORE, Unit.COMPUTE),
 )
-"""The accesses of a memory that can conflict: its one writer with one of its readers."""
+"""(memory, writer, reader): the pairs of units whose accesses of a memory can conflict."""
 
 ACCESSES = tuple(
     dict.fromkeys(
@@ -51,7 +51,7 @@ ACCESSES = tuple(
 
 
 _SLOTS = 3
-"""An instruction has three accesses at most."""
+"""The largest number of accesses of an instruction."""
 
 
 def _kind(memory: MemoryId | None, unit: Unit, writes: bool) -> int:
@@ -80,22 +80,22 @@ _COMPUTES = np.array(
         _kind(MemoryId.WGT, Unit.COMPUTE, False),
     ]
 )
-"""The kinds of access of GEMM and ALU to the first three of `OPERANDS`. Reads of ACC, the last one,
-conflict with nothing, for only compute writes ACC."""
+"""The kinds of access of GEMM and ALU to the first three of `OPERANDS`. Reads of ACC, the last
+operand, conflict with nothing, for only compute writes ACC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """The accesses of all instructions: a row an instruction, in the order of comparison.
+    """The accesses of all instructions, as [instruction, slot]; slots are compared in order.
 
     Attributes
     ----------
     kinds
-        Indices of `ACCESSES`.
+        Indices into `ACCESSES`.
     which
         Numbers of sets of locations in `sets`; -1 for no access.
     unknown
-        Instructions whose on-chip accesses are not known, by the reason.
+        Instructions whose on-chip accesses are not known, by reason.
     """
 
     kinds: Ints
@@ -112,7 +112,7 @@ def accesses_of(
     uop_base: int,
     image: npt.NDArray[np.uint8] | None,
 ) -> Accesses:
-    """The accesses of the instructions `sequence` of a legal program, which start in this order.
+    """The accesses of the instructions `sequence`, in execution order, of a legal program.
 
     `uop_base` is the base register of micro-ops, in bytes, and `image` memory at launch.
     """
@@ -152,17 +152,17 @@ def _loads_of_stored(
     columns: Columns, sequence: Ints, pieces: DramPieces, loads: Ints
 ) -> frozenset[int]:
     """The LOADs among `loads` that read a byte which an earlier STORE in `sequence` writes."""
-    meeting = loads[pieces.which[loads] >= 0]
-    if not len(meeting):
+    candidates = loads[pieces.which[loads] >= 0]
+    if not len(candidates):
         return frozenset()
-    loading = np.zeros(len(columns.opcode), dtype=np.bool_)
-    loading[meeting] = True
-    storing = (columns.opcode == Opcode.STORE) & (pieces.which >= 0)
+    is_load = np.zeros(len(columns.opcode), dtype=np.bool_)
+    is_load[candidates] = True
+    is_store = (columns.opcode == Opcode.STORE) & (pieces.which >= 0)
     written = np.zeros(len(pieces.cuts), dtype=np.bool_)
     found = set()
-    for position in sequence[(loading | storing)[sequence]].tolist():
+    for position in sequence[(is_load | is_store)[sequence]].tolist():
         for begin, end in pieces.sets.runs(int(pieces.which[position])):
-            if storing[position]:
+            if is_store[position]:
                 written[begin:end] = True
             elif written[begin:end].any():
                 found.add(position)

@@ -21,7 +21,7 @@ from hw.topology import MemoryId
 __all__ = ["RACES_KEPT", "check_hazards"]
 
 RACES_KEPT = 100
-"""Races that a report holds at most. A program without tokens has thousands."""
+"""The most races that a report holds. A program without tokens has thousands of races."""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -47,7 +47,7 @@ def check_hazards(
     bases
         The base registers, by `MemoryId`, in bytes.
     program_bytes
-        Where the program lies, in physical bytes: no STORE may write there.
+        The physical byte addresses of the program: no STORE may write there.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def check_hazards(
             f"the image is an array of {data.dtype} with {data.ndim} dimensions: "
             f"it must be a flat array of uint8"
         )
-    # Here: Numba, which compiles the search, takes half a second to import.
+    # Imported here: the module imports Numba, which takes half a second.
     from hw.hazards.conflicts import search
 
     found = search(program.config, columns, units, rectangles, bases, data, RACES_KEPT)
@@ -93,7 +93,7 @@ _TOKEN_FAULTS = (Fault.TOKEN_OVERFLOW, Fault.TOKENS_LEFT, Fault.DEADLOCK)
 
 
 def _token_fault(config: HardwareConfig, columns: Columns) -> ProgramError | None:
-    """The fault of the tokens of a program that is legal otherwise; None where they balance."""
+    """The token fault of an otherwise legal program; None if its tokens balance."""
     try:
         validate_columns(config, columns)
     except ProgramError as error:
@@ -104,7 +104,7 @@ def _token_fault(config: HardwareConfig, columns: Columns) -> ProgramError | Non
 
 
 def _beyond(rectangles: Rectangles, address_bits: int) -> Ints:
-    """Instructions with addresses of too many bits: the machine cuts off the high ones."""
+    """Instructions with addresses of too many bits: the machine drops the high bits."""
     largest = min(1 << address_bits, np.iinfo(np.int64).max)
     return np.flatnonzero(rectangles.end > largest)
 
@@ -114,9 +114,9 @@ def _overwrites(rectangles: Rectangles, program_bytes: range | None) -> tuple[Ov
     if not program_bytes:
         return ()
     begin, end = program_bytes.start, program_bytes.stop
-    meets = rectangles.stores & (rectangles.first < end) & (rectangles.end > begin)
+    overlaps = rectangles.stores & (rectangles.first < end) & (rectangles.end > begin)
     found = []
-    for position in np.flatnonzero(meets):
+    for position in np.flatnonzero(overlaps):
         starts = rectangles.row_starts(np.array([position]))
         hit = starts[(starts < end) & (starts + rectangles.length[position] > begin)]
         if len(hit):

@@ -1,17 +1,16 @@
 """The search for conflicts: unordered accesses of one location by different units.
 
 Why the last access is enough. Instructions are visited in an execution order that tokens allow
-(`Order.sequence`). Of two that conflict, the later is therefore never ordered before the earlier,
-and there is a race exactly if the earlier may be incomplete when the later starts. The instructions
-of one unit that are complete then are a prefix of its instructions (`order`): if the last of them
-to access a location is complete, so are all before it. So a table of last accesses, one for each
-unit and kind of access, misses no location with a race, and finds none that is not there. Which
-execution order is visited does not matter: two unordered instructions are both in it, one after the
-other.
+(`Order.sequence`). The later of two conflicting instructions is therefore never ordered before the
+earlier, and there is a race exactly if the earlier may be incomplete when the later starts. The
+complete instructions of a unit are always a prefix of its instructions (`order`): if the unit's
+last access to a location is complete, so are all its earlier ones. So a table of last accesses, for
+each unit and kind of access, finds every location with a race, and no other location. Any execution
+order will do: it contains both of two unordered instructions.
 
 Only accesses of different units are compared. Within a unit, results are those of program order
-by construction of the machine: LOADs run one by one, GEMM and ALU forward, everything else of
-compute runs alone, and STOREs' writes have one AXI ID, which keeps them in order.
+by construction of the machine: LOADs run one by one, GEMM and ALU forward results, any other
+instruction of compute runs alone, and STOREs' writes have one AXI ID, which keeps them in order.
 
 Few pairs of units can conflict. Each on-chip memory has one unit that writes it: load for INP
 and WGT; compute for ACC, its mirror OUT, and UOP, which no other unit accesses. Only store writes
@@ -44,16 +43,16 @@ __all__ = ["SearchResult", "search"]
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The result of `search`. Instructions ascend.
+    """The result of `search`. Instruction indices ascend.
 
     Attributes
     ----------
     conflicts
         The first conflicts.
     count
-        How many conflicts there are.
+        The number of all conflicts.
     unknown
-        Instructions whose on-chip accesses are not known, by the reason.
+        Instructions whose on-chip accesses are not known, by reason.
     never
         Instructions that never start.
     """
@@ -78,9 +77,9 @@ def search(
     pieces = pieces_of(rectangles)
     accesses = accesses_of(config, columns, order.sequence, pieces, bases[MemoryId.UOP], image)
     conflicts, count = _find_conflicts(config, order, accesses, pieces.cuts, keep)
-    waits = np.ones(len(units), dtype=np.bool_)
-    waits[order.sequence] = False
-    return SearchResult(conflicts, count, accesses.unknown, np.flatnonzero(waits))
+    never_starts = np.ones(len(units), dtype=np.bool_)
+    never_starts[order.sequence] = False
+    return SearchResult(conflicts, count, accesses.unknown, np.flatnonzero(never_starts))
 
 
 def _opponents(access: Access) -> list[int]:
@@ -97,15 +96,15 @@ def _find_conflicts(
 ) -> tuple[list[Conflict], int]:
     """Compare every access with the accesses before it in the execution order.
 
-    There is a conflict for each instruction that was the last of its unit to access some of an
-    access's locations, at the lowest such location.
+    An access conflicts with each unordered instruction that was the last of its unit to access one
+    of the same locations; the conflict names the lowest such location.
 
     Parameters
     ----------
     cuts
         The first byte of each piece of DRAM.
     keep
-        How many conflicts to return; the others are only counted.
+        How many conflicts to return; all further conflicts are only counted.
 
     Returns
     -------
@@ -132,7 +131,7 @@ def _find_conflicts(
         np.concatenate([[0], np.cumsum(sizes)]),
         keep,
     )
-    # Conflicts of one comparison by their earlier instruction; its locations were met ascending.
+    # Sort the conflicts of one comparison by the earlier instruction.
     rows = rows[np.lexsort((rows[:, 3], rows[:, 0]))][:keep]
     earlier = order.positions[order.begins[units[rows[:, 2]]] + rows[:, 3] - 1]
     conflicts = [
@@ -164,12 +163,12 @@ def compare_accesses(
     tables: Ints,
     keep: int,
 ) -> tuple[Ints, int]:
-    """The loop of `_find_conflicts`; the table of a kind begins at `tables[kind]`.
+    """The loop of `_find_conflicts`; the last accesses of a kind begin at `tables[kind]`.
 
     Returns rows and the number of conflicts. A row is: the number of the comparison, kind of the
-    later access, kind of the earlier, 1 + how many instructions of its unit precede the earlier
-    one, the later instruction, the location. The rows are those of all comparisons up to the one
-    that has the `keep`-th conflict.
+    later access, kind of the earlier, 1 + the earlier instruction's position within
+    its unit, the later instruction, the location. All comparisons up to that of the `keep`-th
+    conflict have their rows.
     """
     # 1 + the position, within its unit, of the instruction with the last access.
     last = np.zeros(tables[-1], dtype=np.int32)
@@ -193,21 +192,21 @@ def compare_accesses(
                 if latest <= clock:
                     continue
                 comparisons += 1
-                wanted = kept < keep
+                keeping = kept < keep
                 for run in range(start[chosen], start[chosen + 1]):
                     for location in range(begin[run], end[run]):
                         value = table[location]
                         if value > clock and seen[opponent, value] != comparisons:
                             seen[opponent, value] = comparisons
                             count += 1
-                            if wanted:
+                            if keeping:
                                 rows[kept, 0], rows[kept, 1] = comparisons, kind
                                 rows[kept, 2], rows[kept, 3] = opponent, value
                                 rows[kept, 4], rows[kept, 5] = position, location
                                 kept += 1
             own = last[tables[kind] : tables[kind + 1]]
-            mine = clocks[position, units[kind]] + 1
+            number = clocks[position, units[kind]] + 1
             for run in range(start[chosen], start[chosen + 1]):
                 for location in range(begin[run], end[run]):
-                    own[location] = mine
+                    own[location] = number
     return rows[:kept], count

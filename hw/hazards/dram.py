@@ -17,7 +17,7 @@ from hw.topology import MemoryId
 __all__ = ["Rectangles", "rectangles_of"]
 
 _END_OF_BASES = 1 << 62
-"""Below this, the addresses that a base register leads to fit an int64."""
+"""The exclusive limit of base registers: all addresses then fit an int64."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ __all__ = ["DramPieces", "pieces_of"]
 class DramPieces:
     """DRAM cut wherever a row of some instruction begins or ends, and the pieces numbered.
 
-    No instruction accesses part of a piece, so that a piece stands for its bytes. LOADs whose hull
-    meets no STORE's conflict with nothing, and are left out.
+    No instruction accesses part of a piece, so that a piece counts as one location. LOADs whose
+    range of bytes overlaps no STORE's conflict with nothing, and are left out.
 
     Attributes
     ----------
     cuts
-        The first byte of each piece. Pieces between rows count too.
+        The first byte of each piece. Gaps between rows are pieces too.
     sets
         Sets of pieces that instructions access.
     which
@@ -53,14 +53,14 @@ def pieces_of(rectangles: Rectangles) -> DramPieces:
 
 
 def _meets_store(rectangles: Rectangles) -> npt.NDArray[np.bool_]:
-    """Whether the hull of each instruction's bytes meets the hull of some STORE's."""
-    hulls = np.flatnonzero(rectangles.stores)
-    hulls = hulls[np.argsort(rectangles.first[hulls])]
-    if not len(hulls):
+    """By instruction, whether its range of bytes, gaps included, overlaps that of a STORE."""
+    stores = np.flatnonzero(rectangles.stores)
+    stores = stores[np.argsort(rectangles.first[stores])]
+    if not len(stores):
         return np.zeros(len(rectangles.first), dtype=np.bool_)
-    first = rectangles.first[hulls]
-    # For each STORE, the furthest end of the STOREs that begin no later.
-    reached_elements = np.maximum.accumulate(rectangles.end[hulls])
+    first = rectangles.first[stores]
+    # For each STORE, the largest end of all STOREs that begin no later.
+    largest_end = np.maximum.accumulate(rectangles.end[stores])
     last = np.searchsorted(first, rectangles.end) - 1
-    meets: npt.NDArray[np.bool_] = (last >= 0) & (reached_elements[last] > rectangles.first)
-    return meets & (rectangles.rows > 0)
+    overlaps: npt.NDArray[np.bool_] = (last >= 0) & (largest_end[last] > rectangles.first)
+    return overlaps & (rectangles.rows > 0)

@@ -19,15 +19,15 @@ class Race:
     Attributes
     ----------
     first, second
-        Their indices; `first` is the earlier in the program.
+        The instructions' indices; `first` is the earlier in the program.
     memory
         INP, WGT or ACC (which OUT mirrors), or None for DRAM.
     address
         The lowest element of `memory`, or physical byte of DRAM, that both access.
     first_writes, second_writes
-        Whether each writes or reads the location.
+        Whether the instruction writes the location; if not, it reads.
     queues
-        The token queues that would order them, from `first` to `second`: one between neighbours,
+        The token queues that would order the two, from `first` to `second`: one between neighbours,
         two (by way of compute) between load and store.
     explanation
         The race in a sentence of one line.
@@ -47,12 +47,12 @@ class Race:
 
 
 class HazardError(HardwareError):
-    """A program whose tokens do not order what must be ordered, or of which that is not proved.
+    """A program whose tokens leave a conflict unordered, or may leave one: there is no proof.
 
     Attributes
     ----------
     races
-        The pairs of instructions that nothing orders; empty for another reason.
+        The races found; empty if the error has another cause.
     """
 
     def __init__(self, message: str, races: Sequence[Race] = ()) -> None:
@@ -78,7 +78,7 @@ class Overwrite:
 
 
 class Unknown(IntEnum):
-    """Why the accesses of an instruction are not known; of several reasons, the greatest counts."""
+    """Reasons for which an instruction's accesses are not known; the greatest of several counts."""
 
     UNLOADED = 1
     NO_IMAGE = 2
@@ -126,10 +126,10 @@ class HazardReport:
         TOKEN_OVERFLOW, TOKENS_LEFT or a `DeadlockError`, as `hw.isa.validate` raises them: exact,
         over every order that the machine can run in. None where tokens balance.
     races
-        The first races found, in an execution order. There is one for each pair of instructions and
-        memory of which the earlier is the last of its unit to access the address.
+        The first races found, in an execution order: one for each memory and pair of instructions
+        of which the earlier is the last of its unit to access the address.
     race_count
-        How many races were found; `races` keeps the first.
+        The number of all races found.
     overwrites
         STOREs into the program.
     unchecked
@@ -149,7 +149,7 @@ class HazardReport:
         return not (self.token_fault or self.races or self.overwrites or self.unchecked)
 
     def raise_if_any(self, *, allow_unchecked: bool = False) -> None:
-        """Raise the first of what is wrong.
+        """Raise an error for the first finding.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class HazardReport:
             `token_fault`, if there is one.
         HazardError
             A race, a STORE into the program or, unless `allow_unchecked`, an unchecked instruction.
-            The message is one line; `races` of the error has them all.
+            The message is one line; the error's `races` are those of the report.
         """
         if self.token_fault is not None:
             raise self.token_fault

@@ -31,7 +31,7 @@ class IntervalSets:
 
     @staticmethod
     def of(counts: Ints, begin: Ints, end: Ints) -> IntervalSets:
-        """Sets of `counts` runs each."""
+        """The sets with `counts` runs, whose ends are `begin` and `end`."""
         return IntervalSets(np.concatenate([[0], np.cumsum(counts)]), begin, end)
 
     @staticmethod
@@ -64,14 +64,14 @@ def group_rows(rows: Ints) -> tuple[Ints, Ints]:
     slots = np.full(mask + 1, -1, dtype=np.int64)  # a hash table of groups, probed linearly
     groups = np.empty(count, dtype=np.int64)
     firsts = np.empty(count, dtype=np.int64)
-    found = 0
+    group_count = 0
     for row in range(count):
-        code = 0
+        hashed = 0
         for column in range(width):
             value = rows[row, column]
-            code = ((code ^ value ^ (value >> 31)) & 0x7FFFFFFF) * 0x5BD1E995
-            code ^= code >> 31
-        slot = code & mask
+            hashed = ((hashed ^ value ^ (value >> 31)) & 0x7FFFFFFF) * 0x5BD1E995
+            hashed ^= hashed >> 31
+        slot = hashed & mask
         while slots[slot] >= 0:
             first = firsts[slots[slot]]
             column = 0
@@ -81,8 +81,8 @@ def group_rows(rows: Ints) -> tuple[Ints, Ints]:
                 break
             slot = (slot + 1) & mask
         if slots[slot] < 0:
-            slots[slot] = found
-            firsts[found] = row
-            found += 1
+            slots[slot] = group_count
+            firsts[group_count] = row
+            group_count += 1
         groups[row] = slots[slot]
-    return firsts[:found], groups
+    return firsts[:group_count], groups

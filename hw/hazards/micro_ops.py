@@ -1,4 +1,4 @@
-"""The micro-ops that each GEMM and ALU executes, as the LOADs before it left them."""
+"""The micro-ops that each GEMM and ALU executes, as loaded by earlier LOADs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Kernel = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class MicroOpSource:
-    """The memory that LOADs read micro-ops from, as it was at launch.
+    """The DRAM from which LOADs read micro-ops, with its contents at launch.
 
     Attributes
     ----------
     base
         The base register, in bytes.
     image
-        Memory, index == physical address; None if it is not known.
+        Memory, index == physical address; None if the contents are not known.
     stored
         LOADs that read bytes which a STORE has written before.
     """
@@ -73,10 +73,10 @@ class MicroOpSource:
 def kernels_of(
     config: HardwareConfig, source: MicroOpSource, loads: Ints, users: Ints
 ) -> tuple[list[Kernel], Ints]:
-    """The micro-ops of each of `users` (GEMM and ALU) after those of the LOADs `loads` before it.
+    """The micro-ops of each GEMM or ALU in `users`, as loaded by earlier LOADs in `loads`.
 
-    Compute runs all of them in program order. Returns the distinct kernels, and for each of `users`
-    the number of its kernel, or minus the `Unknown` why that is not known.
+    Compute runs loads and users in program order. Returns the distinct kernels, and for each of
+    `users` the index of its kernel, or minus the `Unknown` if its micro-ops are not known.
     """
     depth, columns = config.depth(MemoryId.UOP), source.columns
     memory = np.zeros(depth, dtype=np.uint32)
@@ -84,16 +84,16 @@ def kernels_of(
     before = np.searchsorted(loads, users)
     table = np.stack([before, columns.uop_bgn[users], columns.uop_end[users]], axis=1)
     firsts, groups = group_rows(table)
-    known: dict[bytes, int] = {}
-    found, done = [], 0
+    numbers: dict[bytes, int] = {}
+    found, loaded = [], 0
     for due, begin, end in table[firsts].tolist():
-        for position in loads[done:due].tolist():
+        for position in loads[loaded:due].tolist():
             words, unknown = source.read(position)
             first = int(columns.sram_base[position])
             memory[first : first + len(words)] = words
             reasons[first : first + len(words)] = unknown
-        done = due
+        loaded = due
         reason = int(reasons[begin:end].max())
-        found.append(-reason or known.setdefault(memory[begin:end].tobytes(), len(known)))
-    kernels = [np.frombuffer(kernel, dtype=np.uint32) for kernel in known]
+        found.append(-reason or numbers.setdefault(memory[begin:end].tobytes(), len(numbers)))
+    kernels = [np.frombuffer(kernel, dtype=np.uint32) for kernel in numbers]
     return kernels, np.array(found, dtype=np.int64)[groups]

@@ -31,8 +31,8 @@ OPERANDS = (
     Operand("wgt", MemoryId.WGT),
     Operand("src", MemoryId.ACC),
 )
-"""The operands of GEMM are the first three, or with `reset` the first; those of ALU are the first
-and, without an immediate, the last."""
+"""GEMM has the first three operands, or with `reset` only the first; ALU has the first and, without
+an immediate, the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ def operand_elements_of(
 ) -> OperandElements:
     """The elements that the instructions `users` access with their micro-ops `kernels[kernel]`.
 
-    Their loops alone must stay inside every memory (`Fault.SRAM_INDEX`).
+    The loop factors alone must stay inside every memory (`Fault.SRAM_INDEX`).
     """
     gemm = columns.opcode[users] == Opcode.GEMM
     multiplies = gemm & (columns.reset_reg[users] == 0)
-    tensors = ~gemm & (columns.use_imm[users] == 0)
-    used = np.stack([np.ones(len(users), dtype=np.bool_), multiplies, multiplies, tensors], axis=1)
+    binary = ~gemm & (columns.use_imm[users] == 0)
+    used = np.stack([np.ones(len(users), dtype=np.bool_), multiplies, multiplies, binary], axis=1)
     row, operand = np.nonzero(used)
     factors = np.empty((len(row), 2), dtype=np.int64)
     for number, named in enumerate(OPERANDS):

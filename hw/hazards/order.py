@@ -1,16 +1,16 @@
 """Happens-before, as vector clocks: the instructions that are complete when another one starts.
 
-Two things order instructions. Each unit starts its own in program order and completes them in
-that order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the
-k-th push, which is given at its instruction's end. A unit may start an instruction before the one
-in front of it has ended (GEMM after GEMM, STORE after STORE); between units that changes nothing:
-a chain of tokens enters a unit at the start of one instruction and leaves it at the end of the
-same or a later one, and starts are in order, and ends are. So an instruction x of one unit is
-complete when y of another starts exactly if a chain leads from x to y; and, per unit, the
-instructions that are complete are a prefix. Three counts, one a unit, are y's vector clock.
+Units and tokens order instructions. Each unit starts and completes its instructions in program
+order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the k-th
+push, which happens at the end of the pushing instruction. A unit may start an instruction before
+its previous one has ended (GEMM after GEMM, STORE after STORE). That does not affect other units:
+a chain of tokens enters a unit at the start of one instruction and leaves the unit at the end of
+the same or a later one, and both starts and ends are in order. So an instruction x of one unit is
+complete when y of another unit starts exactly if a chain leads from x to y; and a unit's complete
+instructions are a prefix. Their numbers, one for each of three units, are y's vector clock.
 
-Dispatch is no order: the instruction that is fetched first, or finds space in its queue first, need
-not end first.
+Dispatch orders nothing: the instruction that is fetched first, or finds space in its queue first,
+need not end first.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Order:
     Attributes
     ----------
     sequence
-        Indices of the instructions in an order in which they can run one by one: of those that
-        can start, always the earliest in the program. Those that never start are missing.
+        Indices of the instructions in an order in which they can run one by one: the next is always
+        the earliest that can start. Instructions that never start are missing.
     positions
-        Indices of the instructions, those of LOAD first and those of STORE last.
+        Indices of the instructions, grouped by unit: load, compute, store.
     begins
         By unit, the index in `positions` of its first instruction; and last the length.
     clocks
         By instruction and unit, how many of the unit's instructions are complete for certain
-        when the instruction starts. All zero where it never starts. Of the instruction's own
-        unit, all that come before it count, though they may still run.
+        when the instruction starts. All zero where it never starts. In the instruction's own
+        unit, all earlier instructions count, though they may still run.
     """
 
     sequence: Ints
@@ -76,7 +76,7 @@ _POPPED, _PUSHED = (
     np.array([[_NO_QUEUE if queue is None else queue for queue in ends[end]] for end in Unit])
     for ends in (POPS, PUSHES)
 )
-"""By unit, the queues that its flags name."""
+"""By unit and flag (`prev`, `next`), the queue that the flag names, or -1."""
 
 
 @cached

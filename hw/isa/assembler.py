@@ -33,7 +33,7 @@ Units: TypeAlias = Unit | Iterable[Unit]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`count` iterations, with the steps that each adds to the indices of micro-ops.
+    """A loop of `count` iterations, and the steps between iterations of the micro-ops' indices.
 
     In `Loop(8, dst=16, src=1)` iteration `i` works on `dst + 16 * i` and `src + i`.
     """
@@ -90,7 +90,7 @@ class Assembler:
         self._words: list[bytes] = []
 
     def __len__(self) -> int:
-        """Instructions so far."""
+        """The number of instructions so far."""
         return len(self._words)
 
     def load(
@@ -160,7 +160,7 @@ class Assembler:
         signals: Units = (),
     ) -> int:
         """Multiply and accumulate (or clear) over the micro-ops from `uops[0]` up to, not
-        including, `uops[1]`, inside `loops`: none, the inner, or the outer and the inner."""
+        including, `uops[1]`, inside `loops`: none, the inner one, or outer and inner."""
         outer, inner = self._outer_and_inner(loops)
         return self._append(
             Gemm(
@@ -233,7 +233,7 @@ class Assembler:
         return self._append(instruction)
 
     def build(self) -> Program:
-        """The program so far; `EncodingError` where there is none."""
+        """The program so far; `EncodingError` if it has no instruction."""
         return Program(self.config, b"".join(self._words))
 
     def _append(self, instruction: Instruction) -> int:
@@ -282,6 +282,6 @@ class Assembler:
 
 
 def pack_uops(config: HardwareConfig, uops: Iterable[MicroOp]) -> bytes:
-    """Micro-ops as they lie in DRAM; `EncodingError` where an index does not fit."""
+    """Micro-ops encoded for DRAM; `EncodingError` where an index does not fit."""
     codec = Codec(config)
     return b"".join(codec.encode_uop(uop) for uop in uops)

@@ -1,4 +1,4 @@
-"""Encodes and decodes single instructions and micro-ops, by the layouts of `hw.encoding`."""
+"""Encoding and decoding of single instructions and micro-ops, by the layouts of `hw.encoding`."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Codec:
 
     @cached_property
     def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
-        """By opcode, the writers of token flags and those of the other fields."""
+        """By opcode, the writers of token flags and the writers of all other fields."""
         layouts = {
             Opcode.LOAD: self._memory,
             Opcode.STORE: self._memory,

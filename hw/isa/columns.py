@@ -1,4 +1,4 @@
-"""Decodes and encodes whole programs, one NumPy array for each field."""
+"""Decoding and encoding of whole programs, as one NumPy array for each field."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _Words = npt.NDArray[np.uint64]
 class Columns:
     """The fields of every instruction, as int64 arrays by position in the program.
 
-    Names are those of `hw.encoding`. A field that an instruction's kind does not have is 0 there;
-    an instruction with an illegal opcode has its opcode and its dependence flags only.
+    Names are those of `hw.encoding`. A field that an instruction's layout lacks is 0; an
+    instruction with an illegal opcode has its opcode and its dependence flags only.
     """
 
     opcode: Ints
@@ -75,7 +75,7 @@ _WORDS = INSTRUCTION_BYTES * 8 // WORD_BITS
 
 
 def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
-    """Decode the instructions in `data`, a multiple of 16 bytes, be they legal or not."""
+    """Decode the instructions in `data`, a multiple of 16 bytes, legal or illegal."""
     table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
     words = [np.ascontiguousarray(column) for column in table.T]
     columns = {name: np.zeros(len(table), dtype=np.int64) for name in _NAMES}
@@ -93,9 +93,9 @@ def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
     Raises
     ------
     EncodingError
-        A value that does not fit its field, or one other than 0 in a field that the instruction's
-        kind does not have: names the earliest such instruction, the field and what is allowed.
-        Columns that are not int64 arrays of one length.
+        A value that does not fit its field, or is not 0 in a field that the instruction's layout
+        lacks: names the earliest such instruction, the field and the allowed values. Columns that
+        are not int64 arrays of one length.
     """
     values = {name: getattr(columns, name) for name in _NAMES}
     _check_arrays(values)
@@ -120,7 +120,7 @@ def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
 
 
 def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) -> bytes:
-    """Micro-ops as they lie in DRAM, 4 bytes each, from the indices of all of them.
+    """Micro-ops encoded for DRAM, 4 bytes each, from arrays of their indices.
 
     Raises
     ------
@@ -152,18 +152,18 @@ def _routes() -> npt.NDArray[np.int8]:
 
 
 _FIELD_VALUES = 8
-"""Numbers that the fields opcode and memory_type, of three bits each, can hold."""
+"""The number of values of the fields opcode and memory_type, of three bits each."""
 _ROUTES = _routes()
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Instructions that share a layout, and the fields of it that are decoded for them."""
+    """Instructions that share a layout, and the fields of that layout to decode or encode."""
 
     rows: Ints | slice
     fields: tuple[Field, ...]
     absent: tuple[Field, ...] = ()
-    """A field of no bits for each column in which these instructions hold 0."""
+    """Zero-width fields for the columns that the layout lacks, which must hold 0."""
 
     @property
     def names(self) -> Iterator[str]:
@@ -171,7 +171,7 @@ class _Kind:
 
 
 def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
-    """All instructions with their common fields, then those of each layout with its own fields."""
+    """First all instructions with the common fields, then each layout's with its own fields."""
     memory = memory_layout(config)
     header = tuple(memory[name] for name in ("opcode", *TOKEN_FLAGS))
     yield _Kind(slice(None), header)
@@ -205,7 +205,7 @@ def _check_arrays(values: Mapping[str, Ints]) -> None:
 
 
 def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tuple[int, Field]]:
-    """Each field with values that do not fit, and the position of the first of them."""
+    """The first misfit (position, field) in each field with values that do not fit."""
     for field in fields:
         column, (low, high) = values[field.name], field.limits
         if column.size and not low <= column.min() <= column.max() <= high:

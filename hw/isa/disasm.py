@@ -1,7 +1,7 @@
-"""Prints programs as text, one line for each instruction.
+"""The disassembler: programs as text, one line for each instruction.
 
-An instruction that the machine refuses has the reason after `!!`; a word that is no instruction is
-printed as `???` and its bits.
+An illegal instruction has the broken rule after `!!`; a word that is no instruction is printed as
+`???` and its bits.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _reasons(program: Program) -> dict[int, str]:
 
 
 def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
-    """Mnemonic, operands, and tokens with the reason of a refusal."""
+    """Mnemonic, operands, and tokens with the `reason` why the instruction is illegal."""
     try:
         instruction = codec.decode(word)
     except ProgramError:
@@ -77,13 +77,13 @@ def _operands(instruction: Instruction) -> str:
         case Load() | Store():
             return _rectangle(instruction)
         case Gemm():
-            what = "reset" if instruction.reset else "mac"
+            operation = "reset" if instruction.reset else "mac"
             wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
-            return f"{what:<9} {_loops(instruction)} wgt {wgt}"
+            return f"{operation:<9} {_loops(instruction)} wgt {wgt}"
         case Alu():
             operand = f"{instruction.imm}" if instruction.use_imm else "src"
-            what = f"{instruction.op.name} {operand}"
-            return f"{what:<9} {_loops(instruction)}".rstrip()
+            operation = f"{instruction.op.name} {operand}"
+            return f"{operation:<9} {_loops(instruction)}".rstrip()
         case Finish():
             return ""
         case _:

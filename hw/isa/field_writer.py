@@ -1,4 +1,4 @@
-"""Writes one field of a word: checks its value and shifts it into place."""
+"""The writer of a field of a word: checks a value and shifts it into place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hw.topology import TOKEN_FLAGS
 __all__ = ["Writer", "misfit"]
 
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
-"""Fields whose attribute has another name."""
+"""Attribute names of the fields whose attributes are named differently."""
 _FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm"})
 
 
@@ -38,13 +38,13 @@ class Writer:
         return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
 
     def bits(self, value: object) -> int:
-        """The word with this field alone set to `value`; `EncodingError` if that does not fit."""
+        """The word with only this field set, to `value`; `EncodingError` if it does not fit."""
         if self.flag:
             if not isinstance(value, bool):
                 self._refuse(value, "True or False")
             return int(value) << self.lsb
         try:
-            number = index(value)  # type: ignore[arg-type]  # what index() refuses is the check
+            number = index(value)  # type: ignore[arg-type]  # a TypeError is the check
         except TypeError:
             self._refuse(value, "a whole number")
         if not self.low <= number <= self.high:
@@ -56,6 +56,6 @@ class Writer:
 
 
 def misfit(what: str, value: int, limits: tuple[int, int]) -> EncodingError:
-    """The error about a value that does not fit its field; `limits` are those of the `Field`."""
+    """The error about a value that does not fit its field; `limits` are `Field.limits`."""
     low, high = limits
     return EncodingError(f"{what} is {value}: it must lie in {low}..{high}")

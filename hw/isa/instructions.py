@@ -31,8 +31,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The dependence flags. `prev` and `next` are the units before and after the instruction's own,
-    in the order load, compute, store."""
+    """The dependence flags. `prev` and `next` are the units before and after the executing unit, in
+    the order load, compute, store."""
 
     pop_prev: bool = False
     pop_next: bool = False
@@ -103,9 +103,9 @@ class Gemm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alu:
-    """`op` on accumulators, with an immediate or another accumulator, over the same loops.
+    """`op` on accumulators and an immediate or other accumulators, over micro-ops and two loops.
 
-    `reset` has a bit in the encoding and no meaning.
+    `reset` is a bit of the encoding that the machine ignores.
     """
 
     op: AluOp

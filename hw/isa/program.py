@@ -20,7 +20,7 @@ __all__ = ["Program"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Instructions, 16 bytes each, for one configuration. It may be illegal; see `validate`.
+    """Instructions, 16 bytes each, for one configuration, legal or not (`validate`).
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Program:
     def from_instructions(
         cls, config: HardwareConfig, instructions: Iterable[Instruction]
     ) -> Program:
-        """Encode `instructions`; `EncodingError` names the one that does not fit."""
+        """Encode `instructions`; `EncodingError` names an instruction that does not fit."""
         codec = Codec(config)
         words = []
         for position, instruction in enumerate(instructions):
@@ -71,7 +71,7 @@ class Program:
         return len(self.data) // INSTRUCTION_BYTES
 
     def __getitem__(self, position: int) -> Instruction:
-        """Decode one instruction; `ProgramError` where it cannot be represented."""
+        """Decode one instruction; `ProgramError` if no `Instruction` can represent the word."""
         return Codec(self.config).decode(self.word(position), self._index(position))
 
     def __iter__(self) -> Iterator[Instruction]:

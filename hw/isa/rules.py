@@ -1,6 +1,6 @@
-"""The rules that a single instruction can break, evaluated for whole programs at once.
+"""The rules for single instructions, evaluated for whole programs at once.
 
-Each rule is a mask over the instructions of a program: true for those that break the rule.
+Each rule is a mask over the instructions of a program: true where an instruction breaks the rule.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Facts:
     gemm: Mask
     alu: Mask
     moves: Mask
-    """LOADs and STOREs that touch data (`x_size` above 0)."""
+    """LOADs and STOREs that copy data (`x_size` above 0)."""
     reach: Ints
     """One past the last on-chip element that a LOAD or STORE covers."""
     depth: Ints
-    """Elements of the memory that a LOAD or STORE names; 0 where there is none."""
+    """Elements of the memory that a LOAD or STORE names; 0 for an illegal memory id."""
 
 
 def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
-    """The facts of a program."""
+    """The `Facts` of a program."""
     load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
     moves = (load | store) & (columns.x_size > 0)
     depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
@@ -143,7 +143,7 @@ def _no_feature(facts: Facts) -> Mask:
 
 
 def _beyond_index(facts: Facts) -> Mask:
-    """Loops whose factors alone reach beyond a memory: fields of micro-ops only add to that."""
+    """Loops whose factors alone exceed a memory: micro-op indices only increase the address."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
 

@@ -1,7 +1,7 @@
-"""Checks the dependence tokens of a program, by executing them without time.
+"""Checks the dependence tokens of a program by an untimed execution.
 
 Each unit executes its own instructions in order. An instruction waits in its unit's queue until
-every token that it pops is there, then leaves the queue and pushes its own tokens. Dispatch moves
+every token that it pops is there, then leaves that queue and pushes its own tokens. Dispatch moves
 instructions to the queues in program order; a full queue blocks all instructions behind it. More
 tokens or more free entries never stop an instruction, so that every timing ends in the same state,
 and a token queue is fullest if its consumer moves only when nothing else can.
@@ -22,19 +22,19 @@ from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, TokenQueue, Unit
 __all__ = ["check_tokens"]
 
 _NOWHERE = len(TokenQueue)
-"""A queue that is never empty, for flags that are not set."""
+"""The index of a dummy queue, never empty, for flags that are not set."""
 
 
 def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_TOKENS) -> None:
-    """Refuse a program whose tokens overflow a counter, that can never finish, or that leaves
-    tokens behind. Its single instructions must be legal already. A counter holds `limit`.
+    """Raise an error if tokens overflow a counter, deadlock the program, or are left at its end.
+    Every instruction must be legal. A counter holds `limit` tokens.
 
     Raises
     ------
     ProgramError
-        TOKEN_OVERFLOW (some timing reaches it) or TOKENS_LEFT.
+        TOKEN_OVERFLOW (in some timing) or TOKENS_LEFT.
     DeadlockError
-        The program stops, in every timing, before its end.
+        The program deadlocks, in every timing.
     """
     streams = _streams(columns)
     depth = config.instruction_queue
@@ -69,11 +69,11 @@ class _Streams:
     units: list[int]
     """By instruction, the unit that executes it."""
     places: list[int]
-    """By instruction, how many of the same unit come before it."""
+    """By instruction, its index among the instructions of the same unit."""
     positions: tuple[list[int], ...]
     """By unit: the instructions' positions in the program."""
     queues: tuple[list[tuple[int, int, int, int]], ...]
-    """By unit: the two queues that each instruction pops and the two that it pushes."""
+    """By unit: the two queues that each instruction pops and the two queues that it pushes."""
     pushed: list[int]
     """By token queue: how many tokens the program pushes."""
 
@@ -111,9 +111,9 @@ class _Run:
         self.depth = depth
         self.counts = [0] * len(TokenQueue) + [1 << 60]
         self.issued = [0, 0, 0]
-        """By unit: instructions that reached its queue."""
+        """By unit: the number of instructions dispatched to its queue."""
         self.started = [0, 0, 0]
-        """By unit: instructions that left its queue."""
+        """By unit: the number of instructions that left its queue."""
         self.dispatched = 0
 
     @property
@@ -138,7 +138,7 @@ class _Run:
                 return None
 
     def waits(self) -> tuple[UnitWait, ...]:
-        """What each unit waits for."""
+        """For each unit, the waiting instruction and the token queues that it waits for."""
         return tuple(self._wait(unit) for unit in Unit)
 
     def _wait(self, unit: Unit) -> UnitWait:
@@ -154,7 +154,7 @@ class _Run:
         return UnitWait(unit, position, tuple(sorted(missing)))
 
     def _dispatch(self) -> bool:
-        """Move instructions to the queues until one is full; returns whether any moved."""
+        """Dispatch until an instruction meets a full queue; returns whether any was dispatched."""
         units, places = self.streams.units, self.streams.places
         issued, started, depth = self.issued, self.started, self.depth
         position, end = self.dispatched, len(units)
@@ -169,28 +169,28 @@ class _Run:
         return moved
 
     def _advance(self, unit: Unit, most: int | None = None) -> bool:
-        """Execute at most `most` instructions of `unit`; returns whether any moved."""
+        """Execute at most `most` instructions of `unit`; returns whether any executed."""
         counts, queues = self.counts, self.streams.queues[unit]
         first = self.started[unit]
         end = self.issued[unit] if most is None else min(self.issued[unit], first + most)
-        at = first
-        while at < end:
-            pop_a, pop_b, push_a, push_b = queues[at]
+        position = first
+        while position < end:
+            pop_a, pop_b, push_a, push_b = queues[position]
             if not (counts[pop_a] and counts[pop_b]):
                 break
             counts[pop_a] -= 1
             counts[pop_b] -= 1
             counts[push_a] += 1
             counts[push_b] += 1
-            at += 1
-        self.started[unit] = at
-        return at > first
+            position += 1
+        self.started[unit] = position
+        return position > first
 
     def _pusher(self, queue: TokenQueue, excess: int) -> int:
         """The position of the instruction that pushed the first of the last `excess` tokens."""
         producer = queue.producer
-        at = self.started[producer]
+        place = self.started[producer]
         while excess:
-            at -= 1
-            excess -= queue in self.streams.queues[producer][at][2:]
-        return self.streams.positions[producer][at]
+            place -= 1
+            excess -= queue in self.streams.queues[producer][place][2:]
+        return self.streams.positions[producer][place]

@@ -22,7 +22,7 @@ __all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
 
 
 def validate(program: Program) -> None:
-    """Refuse an illegal program.
+    """Raise an error for an illegal program.
 
     Reports the lowest fault number of the earliest instruction at fault; rules over the whole
     program (no FINISH, tokens) are checked after all instructions. Faults that depend on the
@@ -33,7 +33,7 @@ def validate(program: Program) -> None:
     ProgramError
         Names the rule (`fault`), the instruction and what is allowed.
     DeadlockError
-        The program can never finish; names what each unit waits for.
+        The program can never finish; names the tokens that each unit waits for.
     """
     validate_columns(program.config, program.columns())
 
@@ -62,11 +62,11 @@ class DramRanges:
     Attributes
     ----------
     first, end
-        First byte and one past the last; both 0 for an instruction that touches none.
+        First byte and one past the last; both 0 for an instruction without DRAM access.
     is_write
-        STOREs.
+        True for STOREs.
     memory
-        The `MemoryId` whose base register is added; -1 for an instruction that touches none.
+        The `MemoryId` whose base register is added; -1 for an instruction without DRAM access.
     """
 
     first: Ints
@@ -76,7 +76,7 @@ class DramRanges:
 
 
 def dram_ranges(program: Program) -> DramRanges:
-    """For each instruction of a legal program, the smallest range of all DRAM bytes it accesses."""
+    """For each instruction of a legal program, the smallest range that has all its DRAM bytes."""
     columns = program.columns()
     sizes = [program.config.element_bytes(memory) for memory in MemoryId]
     element = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]

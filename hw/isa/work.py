@@ -1,4 +1,4 @@
-"""Amounts of work in a program: a function of its instructions, not of data or time."""
+"""Work in a program (bytes, micro-ops, instructions): independent of data and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Work", "work_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Amounts of work in one program.
+    """Bytes copied, micro-ops executed and instructions in one program.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class Artifact:
     manifest
         Tensors and steps.
     config
-        The accelerator that it was compiled for; None if everything runs on the CPU.
+        The accelerator that the network was compiled for; None if everything runs on the CPU.
     kernels
         Native code by name.
     constants

@@ -45,7 +45,7 @@ _UNREADABLE = (
 
 
 class _File(msgspec.Struct, frozen=True):
-    """`manifest.json`."""
+    """The content of `manifest.json`."""
 
     format: int
     manifest: msgspec.Raw
@@ -66,8 +66,7 @@ def write_artifact(artifact: Artifact, path: Path) -> None:
 
 
 def is_artifact(path: Path) -> bool:
-    """Whether the file is a zip archive, which no ONNX model is. `read_artifact` refuses damaged
-    ones."""
+    """Whether the file begins like a zip archive, as no ONNX model does; it may be damaged."""
     try:
         with path.open("rb") as file:
             return file.read(len(_ZIP)) == _ZIP
@@ -81,7 +80,7 @@ def read_artifact(path: Path) -> Artifact:
     Raises
     ------
     ArtifactError
-        As `from_bytes`, or if there is no such file: names the file.
+        The errors of `from_bytes`, or the file cannot be read: names the file.
     """
     try:
         data = path.read_bytes()
@@ -94,7 +93,7 @@ def read_artifact(path: Path) -> Artifact:
 
 
 def to_bytes(artifact: Artifact) -> bytes:
-    """The artifact as bytes, which are the same for the same artifact."""
+    """The artifact as bytes; equal artifacts have equal bytes."""
     manifest = msgspec.json.encode(artifact.manifest, order="sorted")
     content = _File(VERSION, msgspec.Raw(manifest))
     parts: dict[str, bytes | memoryview] = {_MANIFEST: msgspec.json.encode(content)}
@@ -108,7 +107,7 @@ def to_bytes(artifact: Artifact) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, part in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), part)  # of 1980: no clock in the file
+            archive.writestr(zipfile.ZipInfo(name), part)  # dated 1980: reproducible bytes
         archive.comment = _MARK + bytes(_HEX)
     with file.getbuffer() as data:
         data[-_HEX:] = sha256(data[:-_HEX]).hexdigest().encode()
@@ -121,7 +120,7 @@ def from_bytes(data: bytes) -> Artifact:
     Raises
     ------
     ArtifactError
-        If the bytes are no artifact, one of another version, or if a byte differs; if the parts do
+        If the bytes are no artifact, have another version or a wrong checksum, or if the parts do
         not fit each other.
     """
     view = memoryview(data)

@@ -38,19 +38,19 @@ __all__ = [
 
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
-    """The tensor is an array of the caller's."""
+    """The place of an input: an array that the caller passes."""
 
 
 class Output(Struct, frozen=True, tag="output", forbid_unknown_fields=True):
-    """The tensor is a new array in each run, which the caller gets."""
+    """The place of an output: a new array in each run, returned to the caller."""
 
 
 class Constant(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
-    """The tensor is part of the artifact."""
+    """The place of a constant, whose value is part of the artifact."""
 
 
 class Arena(Struct, frozen=True, tag="arena", forbid_unknown_fields=True):
-    """The tensor lies in the arena, memory that tensors share, at `offset` bytes."""
+    """A place in the arena, memory that tensors share, at `offset` bytes."""
 
     offset: int
 
@@ -74,8 +74,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype
         NumPy's name, as `float32`.
     scale
-        The scale of a quantised tensor, where it is known. For information only: steps have it in
-        their constants.
+        The scale of a quantised tensor; None if unknown. For information only: steps have the
+        scale in their constants.
     """
 
     name: str
@@ -99,7 +99,7 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
     Attributes
     ----------
     name
-        The graph's name of its result.
+        The graph's name of the step's result.
     function
         Name of the code in the artifact.
     inputs, outputs
@@ -107,9 +107,9 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
     operators
         Operators of the graph that the code computes.
     macs
-        Useful multiply-accumulates: of the operators, without what padding to whole tiles adds.
+        Useful multiply-accumulates: of the operators, without padding to whole tiles.
     reason
-        Why the call is not on the accelerator; empty if the artifact was compiled without one.
+        Why the call is not on the accelerator; empty if the artifact was compiled for none.
     """
 
     name: str
@@ -127,13 +127,13 @@ class StreamCall(Struct, frozen=True, tag="stream", forbid_unknown_fields=True):
     Attributes
     ----------
     name
-        The graph's name of its result.
+        The graph's name of the step's result.
     stream
         Name of the stream in the artifact.
     inputs, outputs
         Names of tensors, in the order of the stream's inputs and outputs.
     operators, macs
-        As `KernelCall`, of all layers of the stream.
+        As in `KernelCall`, of all layers of the stream.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Port(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
-    """The provenance of an artifact: model, tools and options that it was compiled from.
+    """The provenance of an artifact: the model, tools and options of its compilation.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
     digest
         SHA-256 of the model's file; None for a built-in model.
     tools
-        Names and versions of the tools that compiled it.
+        Names and versions of the compiler's tools.
     options
         Options of the compilation.
     seed

@@ -31,19 +31,19 @@ class PlacedTensor(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Layer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A layer of the stream: an operator with those that are fused into it.
+    """A layer of the stream: an operator with the operators fused into it.
 
     Attributes
     ----------
     name
-        The graph's name of its result.
+        The graph's name of the layer's result.
     operators
-        Operators of the graph that it computes.
+        Operators of the graph that the layer computes.
     macs
         Useful multiply-accumulates.
     least_bytes
-        Minimum DRAM traffic: the elements of operands that some result needs, once, and the
-        result, once.
+        Minimum DRAM traffic: each operand element that the result depends on is read once, and
+        the result is written once.
     """
 
     name: str
@@ -71,8 +71,8 @@ class StreamCode:
     program
         Instructions, 16 bytes each.
     image
-        Memory before a run, index == address: weights, biases and scales, micro-ops. Inputs are
-        copied into it.
+        Memory before a run, index == address: weights, biases and scales, micro-ops. A run
+        copies inputs into that memory.
     inputs, outputs
         Where inputs and outputs lie in memory.
     layers
@@ -83,7 +83,7 @@ class StreamCode:
         For each instruction, the position in its layer's schedule that it was generated from.
     contents
         Other tensors in memory, for information: results of layers, `LAYER.weight` and other
-        constants of a layer, micro-ops. Results share bytes at different times.
+        constants of a layer, micro-ops. Results may have the same bytes at different times.
     """
 
     name: str

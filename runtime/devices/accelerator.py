@@ -29,7 +29,7 @@ class AcceleratorDevice:
     engine
         The simulated machine; the caller closes it.
     progress
-        Callback for the progress of a run, as `Launch.progress`.
+        Callback for the progress of a run; see `Launch.progress`.
     """
 
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
@@ -42,7 +42,7 @@ class AcceleratorDevice:
         return isinstance(step, StreamCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
-        """As `Device.prepare`.
+        """Load the instruction streams of the steps; see `Device.prepare`.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class AcceleratorDevice:
         how = Launch(address=address, events=engine.has_time, progress=self._progress)
 
         def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> StreamRun:
-            # An earlier run has overwritten parts of the image, and an interrupted one any of it.
+            # Restored: earlier runs overwrote parts of the image, interrupted runs any part.
             memory[: code.image.size] = code.image
             for tensor, array in zip(code.inputs, inputs, strict=True):
                 np.copyto(code.view(memory, tensor), array)

@@ -33,7 +33,7 @@ class CpuDevice:
         return isinstance(step, KernelCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
-        """As `Device.prepare`.
+        """Load the native code of the steps; see `Device.prepare`.
 
         Raises
         ------

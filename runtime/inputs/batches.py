@@ -17,9 +17,9 @@ _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 def batches_of(arrays: _Arrays, tensors: Sequence[Tensor]) -> list[_Arrays]:
-    """The batches of the arrays, if each array holds the same number of batches of its tensor.
+    """The batches of the arrays, if all arrays hold the same number of batches.
 
-    Any other arrays are returned as one batch, for `check_inputs` to refuse.
+    Other arrays are returned as one batch, which `check_inputs` checks.
     """
     counts = {_batches_in(arrays.get(tensor.name), tensor) for tensor in tensors}
     count = counts.pop() if len(counts) == 1 else 0
@@ -75,5 +75,5 @@ def _batch(arrays: _Arrays, tensors: Sequence[Tensor], number: int) -> dict[str,
 
 
 def _batch_size(tensor: Tensor) -> int:
-    """The extent of a batch along the first axis: scalars are stacked."""
+    """The extent of a batch along the first axis; 1 for a scalar, whose batches are stacked."""
     return tensor.shape[0] if tensor.shape else 1

@@ -44,8 +44,7 @@ def check_inputs(
 
 
 def rounded_inputs(manifest: Manifest) -> tuple[str, ...]:
-    """Names of the inputs that the network rounds to integers, directly or after other operators on
-    real numbers."""
+    """Names of the inputs that are rounded to integers, directly or after other float operators."""
     types = {each.name: np.dtype(each.dtype) for each in manifest.tensors}
     # For each tensor of real numbers, the inputs that it depends on.
     origins = {
@@ -76,7 +75,7 @@ def check_finite(network: str, names: Collection[str], inputs: Mapping[str, NDAr
     Raises
     ------
     InputError
-        Names the first index with NaN or infinity.
+        An input has NaN or infinity: names the first index.
     """
     for name in names:
         finite = np.isfinite(inputs[name])

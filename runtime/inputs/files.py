@@ -27,9 +27,9 @@ def read_inputs(
 ) -> Arrays:
     """The arrays of files, by input names.
 
-    An `.npz` has names; other files are the remaining inputs, in the order of the tensors.
+    Arrays in an `.npz` have names; other files are the remaining inputs, in their order.
 
-    Whether the arrays fit the tensors is for `check_inputs`.
+    `check_inputs` checks that the arrays fit the tensors.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def read_samples(
     Raises
     ------
     InputError
-        As `read_inputs` and `samples_of`; a folder without any such file.
+        The errors of `read_inputs` and `samples_of`; a folder without input files.
     """
     if path.is_dir():
         kinds = (".npy", ".npz", *SUFFIXES)
@@ -96,7 +96,7 @@ def _archive(path: Path) -> Arrays:
 def _loaded(path: Path) -> NDArray[Any] | Arrays:
     """The array or arrays of a NumPy file; pickled objects, which could run code, are refused."""
     try:
-        # A path that NumPy cannot read would leave the file open.
+        # Given a path that it cannot read, NumPy would leave the file open.
         with path.open("rb") as file:
             if not file.read(len(_ARRAY)).startswith((_ARRAY, _ARCHIVE)):
                 # NumPy would take the file for a pickle, and its message would be about pickles.

@@ -16,7 +16,7 @@ __all__ = ["SUFFIXES", "Pixels", "read_picture"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 _MARGIN = 256 / 224
-"""The shorter side of the resized picture by the side of the centre crop."""
+"""Ratio of the resized picture's shorter side to the centre crop's side."""
 _MEAN = np.array([0.485, 0.456, 0.406])
 _DEVIATION = np.array([0.229, 0.224, 0.225])
 _MODES = {1: "L", 3: "RGB"}
@@ -38,9 +38,9 @@ def read_picture(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
     Raises
     ------
     InputError
-        No picture; a tensor that is not float32[1, 1 or 3, H, W]; ImageNet's pixels in grey.
+        No picture; a tensor that is not float32[1, 1 or 3, H, W]; `IMAGENET` with one channel.
     """
-    from PIL import Image, UnidentifiedImageError  # here: arrays need no Pillow
+    from PIL import Image, UnidentifiedImageError  # imported here: arrays need no Pillow
 
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[1] not in _MODES:
         raise InputError(f"{path}: input {tensor.name} is {tensor}: a picture is [1, 1 or 3, H, W]")

@@ -1,6 +1,6 @@
 """Native code: object code as a value, and loaded as a callable function.
 
-Nothing of the compiler is needed here: object code holds its target machine and its parameters.
+The compiler is not needed: object code holds its target machine and its parameters.
 """
 
 from runtime.native.function import NativeFunction, load

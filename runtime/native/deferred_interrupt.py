@@ -1,4 +1,4 @@
-"""Ctrl-C while native code runs: its handler is deferred until the code has returned.
+"""Ctrl-C during native code: the signal handler is deferred until the code has returned.
 
 Python runs signal handlers between any two bytecodes of the main thread, and so within callbacks of
 native code, out of which no exception can propagate.

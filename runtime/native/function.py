@@ -80,7 +80,7 @@ class NativeFunction:
         ------
         NativeCodeError
             If an array does not fit its parameter, if an output overlaps another array, or if
-            there is no memory for the workspace.
+            the workspace cannot be allocated.
         """
         code = self.object_code
         input_arrays = self._checked("input", code.inputs, inputs)

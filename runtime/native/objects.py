@@ -18,7 +18,7 @@ from runtime.errors import NativeCodeError
 __all__ = ["ALIGNMENT", "ObjectCode", "Parameter"]
 
 ALIGNMENT = 64
-"""Of the workspace, in bytes: a cache line, and the widest vector."""
+"""Alignment of the workspace, in bytes: a cache line, and the widest vector."""
 _MAGIC = b"tandem-object 1 "
 
 
@@ -47,7 +47,7 @@ class ObjectCode:
     symbol
         Name of the function in the object file.
     triple, features
-        The machine that it was compiled for, and the instruction sets that a host must have.
+        LLVM's target triple, and the instruction sets that a host must have.
     parameters
         The array parameters, in order; after them come the workspace and the launcher.
     inputs, outputs

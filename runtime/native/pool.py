@@ -1,7 +1,7 @@
 """Threads that run the parallel loops of native functions.
 
-The calling thread works too. Iterations are scheduled dynamically, in chunks, a few for each
-thread: an idle thread takes the next chunk. Native code runs without Python's global lock.
+The calling thread runs iterations too. Scheduling is dynamic, in chunks of iterations, a few for
+each thread: an idle thread takes the next chunk. Native code runs without Python's global lock.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHUNKS = 4
 
 
 class ThreadPool:
-    """A pool of `threads` threads, the calling one included. They start when first needed.
+    """A pool of `threads` threads, including the calling one; helpers start when first needed.
 
     A pool may be shared by functions and by threads that call them, and is a context manager.
     After `close`, functions still run, on the calling thread alone.
@@ -96,7 +96,7 @@ class _Invitation:
 def _help(invitations: SimpleQueue[_Invitation | None]) -> None:
     while (invitation := invitations.get()) is not None:
         invitation.accept()
-        del invitation  # it would keep its work alive until the next one
+        del invitation  # else its work stays alive until the next invitation
 
 
 def _dismiss(invitations: SimpleQueue[_Invitation | None], helpers: int) -> None:
@@ -111,10 +111,10 @@ class LoopLauncher:
     Attributes
     ----------
     stopped
-        Iterations that have not begun are skipped, in later loops too: the function returns soon,
-        and its outputs are invalid.
+        Whether iterations that have not begun are skipped, in later loops too: the function
+        returns soon, and its outputs are invalid.
     error
-        The Python exception that stopped the loops, if there was one.
+        The Python exception that stopped the loops, or None.
     """
 
     pool: ThreadPool
@@ -130,8 +130,8 @@ class LoopLauncher:
         return _LAUNCHER_TYPE(self._run)
 
     def _run(self, task: int, closure: int, iterations: int) -> None:
-        # All threads must have left the closure, which lies on the native caller's stack, before
-        # this returns.
+        # The closure lies on the native caller's stack: all threads must be done with it before
+        # `_run` returns.
         invitations: list[_Invitation] = []
         size = max(1, iterations // (self.pool.threads * _CHUNKS))
         run, chunks = _TASK_TYPE(task), count()
@@ -146,7 +146,7 @@ class LoopLauncher:
         try:
             invitations = self.pool.invite(work, -(-iterations // size) - 1)
         except RuntimeError:
-            pass  # no thread could be started; the caller does it all
+            pass  # no thread could be started: this thread runs all
         work(0)
         for invitation in invitations:
             invitation.withdraw_or_wait()

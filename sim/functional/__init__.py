@@ -1,4 +1,4 @@
-"""The `functional` engine: results and amounts of work, no time."""
+"""The `functional` engine: results and work counts, without cycles."""
 
 from sim.functional.engine import FunctionalEngine
 

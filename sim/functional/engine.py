@@ -41,17 +41,17 @@ __all__ = ["FunctionalEngine"]
 SLICE_SECONDS = 0.05
 """Target duration of a slice of compiled code; between slices Python handles Ctrl-C."""
 FIRST_SLICE_MACS = 1 << 25
-"""Multiply-accumulates of the first slice: some milliseconds, on any machine well under a second.
-The slices after it adapt."""
+"""Multiply-accumulates of the first slice: some milliseconds, and well under a second on a slow
+machine. Later slices adapt."""
 NO_LIMIT = 1 << 62
 
 _RUN_TIME_FAULTS = (Fault.SRAM_INDEX, Fault.SHIFT, Fault.BUS_READ, Fault.BUS_WRITE)
 
 
 class FunctionalEngine:
-    """A compiled interpreter without time and without a bus; see `sim.engine.Engine`.
+    """A compiled interpreter of programs, without cycles or a bus; see `sim.engine.Engine`.
 
-    `memory_model` is kept for the interface and has no effect. After a fault, or when a run is
+    `memory_model` is part of the interface and has no effect. After a fault, or when a run is
     aborted, on-chip memories and DRAM hold the effects up to then.
     """
 
@@ -65,11 +65,11 @@ class FunctionalEngine:
 
     @property
     def name(self) -> str:
-        """How the command line calls this engine."""
+        """The engine's name on the command line."""
         return "functional"
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: the engine has no resources to free."""
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
@@ -95,7 +95,7 @@ class FunctionalEngine:
         )
 
     def _drive(self, run: _Run, how: Launch) -> int:
-        """Run slices to the end. Between two of them Python takes signals such as Ctrl-C."""
+        """Run slices to the end of the program, or to a fault; returns DONE or the fault's code."""
         limit = NO_LIMIT if how.max_cycles is None else min(how.max_cycles, NO_LIMIT)
         budget = max(1, FIRST_SLICE_MACS // self.config.macs)
         while True:
@@ -132,7 +132,7 @@ class FunctionalEngine:
                 return ProgramError(
                     fault, position, f"it pushes token number {MAX_TOKENS + 1} into a queue"
                 )
-        # SHIFT is a static rule for an immediate, and found at run time otherwise.
+        # SHIFT is checked statically for an immediate, at run time for a tensor operand.
         if fault in _RUN_TIME_FAULTS and not run.plan.faults[position]:
             size = len(run.dram.bytes)
             return instruction_error(self.config, columns, position, fault, run.detail, size)
@@ -151,7 +151,7 @@ class _Run:
 
 
 def _check_fetch(program: Program, how: Launch) -> None:
-    """Refuse a program in a part of memory that answers with an error."""
+    """Refuse a program that overlaps an address range of `how.bus_errors`."""
     end = how.address + len(program.data)
     for first, last in how.bus_errors:
         if max(first, how.address) < min(last, end):
@@ -164,7 +164,7 @@ def _check_fetch(program: Program, how: Launch) -> None:
 
 
 def _wait(run: _Run, unit: Unit) -> UnitWait:
-    """What `unit` waits for when no instruction can start."""
+    """The tokens that `unit` waits for when no instruction can start."""
     started = int(run.state[STARTED + unit])
     if started == run.state[ISSUED + unit]:
         return UnitWait(unit, None, ())

@@ -13,7 +13,7 @@ _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 
 
 def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
-    """The events of the instructions in `log`, in their order."""
+    """The events of the instructions in `log`, in the order of the log."""
     events: list[Event] = []
     for instruction in log.tolist():
         unit = Unit(plan.units[instruction])

@@ -18,7 +18,7 @@ from sim.semantics.fields import Table, make_table
 __all__ = ["NOWHERE", "Plan", "make_plan"]
 
 NOWHERE = len(TokenQueue)
-"""A token queue that is never empty or full, for flags that are not set."""
+"""Index of a dummy token queue, never empty or full, for token flags that are not set."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,9 +34,9 @@ class Plan(NamedTuple):
     queues: Ints
     """For each instruction the two token queues that it pops and the two that it pushes."""
     stream: Ints
-    """The instructions of load, then those of compute, then those of store."""
+    """Indices of the instructions of load, then of compute, then of store."""
     first: Ints
-    """Where each unit's instructions begin in `stream`."""
+    """Index in `stream` of each unit's first instruction."""
     queue_depth: int
 
 
@@ -58,7 +58,7 @@ def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
 def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
     faults = np.zeros(len(columns.opcode), dtype=np.int64)
     for fault, broken in broken_rules(facts_of(config, columns)).items():
-        # The run reports an index beyond a memory with the micro-op that has it.
+        # SRAM_INDEX is reported at run time, with the micro-op at fault.
         if fault is not Fault.SRAM_INDEX:
             faults[broken & (faults == 0)] = fault
     return faults

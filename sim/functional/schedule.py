@@ -1,7 +1,7 @@
 """Compiled scheduling: dispatch, three in-order instruction queues, tokens between units.
 
-Of the instructions that can start, the earliest in the program starts, and ends before another
-starts. So a program without races gives its only possible result, and a program with races that of
+Instructions are executed one at a time: of all that can start, the first in program order. So a
+program without races gives its only possible result, and a program with races gives the result of
 program order, as far as its tokens allow that order.
 """
 
@@ -42,9 +42,9 @@ from sim.semantics.store import store
 __all__ = ["DONE", "RUNNING", "RunSlice", "make_run_slice"]
 
 RUNNING = 0
-"""The budget is spent; call again."""
+"""Status: the budget is spent, and the program has not ended."""
 DONE = -1
-"""The program has finished without a fault."""
+"""Status: the program has finished without a fault."""
 
 LOAD = int(Opcode.LOAD)
 STORE = int(Opcode.STORE)
@@ -62,9 +62,9 @@ RunSlice = Callable[[Plan, Chip, Dram, State, Table, Detail, int, int], int]
 
 @cache
 def make_run_slice() -> RunSlice:
-    """The compiled entry, the same for every engine and configuration.
+    """The compiled function `run_slice`, the same for every engine and configuration.
 
-    Machine code is read from the disk if it was compiled from the same source.
+    Its machine code comes from the disk cache unless the source has changed.
     """
     source = fingerprint("hw", "sim.semantics", "sim.functional")
 
@@ -79,7 +79,7 @@ def make_run_slice() -> RunSlice:
         budget: int,
         limit: int,
     ) -> int:
-        """Continue for about `budget` micro-ops (a moved element counts as one).
+        """Continue the run for about `budget` micro-ops (a moved element counts as one).
 
         Returns early after more than `limit` micro-ops of the whole run. Appends instructions to
         `log` as they start. Returns RUNNING, DONE or a fault's code.
@@ -107,7 +107,7 @@ def make_run_slice() -> RunSlice:
 
 @compiled
 def _start_next(plan: Plan, state: State, log: Row) -> bool:
-    """Start the earliest instruction that can start; returns whether there is one."""
+    """Start the earliest instruction that can start; returns False if none can."""
     _dispatch(plan, state)
     chosen = -1
     for unit in range(UNITS):

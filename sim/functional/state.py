@@ -1,4 +1,4 @@
-"""The state of a run that compiled code changes, besides the memories."""
+"""The scheduler's state during a run, as an array for compiled code."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from sim.functional.plan import NOWHERE
 __all__ = ["State", "make_state"]
 
 State = npt.NDArray[np.int64]
-"""Indexed by the constants below."""
+"""The scheduler's state, indexed by the constants below."""
 
 FINGERPRINT = 0
 """The fingerprint of the source that the code was compiled from."""
 DISPATCHED = 1
-"""Instructions that reached a queue."""
+"""Number of dispatched instructions."""
 ISSUED = 2
-"""By unit: instructions that reached its queue."""
+"""An entry for each unit: number of instructions put in the unit's queue."""
 STARTED = ISSUED + len(Unit)
-"""By unit: instructions that left its queue."""
+"""An entry for each unit: number of instructions taken from the unit's queue."""
 TOKENS = STARTED + len(Unit)
-"""By token queue: tokens in it."""
+"""An entry for each token queue: number of tokens in the queue."""
 ACTIVE = TOKENS + len(TokenQueue) + 1
-"""The instruction under way, or -1."""
+"""Index of the instruction in execution, or -1."""
 POSITION = ACTIVE + 1
-"""Micro-ops of the instruction under way that are done."""
+"""Micro-ops that the instruction in execution has completed."""
 MICRO_OPS = POSITION + 1
-"""Micro-ops done in the whole run."""
+"""Micro-ops completed in the whole run."""
 FINISHED = MICRO_OPS + 1
 """Whether FINISH has been executed."""
 EXECUTED = FINISHED + 1
-"""Instructions that were started: entries in the log."""
+"""Number of started instructions, which are the entries in the log."""
 FAULTY = EXECUTED + 1
-"""The instruction at fault."""
+"""Index of the instruction at fault."""
 _LENGTH = FAULTY + 1
 
 

@@ -1,1 +1,1 @@
-"""The `rtl` engine: the generated Verilog, built with Verilator and run behind a small harness."""
+"""The `rtl` engine: the generated Verilog, built with Verilator and run in a small C++ harness."""

@@ -1,8 +1,7 @@
-"""What the RTL engines have in common: a design on a bench, with a clock, memory and a driver.
+"""The interface of test benches: a design with a clock, memory and register access.
 
-Two benches exist: the compiled harness (`sim.rtl.library`) and Amaranth's simulator (`sim.pysim`).
-Everything above them - how a launch goes, what its registers mean - is written once, in
-`sim.rtl.launch`.
+There are two: the compiled harness (`sim.rtl.library`) and Amaranth's simulator (`sim.pysim`).
+`sim.rtl.launch` launches programs on either, through the design's registers.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from sim.rtl.constants import STALL_STEPS
 __all__ = ["ACCESS_CYCLES", "Bench", "EventLog", "Setup", "stall_threshold"]
 
 ACCESS_CYCLES = 10_000
-"""A register access that is not answered within so many cycles never will be."""
+"""Timeout of a register access, in cycles."""
 
 EventLog = npt.NDArray[np.uint64]
-"""Rows (cycle, bits): cycles count from the first with `running`, bits as the `events` port's."""
+"""Rows (cycle, bits): cycles since the first with `running`, and bits of the `events` port."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What surrounds the design during one launch."""
+    """The design's environment in one launch: memory, bus errors, stalls, recording."""
 
     memory: Bytes
     refused: tuple[tuple[int, int], ...]
@@ -39,43 +38,43 @@ class Setup:
 
     @classmethod
     def of(cls, memory: Bytes, how: Launch) -> Setup:
-        """The surroundings that `how` asks for."""
+        """The environment for the launch options `how`."""
         return cls(memory, how.bus_errors, how.stalls, how.events, how.waveform)
 
 
 class Bench(Protocol):
-    """A design with everything that it is wired to."""
+    """A test bench: a design with a clock, memory and register access."""
 
     def attach(self, setup: Setup) -> None:
-        """Put memory behind the design and forget the events of the launch before."""
+        """Connect memory to the design and clear the event log."""
         ...
 
     def detach(self) -> None:
-        """Take memory away and close the waveform."""
+        """Disconnect memory and close the waveform."""
         ...
 
     def write(self, offset: int, value: int) -> None:
-        """Write one 32-bit register; `EngineError` where the design does not answer."""
+        """Write a 32-bit register; raises `EngineError` if the design does not answer."""
         ...
 
     def read(self, offset: int) -> int:
-        """Read one 32-bit register; `EngineError` where the design does not answer."""
+        """Read a 32-bit register; raises `EngineError` if the design does not answer."""
         ...
 
     def run(self, cycles: int) -> bool:
-        """Clock until the interrupt is up (True) or for `cycles` (False).
+        """Clock for at most `cycles`, until the interrupt; returns whether the interrupt is high.
 
-        `EngineError` where the design breaks a rule of AXI.
+        Raises `EngineError` if the design breaks a rule of AXI.
         """
         ...
 
     @property
     def cycles(self) -> int:
-        """Cycles since the design said that it was running; 0 before."""
+        """Cycles since the design's `running` bit rose; 0 before."""
         ...
 
     def events(self) -> EventLog:
-        """What happened since `attach`, in order of time."""
+        """The event log since `attach`, in order of time."""
         ...
 
 

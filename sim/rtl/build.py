@@ -1,4 +1,4 @@
-"""From Verilog to a shared library: Verilator, then the C++ compiler on every core.
+"""Builds a shared library from Verilog: Verilator, then the C++ compiler on every core.
 
 Nothing but Verilator's own binary and a C++ compiler is run: no Perl, no make. Code that runs every
 cycle is optimised for this processor; code that runs once (constructors, resets, tracing tables) is
@@ -36,7 +36,7 @@ _VERILATE = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
     # The unit of time in waveforms.
     *("--timescale-override", "1ns/1ns"),
-    # The Verilog comes from a generator: what a style checker has to say helps nobody here.
+    # The Verilog is generated: style warnings are of no use.
     *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD"),
 )
 _COMPILE = ("-std=c++20", "-DVL_TIME_CONTEXT", "-fPIC", "-fvisibility=hidden")
@@ -47,7 +47,7 @@ _LINK = ("-shared", "-pthread")
 
 
 class Waves(Enum):
-    """What the library can write waveforms as. Tracing costs time even while no file is open."""
+    """The waveform format of the library. Tracing costs time even while no file is open."""
 
     NONE = ""
     FST = "fst"
@@ -68,17 +68,17 @@ class Waves(Enum):
 
     @property
     def runtime(self) -> tuple[str, ...]:
-        """Files of Verilator's run-time library, next to those that are always needed."""
+        """Additional files of Verilator's run-time library."""
         return (f"verilated_{self.value}_c.cpp",) if self.value else ()
 
 
 def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = None) -> Path:
-    """The simulator of `design`: from the cache under `root`, or built now.
+    """The shared library that simulates `design`, from the cache under `root` or built.
 
     Raises
     ------
     BuildError
-        A tool is missing, or it failed: with the last lines of what it said.
+        A tool is missing or failed: has the last lines of the tool's output.
     """
     tools = find_toolchain()
     sources = {name: files("sim.rtl").joinpath(name).read_text() for name in _SOURCES}
@@ -90,11 +90,11 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
     design_key = content_key("design", *common, design.top, repr(sorted(design.files.items())))
 
     def compile_design(work: Path) -> Sequence[Path]:
-        with ThreadPoolExecutor(1) as aside:
-            runtime = aside.submit(cache.entry, runtime_key, compile_runtime)
-            workshop = _Workshop.furnished(tools, work, waves, sources | design.files)
-            objects = workshop.objects(design)
-            return [workshop.link([*objects, str(runtime.result() / _RUNTIME)])]
+        with ThreadPoolExecutor(1) as executor:
+            runtime = executor.submit(cache.entry, runtime_key, compile_runtime)
+            builder = _Workshop.furnished(tools, work, waves, sources | design.files)
+            objects = builder.objects(design)
+            return [builder.link([*objects, str(runtime.result() / _RUNTIME)])]
 
     def compile_runtime(work: Path) -> Sequence[Path]:
         return [_Workshop.furnished(tools, work, waves, sources).runtime()]
@@ -104,7 +104,7 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
 
 @dataclass(frozen=True, slots=True)
 class _Workshop:
-    """A scratch folder and the tools to work in it."""
+    """A build directory and the tools that run there."""
 
     tools: Toolchain
     work: Path
@@ -114,29 +114,29 @@ class _Workshop:
     def furnished(
         cls, tools: Toolchain, work: Path, waves: Waves, sources: Mapping[str, str]
     ) -> _Workshop:
-        """One whose folder holds `sources`."""
+        """A build in the directory `work`, which receives `sources`."""
         for name, text in sources.items():
             (work / name).write_text(text)
         return cls(tools, work, waves)
 
     def objects(self, design: VerilogDesign) -> list[str]:
-        """Verilate and compile."""
+        """Verilate and compile the design; returns its object files."""
         self._verilate(design)
         generated = sorted(path.name for path in self.work.glob(f"{_PREFIX}*.cpp"))
         self._join("cold.cpp", [name for name in generated if _is_cold(name)])
-        # The longest first, so that no core is left with it at the end.
+        # The largest files first, so that the cores finish at about the same time.
         hot = [name for name in generated if not _is_cold(name)]
         hot.sort(key=lambda name: -(self.work / name).stat().st_size)
         jobs = [*((name, _HOT) for name in hot), ("cold.cpp", _COLD), ("harness.cpp", _HOT)]
         return self._compile(jobs)
 
     def link(self, objects: Sequence[str]) -> Path:
-        """The shared library."""
+        """Link the shared library; returns its path."""
         self._run((*self.tools.compiler, *_LINK, "-o", LIBRARY, *objects))
         return self.work / LIBRARY
 
     def runtime(self) -> Path:
-        """Compile Verilator's run-time library: the same for every design."""
+        """Compile Verilator's run-time library, which is the same for every design."""
         parts = ("verilated.cpp", "verilated_threads.cpp", *self.waves.runtime)
         self._join("runtime.cpp", parts)
         self._compile([("runtime.cpp", _ONCE)])

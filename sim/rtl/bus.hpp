@@ -1,8 +1,8 @@
-// Memory behind the AXI4 master: data, the model of time, random stalls, and the rules of the bus.
+// Memory on the AXI4 master: data, timing, random stalls, and checks of the bus protocol.
 //
-// The model is the one that hw/memory_model.py states. In each cycle `drive` gives the inputs of the
-// design from what was before, and `sample` takes the handshakes of that cycle. `Ports` is the class
-// that Verilator generates; its members carry the names of the ports.
+// Timing follows hw/memory_model.py. In each cycle `drive` sets the design's inputs from the state
+// before the cycle, and `sample` processes the cycle's handshakes. `Ports` is the class that
+// Verilator generates; its members have the names of the ports.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 #include "constants.hpp"
 
-// Random bits as a function of seed and cycle, so that both RTL engines stall alike.
+// Random bits as a function of seed and cycle, the same in both RTL engines.
 struct Stalls {
-    uint64_t threshold = 0;  // of 1 << kStallBits: the probability that a channel is held back
+    uint64_t threshold = 0;  // of 1 << kStallBits: the probability that a channel stalls
     uint64_t seed = 0;
 
-    // The channels that are held back in a cycle, as bits of `Channel`.
+    // The channels that stall in a cycle, as bits of `Channel`.
     unsigned held(uint64_t cycle) const {
         if (threshold == 0) return 0;
         uint64_t bits = mix(seed + (cycle + 1) * kStreamIncrement);
@@ -57,7 +57,7 @@ struct Timing {
     uint64_t latency = 1, interval = 1, in_flight = 1;
 };
 
-// What a master broke first, or null.
+// The first protocol rule that the master broke, or null.
 struct Verdict {
     const char* broken = nullptr;
 
@@ -75,7 +75,7 @@ struct Address {
 // The rules for one address channel.
 class AddressRules {
   public:
-    // How breaking each rule is reported.
+    // The messages for broken rules.
     AddressRules(const char* stable, const char* shape, const char* page)
         : stable_(stable), shape_(shape), page_(page) {}
 
@@ -84,7 +84,7 @@ class AddressRules {
         waiting_ = valid && !ready;
         if (!valid) return;
         before_ = now;
-        // AXI also allows a burst that begins inside a beat. The design promises never to.
+        // AXI also allows unaligned bursts; the design must not issue any.
         verdict.expect(now.burst == kIncr && (1ull << now.size) == beat_bytes &&
                            now.address % beat_bytes == 0,
                        shape_);
@@ -236,8 +236,8 @@ class WriteBus {
             if (strobes >> byte & 1) to[byte] = from[byte];
     }
 
-    std::deque<Pending> bursts_;   // accepted, data still owed
-    std::deque<Answer> answers_;   // complete, not acknowledged
+    std::deque<Pending> bursts_;   // address accepted, data incomplete
+    std::deque<Answer> answers_;   // data complete, B handshake outstanding
     uint64_t next_beat_ = 0;
     bool answering_ = false;
     AddressRules rules_{kAwStable, kAwShape, kAwPage};

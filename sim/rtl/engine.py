@@ -1,4 +1,4 @@
-"""The `rtl` engine: the generated Verilog itself, compiled."""
+"""The `rtl` engine: the generated Verilog, compiled with Verilator."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["RtlEngine"]
 
 
 class RtlEngine:
-    """Verilog through Verilator. See `sim.engine.Engine`.
+    """An engine on the design compiled with Verilator; see `sim.engine.Engine`.
 
-    The simulator is built when it is first needed, by `prepare` or by the first launch, and kept in
-    the cache. One that writes waveforms is another build and another machine: ask for a waveform
-    (`.fst` or `.vcd`) in the first launch or never; launches after it may have one or not.
+    `prepare` or the first launch builds the simulator, unless the cache has it. Waveforms (`.fst`
+    or `.vcd`) need another build: ask for one in the first launch or never; later launches may then
+    have one or not.
 
-    `design` is what to simulate, where it is not the Verilog that `config` generates.
+    `design`, if given, is simulated in place of the Verilog that `config` generates.
     """
 
     has_time = True
@@ -49,11 +49,11 @@ class RtlEngine:
 
     @property
     def name(self) -> str:
-        """How the command line calls this engine."""
+        """The engine's name on the command line."""
         return "rtl"
 
     def prepare(self, waves: Waves = Waves.NONE) -> None:
-        """Build the simulator unless the cache has it, and switch the machine on.
+        """Build the simulator unless the cache has it, and load it.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class RtlEngine:
         self._driver = Driver(self.name, self.config, self._bench)
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
-        """See `sim.engine.Engine.launch`."""
+        """Run `program`; see `sim.engine.Engine.launch`."""
         wanted = _waves(how.waveform)
         if self._driver is None:
             self.prepare(wanted)
@@ -81,7 +81,7 @@ class RtlEngine:
         return self._driver.launch(program, memory, how)
 
     def close(self) -> None:
-        """Switch the machine off; the next launch starts a new one."""
+        """Free the simulated machine; the next launch creates a new one."""
         if self._bench is not None:
             self._bench.close()
         self._bench = self._driver = None

@@ -1,7 +1,7 @@
-"""From the design's `events` port to event records.
+"""Decodes the design's `events` port into event records.
 
-The port (`hw.events`) says that something happened in a unit, not to which instruction. As each
-unit takes its instructions in order, the k-th start (and the k-th end) is that of the unit's k-th
+The port (`hw.events`) has the unit and the kind of an event, but not its instruction. As each unit
+executes its instructions in order, the k-th start (and the k-th end) is that of the unit's k-th
 instruction; fetch dispatches the program in order.
 """
 
@@ -26,7 +26,7 @@ _EDGES = {
     UnitEvent.START: (EventKind.START, EventKind.POP, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT)),
     UnitEvent.END: (EventKind.END, EventKind.PUSH, (UnitEvent.PUSH_PREV, UnitEvent.PUSH_NEXT)),
 }
-"""Records of a start and of an end: their own kind, and that of the tokens in the same cycle."""
+"""For START and END: the kind of event, and the kind and bits of token events in the same cycle."""
 
 _Row = tuple[int, Unit, int, int, EventKind, TokenQueue | None]
 
@@ -63,7 +63,7 @@ def _fetch_rows(program: Program, log: EventLog) -> Iterator[_Row]:
 def _happened(
     bits: npt.NDArray[np.uint64], bit: int, unit: str, instructions: int
 ) -> npt.NDArray[np.intp]:
-    """The rows in which a bit is set."""
+    """Indices of the rows in which `bit` is set."""
     rows = np.flatnonzero(bits >> np.uint64(bit) & np.uint64(1))
     if len(rows) > instructions:
         raise EngineError(
@@ -82,7 +82,7 @@ def _rows(
 ) -> list[_Row]:
     """The start or the end of one instruction, with the tokens that it pops or pushes."""
     kind, token_kind, tokens = _EDGES[edge]
-    # The fourth entry orders them: (fetch,) pops, start, end, pushes.
+    # The fourth entry orders the events of a cycle: fetch, pops, start, end, pushes.
     rows: list[_Row] = [(cycle, unit, instruction, 2 + edge, kind, None)]
     for side, token in enumerate(tokens):
         queue = queues[2 * edge + side]

@@ -1,12 +1,12 @@
-// The machine on a desk: clock, reset, memory on the master port, a driver on the register port.
+// The test bench: clock, reset, memory on the master port, a driver on the register port.
 //
-// Every function of the interface below takes what `tandem_open` returned. Nothing runs by itself:
+// Every function of the C interface takes the pointer that `tandem_open` returned. Only
 // `tandem_run`, `tandem_read` and `tandem_write` clock the design.
 //
-// In a cycle all inputs change right after the rising edge, from the memory's state alone, and the
-// handshakes are those of that moment: the master's outputs come from registers, so they have been
-// stable since the edge, and one evaluation an edge is enough. The register port may answer within
-// the cycle; while it is in use, the logic settles once more before its handshakes are taken.
+// In a cycle all inputs change right after the rising edge, from the memory's state alone, and
+// handshakes are sampled then: the master's outputs come from registers, so they have been stable
+// since the edge, and one evaluation per edge is enough. The register port may answer within the
+// cycle: during an access the logic is evaluated once more before handshakes are sampled.
 #include <memory>
 #include <string>
 
@@ -29,7 +29,7 @@ using Ports = Vtandem___024root;
 void Vtandem___024root___eval(Ports*);
 
 struct Event {
-    uint64_t cycle;  // from the first with `running`
+    uint64_t cycle;  // since the first cycle with `running`
     uint64_t bits;
 };
 
@@ -76,7 +76,7 @@ class Machine {
         return kCyclesSpent;
     }
 
-    // Clock until the register access that was begun is over. Returns false where none came.
+    // Clock until the register access ends. Returns false if it lasts longer than `limit` cycles.
     bool finish_access(uint64_t limit) {
         for (uint64_t i = 0; registers_.active(); ++i) {
             if (i == limit) return false;
@@ -123,7 +123,7 @@ class Machine {
 #if defined(TANDEM_FST) || defined(TANDEM_VCD)
     void evaluate() { top_.eval(); }
 
-    // The clock is still high: inputs are drawn right after the rising edge, where they change.
+    // The clock is still high: waveforms show that inputs change right after the rising edge.
     void settle() {
         evaluate();
         if (waveform_) waveform_->dump(2 * kHalfPeriod * now_);
@@ -136,7 +136,7 @@ class Machine {
 
     std::unique_ptr<Waveform> waveform_;
 #else
-    // The generated function itself: around it, eval() takes two locks that only threads need.
+    // The generated function itself: its wrapper eval() takes two locks that only threads need.
     void evaluate() { Vtandem___024root___eval(&p_); }
 
     void settle() {
@@ -199,7 +199,7 @@ TANDEM_API uint64_t tandem_cycles(Machine* machine) { return machine->cycles(); 
 
 TANDEM_API const char* tandem_broken(Machine* machine) { return machine->verdict_.broken; }
 
-// The answer's AXI response, or -1 where none came within `limit` cycles.
+// Returns the AXI response, or -1 if there is none within `limit` cycles.
 TANDEM_API int tandem_write(Machine* machine, uint32_t address, uint32_t data, uint64_t limit) {
     machine->registers_.begin_write(address, data);
     return machine->finish_access(limit) ? machine->registers_.response() : -1;

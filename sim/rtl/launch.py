@@ -1,4 +1,4 @@
-"""A launch as a driver does it: registers, the interrupt, registers."""
+"""The driver of the RTL: writes registers, waits for the interrupt, reads registers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Driver"]
 _REGISTERS = {register.name: register for register in register_map()}
 _BOTH_CAUSES = 3
 _SLICE_SECONDS = 0.1
-"""How long the bench should run before Python looks up: for Ctrl-C and progress."""
+"""Target duration of a slice of cycles; between slices Python handles Ctrl-C and progress."""
 _FIRST_SLICE = 256
 _LAG = 16
-"""More cycles than pass between the end of a program and its interrupt."""
+"""Upper bound of the cycles between the end of a program and its interrupt."""
 
 
 class Driver:
-    """Runs programs on one bench. `name` is what results say that they come from."""
+    """Runs programs on one bench. `name` is the engine's name in results."""
 
     def __init__(self, name: str, config: HardwareConfig, bench: Bench) -> None:
         self._name = name
@@ -37,7 +37,7 @@ class Driver:
         self._usable = True
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
-        """See `sim.engine.Engine.launch`."""
+        """Run `program`; see `sim.engine.Engine.launch`."""
         if not self._usable:
             raise EngineError(f"this {self._name} engine was lost to an earlier error")
         self._check(program, memory, how)
@@ -61,7 +61,7 @@ class Driver:
             self._start(program, how)
             self._wait(how)
         except BaseException:
-            # Ctrl-C too: the machine must not go on with memory that is no longer there.
+            # On Ctrl-C too: the machine must not access memory after `detach`.
             self._stop()
             raise
         seconds = perf_counter() - started
@@ -91,7 +91,7 @@ class Driver:
         self._bench.write(CONTROL, Control.LAUNCH)
 
     def _wait(self, how: Launch) -> None:
-        """Run in slices, so that signals such as Ctrl-C are taken between two of them."""
+        """Run until the interrupt, in slices, between which Python handles Ctrl-C."""
         budget = _FIRST_SLICE
         while True:
             before = perf_counter()
@@ -108,7 +108,7 @@ class Driver:
                 budget = next_slice(budget, seconds, _SLICE_SECONDS)
 
     def _stop(self) -> None:
-        """Make the machine idle; memory stays behind it until it is."""
+        """Reset the machine and wait until it is idle, with its memory still connected."""
         try:
             self._bench.write(CONTROL, Control.SOFT_RESET)
             for _ in range(ACCESS_CYCLES):
@@ -125,7 +125,7 @@ class Driver:
         return UnitCycles(busy=busy, token=token, memory=memory)
 
     def read(self, name: str) -> int:
-        """The value of a register, 64-bit ones too."""
+        """The value of a 32-bit or 64-bit register."""
         register = _REGISTERS[name]
         return sum(
             self._bench.read(register.offset + shift // 8) << shift
@@ -133,7 +133,7 @@ class Driver:
         )
 
     def write(self, name: str, value: int) -> None:
-        """Write a register, low half first."""
+        """Write a 32-bit or 64-bit register, low half first."""
         register = _REGISTERS[name]
         for shift in range(0, register.bits, 32):
             self._bench.write(register.offset + shift // 8, value >> shift & 0xFFFF_FFFF)

@@ -38,7 +38,7 @@ _SIGNATURES: dict[str, tuple[type | None, tuple[type, ...]]] = {
 
 
 class CompiledBench:
-    """The simulator in the shared library `path`, reset, with memory that answers as `model`."""
+    """A bench on the shared library `path`, after reset; memory has the timing of `model`."""
 
     def __init__(self, path: Path, model: MemoryModel) -> None:
         try:
@@ -53,7 +53,7 @@ class CompiledBench:
         self._memory: object = None
 
     def close(self) -> None:
-        """Free the machine. The bench is of no use afterwards."""
+        """Free the simulated machine; the bench must not be used afterwards."""
         if self._machine:
             self._library.tandem_close(self._machine)
             self._machine = ctypes.c_void_p()
@@ -65,7 +65,7 @@ class CompiledBench:
         ranges = np.array(setup.refused, dtype=np.uint64).reshape(-1, 2)
         if setup.waveform is not None:
             self._open_waveform(setup.waveform)
-        # The harness keeps the address, this object the array alive.
+        # The harness has only the address: this reference keeps the array alive.
         self._memory = setup.memory
         call, machine = self._library, self._machine
         call.tandem_memory(machine, setup.memory.ctypes.data, len(setup.memory))

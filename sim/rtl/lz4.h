@@ -20,7 +20,7 @@ inline uint8_t* put_length(uint8_t* to, int beyond) {
     return to;
 }
 
-// One sequence: literals, then (where `match` is not 0) a copy of `match` bytes from `back` before.
+// One sequence: literals, then (unless `match` is 0) a copy of `match` bytes at distance `back`.
 inline uint8_t* put(uint8_t* to, const uint8_t* literals, int count, int back, int match) {
     uint8_t* token = to++;
     const int copied = match ? match - kLeastMatch : 0;

@@ -1,4 +1,4 @@
-"""The error registers of a machine that has stopped, as the exceptions that every engine raises."""
+"""Converts the error registers of a stopped machine to the exceptions that all engines raise."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _NO_INSTRUCTION = 0xFFFF_FFFF
 _ACTIVE = 1 << 8
 
 Read = Callable[[str], int]
-"""A register's value, by name."""
+"""A function that returns the value of the register with a name."""
 
 
 def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
-    """Why the machine that `read` reaches gave up on `program`."""
+    """The exception for the fault that stopped `program`; `read` returns registers by name."""
     code = read("error_code")
     found = read("error_instruction")
     culprit = None if found == _NO_INSTRUCTION else found
@@ -52,16 +52,16 @@ def _wait(unit: Unit, read: Read) -> UnitWait:
 def _bus_error(program: Program, culprit: int | None, fault: Fault, memory_bytes: int) -> BusError:
     write = fault is Fault.BUS_WRITE
     if culprit is None:
-        what, who = "program", "the fetch of instructions"
+        subject, access = "program", "the fetch of instructions"
     else:
         columns = program.columns()
         kind = Opcode(int(columns.opcode[culprit])).name
         memory = MemoryId(int(columns.memory_type[culprit])).name
-        what, who = f"instruction {culprit}", f"{kind} of {memory}"
+        subject, access = f"instruction {culprit}", f"{kind} of {memory}"
     return BusError(
         culprit,
         write=write,
-        message=f"{what}: memory answered {who} with an error "
+        message=f"{subject}: memory answered {access} with an error "
         f"(physical memory ends at {memory_bytes:#x}) [{fault.name}]",
     )
 

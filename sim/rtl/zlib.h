@@ -1,7 +1,7 @@
 // The two functions of zlib that Verilator's FST writer calls, so that waveforms need no library.
 //
-// The output is a zlib stream of stored blocks: the writer keeps what is smaller, and what it gives
-// to zlib is small.
+// The output is a zlib stream of stored (uncompressed) blocks: the writer passes only small data to
+// zlib, and keeps the shorter of input and output.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ def _lane(op: AluOp) -> Lane:
     return lane
 
 
-# One loop over lanes for each operation, so that LLVM makes vectors of it.
+# One loop over lanes for each operation, so that LLVM vectorises it.
 
 
 def _immediate(lane: Lane) -> Body:
@@ -69,13 +69,13 @@ def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
     first = make(_lane(ops[0]))
     if len(ops) == 1:
         return first
-    number, others = int(ops[0]), _by_opcode(make, ops[1:])
+    opcode, remaining = int(ops[0]), _by_opcode(make, ops[1:])
 
     @inlined
     def chosen(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-        if row[ALU_OPCODE] == number:
+        if row[ALU_OPCODE] == opcode:
             return first(chip, row, dst, src, wgt, detail)
-        return others(chip, row, dst, src, wgt, detail)
+        return remaining(chip, row, dst, src, wgt, detail)
 
     return chosen
 
@@ -85,7 +85,7 @@ _SHIFTED = _lane(AluOp.SHR)
 
 @inlined
 def _tensor_shift(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    """SHR by an accumulator, refused with an amount beyond MAX_SHIFT."""
+    """SHR by an accumulator's value; a fault if that value lies beyond MAX_SHIFT."""
     fault = NONE
     for b in range(chip.batch):
         amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)

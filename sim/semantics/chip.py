@@ -35,7 +35,7 @@ _ALIGNMENT = 64
 
 
 class Chip(NamedTuple):
-    """The memories and their sizes. A named tuple, because Numba unpacks those for free."""
+    """The on-chip memories and sizes: a named tuple, which Numba unpacks at no cost."""
 
     uop: npt.NDArray[np.uint32]
     wgt: npt.NDArray[np.int8]
@@ -67,7 +67,7 @@ class Chip(NamedTuple):
 
 
 def make_chip(config: HardwareConfig) -> Chip:
-    """Memories full of zeros."""
+    """The on-chip memories of `config`, filled with zeros."""
     pairs = -(-config.block_in // PAIR)
     columns = -(-config.block_out // LANES)
     depth = {memory: config.depth(memory) for memory in MemoryId}

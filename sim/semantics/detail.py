@@ -10,7 +10,7 @@ from hw.faults import Fault
 __all__ = ["Detail", "make_detail"]
 
 Detail = npt.NDArray[np.int64]
-"""Indexed by the constants below."""
+"""Details of one fault, indexed by the constants below."""
 
 # Plain integers, because Numba has no IntEnum constants.
 NONE = int(Fault.NONE)
@@ -30,7 +30,7 @@ VALUE = 3
 FIRST_BYTE = 4
 """BUS_READ, BUS_WRITE: the first address of the row."""
 END_BYTE = 5
-"""BUS_READ, BUS_WRITE: one past its last."""
+"""BUS_READ, BUS_WRITE: one past the last address of the row."""
 
 
 def make_detail() -> Detail:

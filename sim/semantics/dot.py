@@ -1,6 +1,6 @@
 """The inner product of a GEMM: in plain Python, and as LLVM vectors for compiled code.
 
-The vectors are of no particular processor, in the form that LLVM recognises as a multiply-add of
+The vectors are processor-independent, in the form that LLVM recognises as a multiply-add of
 pairs of int16: `vpdpwssd` or `vpmaddwd` on x86, the equivalent elsewhere.
 """
 
@@ -31,9 +31,9 @@ def dot(
     w: int,
     pairs: int,
 ) -> None:
-    """Add to 16 accumulators from `a` the products of `pairs` of inputs from `s` and weights.
+    """Add the products of `pairs` pairs of inputs from index `s` to 16 accumulators from index `a`.
 
-    The weights from `w` are [pairs][16][2]. Sums wrap to 32 bits. Nothing is checked.
+    The weights, from index `w`, are [pairs][16][2]. Sums wrap to 32 bits. Nothing is checked.
     """
     for lane in range(LANES):
         total = int(acc[a + lane])
@@ -105,7 +105,7 @@ def _multiply_add(builder: Any, inp: Any, wgt: Any, pair: Any) -> Any:
 
 
 def _load(builder: Any, base: Any, step: Any, kind: Any, stride: int, align: int) -> Any:
-    """A value of `kind`, `step` times `stride` entries behind `base`."""
+    """A value of type `kind`, `step` times `stride` entries after `base`."""
     where = builder.gep(base, [builder.mul(step, ir.Constant(_INT64, stride))])
     return builder.load(builder.bitcast(where, kind.as_pointer()), align=align)
 

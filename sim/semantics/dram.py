@@ -1,4 +1,4 @@
-"""Main memory with its base registers, and the ranges that answer with an error."""
+"""Main memory with its base registers, and address ranges that answer with an error."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def row_address(dram: Dram, row: Row, size: int, y: int) -> int:
 
 @compiled
 def rows_accessible(dram: Dram, row: Row, size: int, detail: Detail) -> bool:
-    """Whether every byte of a LOAD or STORE is accessible; else `detail` has the first bad row."""
+    """Whether every byte of a LOAD or STORE is accessible; else `detail` gets the first bad row."""
     length = row[X_SIZE] * size
     first = row_address(dram, row, size, 0)
     end = row_address(dram, row, size, row[Y_SIZE] - 1) + length

@@ -12,7 +12,7 @@ from hw.isa import Columns
 __all__ = ["Row", "Table", "make_table"]
 
 Row = npt.NDArray[np.int64]
-"""One instruction: indexed by the constants below."""
+"""One instruction's fields, indexed by the constants below."""
 Table = npt.NDArray[np.int64]
 """A program: a `Row` for each instruction."""
 

@@ -29,7 +29,7 @@ def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Deta
 
 @inlined
 def _accumulate_vector(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
-    """`_accumulate` for accumulators of one vector, without the loops, which would cost more."""
+    """`_accumulate` for elements of one vector, without the overhead of its loops."""
     weights = wgt * LANES * chip.row_in
     dot(chip.acc, dst * LANES, chip.inp, src * chip.row_in, chip.wgt, weights, chip.pairs)
     return NONE

@@ -30,9 +30,9 @@ INP = int(MemoryId.INP)
 ACC = int(MemoryId.ACC)
 
 Put = Callable[[Chip, int, Dram, int], None]
-"""A function that writes one element of a memory from an address."""
+"""A function (chip, index, dram, address) that loads one element."""
 Clear = Callable[[Chip, int, int], None]
-"""A function that clears a number of elements from one on."""
+"""A function (chip, index, count) that clears `count` elements."""
 
 
 @inlined
@@ -117,7 +117,7 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
 
 
 def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
-    """Compile the loops over rows and padding, for the memory of `put` and `clear`."""
+    """Compile a LOAD's loops over rows and padding around `put` and `clear`."""
 
     @compiled
     def fill(chip: Chip, dram: Dram, row: Row, size: int) -> None:

@@ -98,10 +98,10 @@ def with_loops(body: Body) -> Sweep:
 
 @compiled
 def micro_ops_in_bounds(chip: Chip, row: Row, detail: Detail) -> int:
-    """The number of micro-ops before the first with an index beyond its memory, or of all.
+    """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
-    `detail` has the index.
+    `detail` gets that index.
     """
     gemm = row[OPCODE] == GEMM
     multiplies = gemm and not row[RESET_REG]
@@ -144,7 +144,7 @@ def _nearer(
 ) -> int:
     """The lesser of `nearest` and the first micro-op whose index from `field` reaches `depth`.
 
-    `field` is that of the k-th entry of the kernel.
+    `field` is from the k-th micro-op word of the instruction.
     """
     outer = row[factor_out]
     inner = row[factor_in]

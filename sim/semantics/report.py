@@ -1,4 +1,4 @@
-"""Makes exceptions of the faults that compiled code returns."""
+"""Converts the faults that compiled code returns to exceptions."""
 
 from __future__ import annotations
 

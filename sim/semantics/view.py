@@ -1,4 +1,4 @@
-"""Parts of arrays that cost compiled code no more than a pointer."""
+"""Array slices without reference counting, for compiled code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     result.strides = source.strides
     result.itemsize = source.itemsize
     result.nitems = count
-    # No `meminfo` and no `parent`: nothing to count.
+    # No `meminfo` and no `parent`: no reference counting.
     result.meminfo = result.meminfo.type(None)
     result.parent = result.parent.type(None)
     return result._getvalue()

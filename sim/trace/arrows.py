@@ -1,4 +1,4 @@
-"""Tokens as arrows, from each push to the pop that takes it.
+"""Tokens as arrows, from the push of each token to its pop.
 
 Tokens of a queue are alike, so the k-th pushed is the k-th popped.
 """
@@ -17,10 +17,10 @@ __all__ = ["arrows"]
 
 
 def arrows(events: tuple[Event, ...], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:
-    """A pair of flow events for each token that a drawn instruction pushed and another one popped.
+    """A pair of flow events for each token whose push and pop both belong to drawn instructions.
 
-    `slices` are by instruction. In the file their records have to precede these: each end of an
-    arrow is attached to the slice that is open on its track at that time.
+    `slices` are by instruction. In the file, records of slices precede arrows: each end of an arrow
+    is attached to the slice that is open on its track at that time.
     """
     pushes: dict[TokenQueue, list[int]] = defaultdict(list)
     pops: dict[TokenQueue, list[int]] = defaultdict(list)

@@ -13,7 +13,7 @@ from sim.trace.tracks import PROCESS, Slice, Track, number_of
 __all__ = ["WINDOWS", "busy_records"]
 
 WINDOWS = 1000
-"""Number of averages: more than a screen can show."""
+"""Maximum number of time windows: more than a screen can show."""
 
 
 def busy_records(

@@ -35,7 +35,7 @@ class Labels:
     places: Sequence[str]
 
     def check(self, instructions: int) -> None:
-        """Raise `EngineError` unless the labels fit a program of so many instructions."""
+        """Raise `EngineError` unless the labels fit a program of this number of instructions."""
         numbers = self.layer_of
         if len(numbers) != instructions or len(self.places) != instructions:
             raise EngineError(

@@ -115,7 +115,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
 
 
 def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
-    """Each instruction from its arrival to its dispatch: long where its unit's queue was full.
+    """The slices of fetch: each instruction from its arrival at dispatch to its dispatch.
 
     A slice is long while the unit's queue was full. Between slices, fetch waited for memory.
     """

@@ -28,12 +28,12 @@ def write_timeline(
     Raises
     ------
     EngineError
-        As `timeline`.
+        See `timeline`.
     OSError
         The file cannot be written.
     """
     records = timeline(result, program, labels)
-    other = {
+    metadata = {
         "engine": result.engine,
         "config": program.config.name,
         "cycles": result.cycles,
@@ -46,14 +46,14 @@ def write_timeline(
                 file.write('{"traceEvents":[\n')
                 for number, text in enumerate(_texts(records)):
                     file.write(f",\n{text}" if number else text)
-                file.write(f'\n],"otherData":{json.dumps(other)}}}\n')
+                file.write(f'\n],"otherData":{json.dumps(metadata)}}}\n')
         except OSError as error:
-            # A write that fails (the disk is full) does not say which file it was.
+            # The error of a failed write, as on a full disk, lacks the name of the file.
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def _texts(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    # As UTF-8, for some readers do not decode escaped characters.
+    # UTF-8 without escapes: some readers do not decode escaped characters.
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    while some := list(islice(records, _AT_ONCE)):
-        yield encoder.encode(some)[1:-1]
+    while batch := list(islice(records, _AT_ONCE)):
+        yield encoder.encode(batch)[1:-1]

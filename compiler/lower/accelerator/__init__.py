@@ -1,4 +1,4 @@
-"""From a schedule's program to the accelerator's instruction stream."""
+"""Lowering of scheduled programs to the accelerator's instruction stream."""
 
 from compiler.lower.accelerator.stream import Operator, ProgramCache, Stream, compile_stream
 

@@ -1,4 +1,4 @@
-"""Commands: instructions without tokens and encoding, one by one and as columns."""
+"""Commands: instructions before tokens and encoding, as single values and as columns."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ __all__ = [
 Ints = npt.NDArray[np.int64]
 
 Site: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
-"""A schedule's stage, and the loops around one of its instructions with their iterations."""
+"""An instruction's stage in the schedule, and (variable, iteration) of each loop around it."""
 
 ZEROS = "0"
-"""The name of the page of zeros among tensors; no buffer can have it."""
+"""The tensor name of the page of zeros in DRAM; no buffer can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
     """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements.
 
-    `dram` counts from the first element of the program's buffer `tensor`; from address 0 if
-    `tensor` is None.
+    `dram` is relative to the program's buffer `tensor`, or to address 0 if `tensor` is None.
     """
 
     memory: MemoryId
@@ -57,12 +56,12 @@ class Copy:
 
     @property
     def width(self) -> int:
-        """Elements of a row on chip."""
+        """Elements of a row on chip, padding included."""
         return self.pads[2] + self.columns + self.pads[3]
 
     @property
     def size(self) -> int:
-        """Elements on chip."""
+        """Elements on chip, padding included."""
         return (self.pads[0] + self.rows + self.pads[1]) * self.width
 
     def __str__(self) -> str:
@@ -76,7 +75,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of an instruction: its iterations, and by how much each adds to the indices."""
+    """A loop of an instruction: its extent, and its strides in the three indices."""
 
     extent: int
     dst: int = 0
@@ -84,7 +83,7 @@ class Loop:
     wgt: int = 0
 
     def follows(self, inner: Loop) -> bool:
-        """Whether this loop around `inner` is one longer loop."""
+        """Whether this loop and `inner`, directly inside it, can be fused."""
         n = inner.extent
         return (self.dst, self.src, self.wgt) == (inner.dst * n, inner.src * n, inner.wgt * n)
 
@@ -99,7 +98,7 @@ class Kernel:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Kernels are long, and looked up several times for each command.
+        # Precomputed: kernels are long, and hashed several times for each command.
         object.__setattr__(self, "_hash", hash((self.dst, self.src, self.wgt)))
 
     def __hash__(self) -> int:
@@ -139,8 +138,8 @@ class Compute:
         kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
-        every: Ints = outer[:, None, None] + inner[:, None] + kernel
-        return every.ravel()
+        total: Ints = outer[:, None, None] + inner[:, None] + kernel
+        return total.ravel()
 
     def __str__(self) -> str:
         if self.op is None:
@@ -165,18 +164,18 @@ EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commands:
-    """Commands in their order, as columns; most equal another one but for the address in DRAM.
+    """A sequence of commands as columns; many differ in their DRAM address alone.
 
     Attributes
     ----------
     prototypes
         Distinct commands.
     which
-        For each command the number of its prototype.
+        For each command the index of its prototype.
     dram
         For each copy the elements to add to its prototype's address in DRAM.
     sites
-        For each command its place in its program.
+        For each command its stage and loop iterations.
     """
 
     prototypes: tuple[Command, ...]

@@ -1,7 +1,7 @@
 """Sequential loops over columns of commands, compiled by Numba.
 
 Importing Numba takes half a second, so this module is imported only where it is needed. All callees
-are in this file too, because its date is part of the key of the compiled code on disk.
+are here too: the date of this file is part of the key of the compiled code on disk.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["late_order", "place", "used_loads"]
 Flags = npt.NDArray[np.bool_]
 
 NO_COMMAND = -1
-"""No position in the stream."""
+"""The position that stands for no command."""
 LOAD, COMPUTE, STORE = int(Unit.LOAD), int(Unit.COMPUTE), int(Unit.STORE)
 SIZE = 3
-"""The index in `counts` of the stream's length."""
+"""The index of the stream's length in `counts`."""
 
 
 @cached
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
-    """For each command whether it is used: all are but loads of which no element is read before it
-    is overwritten. `loads` says for each prototype whether it is a load."""
+    """The mask of commands to keep: all but dead loads, of which no element is read before it is
+    overwritten. `loads` is the mask of prototypes that are loads."""
     live = np.zeros(size, dtype=np.bool_)
     used = np.ones(len(which), dtype=np.bool_)
     for position in range(len(which) - 1, -1, -1):
@@ -61,36 +61,37 @@ def _overlap(one: int, other: int, first: Ints, runs: Ints) -> bool:
 
 @cached
 def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
-    """The positions of all commands, with each reset just before the first command that accesses
-    its elements."""
+    """The positions of all commands, reordered: each reset just before the first command that
+    accesses the same elements."""
     order = np.empty(len(which), dtype=np.int64)
-    waiting = np.empty(len(which), dtype=np.int64)
-    done = count = 0
+    pending = np.empty(len(which), dtype=np.int64)
+    emitted = count = 0
     for position in range(len(which)):
-        left = 0
+        kept = 0
         for at in range(count):
-            reset = waiting[at]
+            reset = pending[at]
             if _overlap(which[reset], which[position], first, runs):
-                order[done] = reset
-                done += 1
+                order[emitted] = reset
+                emitted += 1
             else:
-                waiting[left] = reset
-                left += 1
-        count = left
+                pending[kept] = reset
+                kept += 1
+        count = kept
         if resets[which[position]]:
-            waiting[count] = position
+            pending[count] = position
             count += 1
         else:
-            order[done] = position
-            done += 1
+            order[emitted] = position
+            emitted += 1
     for at in range(count):
-        order[done + at] = waiting[at]
+        order[emitted + at] = pending[at]
     return order
 
 
 @compiled
 def _merge_clock(clocks: Ints, units: Ints, position: int, other: int) -> None:
-    """Advance a command's clock by that of the command `other`, which is complete before it."""
+    """Merge the clock of `other`, which is complete before `position` starts, into that of
+    `position`."""
     for unit in range(3):
         clocks[position, unit] = max(clocks[position, unit], clocks[other, unit])
     clocks[position, units[other]] = max(clocks[position, units[other]], other)
@@ -106,7 +107,7 @@ def _pop(
     waits: Ints,
     counts: Ints,
 ) -> None:
-    """Make a command wait for one of a neighbouring unit, unless its clock implies that."""
+    """Pass a token from `needed` to `position`, unless the clock of `position` implies it."""
     if needed == NO_COMMAND or needed <= clocks[position, units[needed]]:
         return
     unit, other = units[position], units[needed]
@@ -121,7 +122,7 @@ def _pop(
 
 @compiled
 def _append(unit: int, units: Ints, clocks: Ints, last: Ints, computes: Ints, counts: Ints) -> int:
-    """The position of a new command at the end, with the clock of the last one of its unit."""
+    """Append an instruction, with the clock of its unit's last one; returns the position."""
     position = int(counts[SIZE])
     counts[SIZE] += 1
     if unit == COMPUTE:
@@ -137,7 +138,7 @@ def _append(unit: int, units: Ints, clocks: Ints, last: Ints, computes: Ints, co
 
 @compiled
 def _lower_bound(values: Ints, count: int, wanted: int) -> int:
-    """The index of the first of some ascending values that is not less than `wanted`."""
+    """The index of the first of `count` ascending values that is at least `wanted`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -150,8 +151,8 @@ def _lower_bound(values: Ints, count: int, wanted: int) -> int:
 
 @compiled
 def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
-    """The last command in `table` that accessed a copy's bytes, or `NO_COMMAND`; a `position` is
-    recorded there for these bytes.
+    """The last command that accessed a copy's bytes, or `NO_COMMAND`, from `table`; then records
+    `position`, unless `NO_COMMAND`, as the last.
 
     `access`: the first byte, the rows, their stride in bytes, and the bytes of a row.
     """
@@ -169,8 +170,8 @@ def _in_dram(table: Ints, access: Ints, granule: int, position: int) -> int:
 def _on_chip(
     chip: Ints, unit: int, other: int, begin: int, end: int, runs: Ints, position: int
 ) -> int:
-    """The last command of the unit `other` that a command depends on, or `NO_COMMAND`; with a
-    `position` the command is recorded as the last one of its own unit instead."""
+    """The last command of the unit `other` that conflicts with a command, or `NO_COMMAND`; given a
+    `position`, records that as the last command of `unit` instead."""
     found = NO_COMMAND
     for run in range(begin, end):
         written = runs[run, 2]
@@ -195,39 +196,39 @@ def place(
     granules: int,
     granule: int,
 ) -> tuple[Ints, Ints, Ints]:
-    """Tokens for commands in their order, and empty ones that relay between load and store.
+    """Tokens for commands in their order, and empty instructions that relay load-store tokens.
 
     Parameters
     ----------
     which
-        For each command its prototype, of which `first` and `runs` are the footprints.
+        For each command its prototype; `first` and `runs` are the footprints of the prototypes.
     command_units
         For each command the unit that executes it.
     access
-        [command, 4]: its bytes of DRAM as `_in_dram` takes them, with 0 rows if there are none.
+        [command, 4]: the command's bytes of DRAM as in `_in_dram`; 0 rows for no access.
     elements, granules
-        Sizes of the on-chip memories together, and of DRAM in granules of `granule` bytes.
+        The total size of on-chip memories, and the size of DRAM in granules of `granule` bytes.
 
     Returns
     -------
     tuple
-        For each instruction its command or `NO_COMMAND`, its unit, and [instruction, 2] the
-        units that it pops a token from and pushes one to, a bit for each.
+        For each instruction its command or `NO_COMMAND`; its unit; and [instruction, 2] bit sets
+        of the units to pop a token from and to push a token to.
     """
     capacity = 2 * len(which)
     commands = np.full(capacity, NO_COMMAND, dtype=np.int64)
     units = np.zeros(capacity, dtype=np.int64)
     tokens = np.zeros((capacity, 2), dtype=np.int64)
-    # For each instruction, the last one of each unit that is complete when it starts.
+    # [instruction, unit]: the unit's last instruction that is complete when the instruction starts.
     clocks = np.full((capacity, 3), NO_COMMAND, dtype=np.int64)
-    # For load and store, the instructions that compute waited for, and those that waited.
+    # By unit, load or store: instructions that compute waited for [0], and the waiting ones [1].
     waits = np.empty((2, 3, capacity), dtype=np.int64)
-    # For load and store, the number of waits; for compute, its instructions; and those of all.
+    # The number of waits for load and for store, of instructions of compute, and of all (`SIZE`).
     counts = np.zeros(4, dtype=np.int64)
     computes = np.empty(capacity, dtype=np.int64)
     last = np.full(3, NO_COMMAND, dtype=np.int64)
     chip = np.full((3, 2, elements), NO_COMMAND, dtype=np.int64)
-    # Each unit only reads DRAM, or only writes it.
+    # One table for each unit: a unit either only reads DRAM or only writes it.
     dram = np.full((3, granules), NO_COMMAND, dtype=np.int64)
     needs = np.empty(3, dtype=np.int64)
     for command in range(len(which)):
@@ -241,21 +242,24 @@ def place(
                     found = _in_dram(dram[other], access[command], granule, NO_COMMAND)
                     needs[other] = max(needs[other], found)
         if unit != COMPUTE:
-            far, least = LOAD + STORE - unit, needs[COMPUTE]
-            needed = needs[far]
-            needs[far] = NO_COMMAND
-            known = NO_COMMAND if last[unit] == NO_COMMAND else clocks[last[unit], far]
+            opposite, least = LOAD + STORE - unit, needs[COMPUTE]
+            needed = needs[opposite]
+            needs[opposite] = NO_COMMAND
+            implied = NO_COMMAND if last[unit] == NO_COMMAND else clocks[last[unit], opposite]
             if least != NO_COMMAND:
-                known = max(known, clocks[least, far])
-            if needed > known:
-                # Relay by an instruction of compute that starts after `needed`: best by one that
-                # this command depends on anyway, or the next, if compute has not waited since.
-                at = _lower_bound(waits[0, far], counts[far], needed)
-                since = waits[1, far, counts[far] - 1] if counts[far] else NO_COMMAND
+                implied = max(implied, clocks[least, opposite])
+            if needed > implied:
+                # Relay through compute: by its first wait for `needed` or a later command; else by
+                # its first instruction from `least` on that follows `needed` and its last wait;
+                # else by a new, empty one.
+                at = _lower_bound(waits[0, opposite], counts[opposite], needed)
+                last_wait = (
+                    waits[1, opposite, counts[opposite] - 1] if counts[opposite] else NO_COMMAND
+                )
                 computed = counts[COMPUTE]
-                free = _lower_bound(computes, computed, max(least, needed + 1, since + 1))
-                if at < counts[far]:
-                    relay = waits[1, far, at]
+                free = _lower_bound(computes, computed, max(least, needed + 1, last_wait + 1))
+                if at < counts[opposite]:
+                    relay = waits[1, opposite, at]
                 elif least == NO_COMMAND or free == computed:
                     relay = _append(COMPUTE, units, clocks, last, computes, counts)
                     _pop(relay, needed, units, tokens, clocks, waits, counts)
@@ -267,7 +271,7 @@ def place(
                 needs[COMPUTE] = max(least, relay)
         position = _append(unit, units, clocks, last, computes, counts)
         commands[position] = command
-        # The latest first: its clock may imply the others.
+        # The latest dependence first: its clock may imply the earlier ones.
         early, late = min(needs[LOAD], needs[STORE]), max(needs[LOAD], needs[STORE])
         for needed in (max(needs[COMPUTE], late), min(needs[COMPUTE], late), early):
             _pop(position, needed, units, tokens, clocks, waits, counts)

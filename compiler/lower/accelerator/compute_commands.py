@@ -1,4 +1,4 @@
-"""GEMM and ALU commands of loop nests: loops of instructions, and micro-ops for the others."""
+"""Loop nests as GEMM and ALU commands: two hardware loops, the others unrolled to micro-ops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["InstructionLimits", "Operation", "commands_of"]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is computed in each iteration; fields as of `Compute`."""
+    """The operation in each iteration; the fields are those of `Compute`."""
 
     op: AluOp | None = None
     imm: int | str | None = None
@@ -41,7 +41,7 @@ class InstructionLimits:
         )
 
     def fits(self, axis: Loop, which: str, operation: Operation) -> bool:
-        """Whether an axis can be the loop `which`, "out" or "in", of an instruction."""
+        """Whether an axis fits the fields of an instruction's loop `which`, "out" or "in"."""
         layout = self.gemm if operation.op is None else self.alu
         factors = {"dst": axis.dst, "src": axis.src}
         if operation.op is None:
@@ -55,33 +55,33 @@ class InstructionLimits:
 def commands_of(
     axes: Sequence[Loop], start: Mapping[str, int], operation: Operation, limits: InstructionLimits
 ) -> Iterator[Compute]:
-    """The commands that apply `operation` along all axes, outermost first.
+    """The commands that apply `operation` in all iterations of `axes`, which are outermost first.
 
-    The two loops of an instruction take the axes that save most micro-ops; the others are unrolled
-    in the kernel, and where that does not fit, into several commands.
+    The axes that save most micro-ops become the instruction's two loops; all other axes are
+    unrolled in the kernel and, if that does not fit, into several commands.
 
     Parameters
     ----------
     start
         The indices "dst", "src" and "wgt" in the first iteration.
     """
-    joined = _joined(axes)
-    best = max(
-        (pair for n in (0, 1, 2) for pair in combinations(range(len(joined)), n)),
-        key=lambda pair: _iterations(joined, pair, limits, operation),
+    fused = _joined(axes)
+    hardware = max(
+        (pair for n in (0, 1, 2) for pair in combinations(range(len(fused)), n)),
+        key=lambda pair: _iterations(fused, pair, limits, operation),
     )
-    loops = [joined[at] for at in best]
-    rest = [axis for at, axis in enumerate(joined) if at not in best]
-    outside: list[Loop] = []
-    size = prod(axis.extent for axis in rest)
+    loops = [fused[at] for at in hardware]
+    unrolled = [axis for at, axis in enumerate(fused) if at not in hardware]
+    repeated: list[Loop] = []
+    size = prod(axis.extent for axis in unrolled)
     while size > limits.micro_ops:
-        size //= rest[0].extent
-        outside.append(rest.pop(0))
+        size //= unrolled[0].extent
+        repeated.append(unrolled.pop(0))
     outer, inner = [*(Loop(1) for _ in range(2 - len(loops))), *loops]
-    starts = _kernel(outside, start["dst"], start["src"], start["wgt"])
+    starts = _kernel(repeated, start["dst"], start["src"], start["wgt"])
     for first in zip(starts.dst, starts.src, starts.wgt, strict=True):
         yield Compute(
-            kernel=_kernel(rest, *first),
+            kernel=_kernel(unrolled, *first),
             outer=outer,
             inner=inner,
             op=operation.op,
@@ -91,7 +91,7 @@ def commands_of(
 
 
 def _joined(axes: Sequence[Loop]) -> list[Loop]:
-    """The axes of more than one iteration, with consecutive ones joined, outermost first."""
+    """The axes of more than one iteration, outermost first, fused where possible."""
     result: list[Loop] = []
     for axis in reversed([each for each in axes if each.extent > 1]):
         if result and axis.follows(result[-1]):
@@ -104,14 +104,14 @@ def _joined(axes: Sequence[Loop]) -> list[Loop]:
 def _iterations(
     axes: list[Loop], pair: tuple[int, ...], limits: InstructionLimits, operation: Operation
 ) -> int:
-    """The iterations of these axes as an instruction's loops; 0 where they do not fit."""
+    """The iterations of the axes `pair` as an instruction's loops; 0 if they do not fit."""
     names = ("out", "in")[2 - len(pair) :]
     fitting = (limits.fits(axes[at], way, operation) for at, way in zip(pair, names, strict=True))
     return prod(axes[at].extent for at in pair) if all(fitting) else 0
 
 
 def _kernel(axes: Sequence[Loop], dst: int, src: int, wgt: int) -> Kernel:
-    """A micro-op for each iteration of some axes, from the indices of the first."""
+    """A micro-op for each iteration of `axes`; the first has the given indices."""
     kernel = [(dst, src, wgt)]
     for axis in axes:
         kernel = [

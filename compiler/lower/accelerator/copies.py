@@ -32,7 +32,7 @@ _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
 
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
-    """A copy, analysed once: an iteration of the loops around only substitutes their variables.
+    """A copy, analysed once for all iterations of the loops around it.
 
     Attributes
     ----------
@@ -43,12 +43,11 @@ class CopyPlan:
     chip_at
         The address in the buffer on chip, in values.
     dram_from, dram_at
-        The address in DRAM as a sum of two: the part that is linear in the loops around, and the
-        rest.
+        Summands of the address in DRAM: the terms linear in the loops around, and the rest.
     inside
-        Conditions under which values come from DRAM; elsewhere they are zero.
+        Conditions under which values come from DRAM; all other values are zero.
     around
-        Variables of the loops around that more than `dram_from` depends on.
+        Variables of the loops around on which anything but `dram_from` depends.
     lanes
         Values in one element of the memory.
     """
@@ -95,7 +94,7 @@ class CopyPlan:
         for test in tests.sums:
             unrolled |= test.nonlinear_in(names)
             several = [name for name, _ in test.linear_terms if name in names - unrolled]
-            # Where zeros begin would depend on the iteration of another loop.
+            # Otherwise one loop's padding would depend on the iteration of another.
             unrolled |= frozenset(several[:-1])
         start, rest = dram_at.split(names)
         around = nest.around.union(*(each.names for each in (chip_at, rest, *tests.sums))) - names
@@ -114,24 +113,24 @@ class CopyPlan:
         )
 
     def offset(self, env: Env) -> tuple[int, int]:
-        """The value of `dram_from`: whole elements, and values beside them."""
+        """The value of `dram_from`, as whole elements and remaining values."""
         return divmod(self.dram_from.at(env)[0], self.lanes)
 
     def at(self, env: Env, *, loose: bool = False) -> list[Rectangle | Zeros]:
-        """The rectangles of one iteration; addresses count elements from each buffer's first.
+        """The rectangles of one iteration; addresses are in elements, relative to each buffer.
 
-        Addresses leave out the whole elements of `offset`, so that they depend only on its rest and
-        on the variables `around`.
+        Addresses leave out the whole elements of `offset`, and so depend only on its remaining
+        values and on the variables `around`.
 
         Parameters
         ----------
         loose
-            Whether elements of the buffer, or of the thread's slice of it, that the copy leaves out
-            are never read.
+            Whether elements that the copy leaves out, of the buffer or of the thread's slice, are
+            never read.
         """
         boxes = list(self.nest.boxes(env, self.unrolled))
         rest = self.offset(env)[1]
-        # One box must not put zeros on elements of another.
+        # With several boxes, zeros of one could overwrite elements of another.
         alone = loose and len(boxes) == 1
         return [each for inner, box in boxes for each in self._rectangles(inner, box, rest, alone)]
 
@@ -152,7 +151,7 @@ class CopyPlan:
                 axes.append(Axis(high - low, first - low, last - low, sram, source))
         size, outer = self._element_axes(axes)
         if valid is None:
-            # All of it is zeros.
+            # The whole box is zeros.
             outer = [*(replace(each, dram=0) for each in outer), Axis(1, 0, 0, self.lanes, 0)]
             dram = 0
         if chip % self.lanes or dram % self.lanes:
@@ -182,7 +181,7 @@ class CopyPlan:
         return range(first, first + size)
 
     def _element_axes(self, axes: list[Axis]) -> tuple[int, list[Axis]]:
-        """The number of values that lie together, and the axes along which elements lie."""
+        """The number of contiguous values, and the axes whose strides are whole elements."""
         size = 1
         for axis in sorted((a for a in axes if a.sram < self.lanes), key=lambda a: a.sram):
             if axis.padded:
@@ -206,7 +205,7 @@ class CopyPlan:
 
 
 def _unpadded(store: Store) -> tuple[Expr, tuple[Expr, ...]]:
-    """The value that is copied, and the conditions under which it is; elsewhere 0 is stored."""
+    """The copied value, and the conditions under which it is copied, not replaced by 0."""
     value = store.value
     if not isinstance(value, Select):
         return value, ()

@@ -1,4 +1,4 @@
-"""Dead loads are dropped, and resets of accumulators delayed until the first use."""
+"""Elimination of dead loads, and delay of accumulator resets until the first use."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ def drop_unused_loads(
 ) -> Commands:
     """The commands without dead loads, of which every element is overwritten or never read.
 
-    A virtual thread without work in the last iteration of a loop makes such loads.
+    Such loads come from virtual threads without work in a loop's last iteration.
 
     Parameters
     ----------
     footprints
-        Of the commands' prototypes.
+        The footprints of the commands' prototypes.
     """
     from compiler.lower.accelerator.compiled import used_loads  # Numba takes long to import
 
-    kinds = (isinstance(p, Copy) and p.memory not in _NO_DATA for p in commands.prototypes)
-    loads = np.fromiter(kinds, np.bool_, len(commands.prototypes))
+    is_load = (isinstance(p, Copy) and p.memory not in _NO_DATA for p in commands.prototypes)
+    loads = np.fromiter(is_load, np.bool_, len(commands.prototypes))
     at = footprints
-    stays = used_loads(commands.which, loads, at.first, at.runs, at.keeps, chip_elements(config))
-    return commands if stays.all() else commands.take(np.flatnonzero(stays))
+    used = used_loads(commands.which, loads, at.first, at.runs, at.keeps, chip_elements(config))
+    return commands if used.all() else commands.take(np.flatnonzero(used))
 
 
 def late_resets(commands: Commands, footprints: Footprints) -> Commands:
-    """The commands with each reset just before the first one that accesses the same accumulators.
+    """The commands with each reset just before the first use of the same accumulators.
 
     A reset waits until the accumulators' last results are stored; until then other virtual threads
     can compute.
     """
     from compiler.lower.accelerator.compiled import late_order  # Numba takes long to import
 
-    kinds = (isinstance(each, Compute) and each.reset for each in commands.prototypes)
-    resets = np.fromiter(kinds, np.bool_, len(commands.prototypes))
+    is_reset = (isinstance(each, Compute) and each.reset for each in commands.prototypes)
+    resets = np.fromiter(is_reset, np.bool_, len(commands.prototypes))
     if not resets.any():
         return commands
     return commands.take(late_order(commands.which, resets, footprints.first, footprints.runs))

@@ -23,7 +23,7 @@ class Operator:
     Attributes
     ----------
     tensors
-        The tensors' names by the program's buffers; other buffers keep their names.
+        Tensor names by buffer name; inputs and outputs left out keep their names.
     name
         The name in messages; if empty, the program's. Operators may share a program.
     immediates
@@ -83,7 +83,7 @@ def layout_of(
     target: AcceleratorTarget,
     placed: Mapping[str, int],
 ) -> tuple[dict[str, DramTensor], int]:
-    """The tensors with their addresses, and the end of all.
+    """The tensors with their addresses, and the first free address behind them.
 
     Tensors without an address in `placed` come after those with one, in pages of their own.
     """
@@ -99,10 +99,10 @@ def layout_of(
             )
         for buffer in buffers:
             name = _tensor_name(operator, buffer)
-            known = found.setdefault(name, buffer)
-            if not _same_tensor(known, buffer):
+            existing = found.setdefault(name, buffer)
+            if not _same_tensor(existing, buffer):
                 raise LoweringError(
-                    f"{name} is {known.dtype}{list(known.shape)}, and "
+                    f"{name} is {existing.dtype}{list(existing.shape)}, and "
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
     tensors: dict[str, DramTensor] = {}

@@ -1,4 +1,4 @@
-"""Elaboration: a lowered program is executed, with numbers for its loops, and emits commands."""
+"""Elaboration: executes the loops of a lowered program with numbers, and emits commands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["elaborate"]
 _Env: TypeAlias = dict[str, int]
 _Iterations: TypeAlias = tuple[tuple[str, int], ...]
 _Part: TypeAlias = Callable[[_Env, _Iterations], None]
-"""Appends a statement's commands, given the values of the loops around by name and in order."""
+"""A function that appends a statement's commands; its arguments are the outer loops' values."""
 
 
 def elaborate(
@@ -39,14 +39,14 @@ def elaborate(
     Parameters
     ----------
     zero_bytes
-        The number of zeros at `ZEROS`.
+        The size of the tensor `ZEROS` in bytes.
 
     Raises
     ------
     LoweringError
-        For what the instruction set cannot express.
+        If the instruction set cannot express the program.
     CapacityError
-        Where buffers do not fit.
+        If buffers do not fit on chip.
     """
     for buffer in (*function.inputs, *function.outputs):
         immediate = buffer.scope == OnChip.IMM and buffer not in function.outputs
@@ -62,7 +62,7 @@ def elaborate(
 
 @dataclass(slots=True)
 class _Columns:
-    """The columns of `Commands` as they grow."""
+    """A builder of `Commands`: the columns as lists."""
 
     prototypes: dict[Command, int] = field(default_factory=dict)
     which: list[int] = field(default_factory=list)
@@ -70,7 +70,7 @@ class _Columns:
     sites: list[Site] = field(default_factory=list)
 
     def number(self, command: Command) -> int:
-        """The number of a prototype, which is added if it is new."""
+        """The index of a prototype; a new prototype is appended."""
         return self.prototypes.setdefault(command, len(self.prototypes))
 
     def commands(self) -> Commands:
@@ -84,7 +84,7 @@ class _Elaborator:
         self.columns = _Columns()
         self._bases: dict[str, int] = {}
         self._loose: set[str] = set()
-        """Buffers with a single copy into them: elements that it leaves out are never read."""
+        """Buffers written by a single copy: elements that the copy leaves out are never read."""
 
     def part(self, stmt: Stmt) -> _Part:
         """The function that appends a statement's commands."""
@@ -126,7 +126,7 @@ class _Elaborator:
         return run
 
     def _alloc(self, buffer: Buffer, body: Stmt) -> _Part:
-        """Places the buffer at once, as its address depends only on the allocations around it."""
+        """Allocates the buffer now: its address depends only on the allocations around."""
         if written_whole(buffer, body):
             self._loose.add(buffer.name)
         memory = self._target.memory(buffer.scope)
@@ -154,55 +154,55 @@ class _Elaborator:
         offset: Callable[[_Env], tuple[int, int]],
         commands: Callable[[_Env], Iterable[Command]],
     ) -> _Part:
-        """Appends commands that are computed once for all iterations in which they are equal.
+        """A function that appends commands, and computes equal ones once for all iterations.
 
         Parameters
         ----------
         names
-            Variables of the loops around that the commands depend on.
+            Variables of the loops around on which the commands depend.
         offset
-            The elements to add to addresses in DRAM, and another value that copies depend on.
+            Returns the elements to add to DRAM addresses and the rest, as `CopyPlan.offset`.
         """
         columns, key_of = self.columns, values_of(names)
-        known = dict[Hashable, list[tuple[int, int]]]()
+        cache = dict[Hashable, list[tuple[int, int]]]()
 
         def run(env: _Env, around: _Iterations) -> None:
             elements, rest = offset(env)
             key = key_of(env), rest
-            found = known.get(key)
+            found = cache.get(key)
             if found is None:
                 found = [(columns.number(each), _in_tensor(each)) for each in commands(env)]
-                known[key] = found
+                cache[key] = found
             site = stage, around
-            for prototype, moves in found:
+            for prototype, relative in found:
                 columns.which.append(prototype)
-                columns.dram.append(elements * moves)
+                columns.dram.append(elements * relative)
                 columns.sites.append(site)
 
         return run
 
     def _copies(self, plan: CopyPlan, loose: bool, env: _Env) -> Iterator[Copy]:
         base = self._bases[plan.chip.name]
-        for part in plan.at(env, loose=loose):
-            if isinstance(part, Rectangle):
+        for piece in plan.at(env, loose=loose):
+            if isinstance(piece, Rectangle):
                 yield Copy(
                     memory=plan.memory,
-                    sram=base + part.sram,
-                    dram=part.dram,
-                    rows=part.rows,
-                    columns=part.columns,
-                    stride=part.stride,
-                    pads=part.pads,
+                    sram=base + piece.sram,
+                    dram=piece.dram,
+                    rows=piece.rows,
+                    columns=piece.columns,
+                    stride=piece.stride,
+                    pads=piece.pads,
                     tensor=plan.dram.name,
                 )
             else:
-                yield from self._zeros(plan.memory, base + part.sram, part.count)
+                yield from self._zeros(plan.memory, base + piece.sram, piece.count)
 
     def _zeros(self, memory: MemoryId, at: int, left: int) -> Iterator[Copy]:
         """Copies of `left` zeros to the elements from `at`."""
-        most = self._zero_bytes // self._target.config.element_bytes(memory)
+        widest = self._zero_bytes // self._target.config.element_bytes(memory)
         while left:
-            columns = min(left, most)
+            columns = min(left, widest)
             rows = left // columns
             yield Copy(
                 memory=memory, sram=at, dram=0, rows=rows, columns=columns, stride=0, tensor=ZEROS
@@ -211,5 +211,5 @@ class _Elaborator:
 
 
 def _in_tensor(command: Command) -> bool:
-    """Whether a command's address in DRAM counts from a tensor."""
+    """Whether a command's DRAM address is relative to a buffer of the program."""
     return isinstance(command, Copy) and command.tensor != ZEROS

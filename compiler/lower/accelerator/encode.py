@@ -25,7 +25,7 @@ _INDICES = ("dst", "src", "wgt")
 def encode_stream(
     commands: Commands, imm: Ints, uop: Ints, slots: TokenedCommands, config: HardwareConfig
 ) -> Program:
-    """The program: an instruction for each slot, and FINISH.
+    """The program: an instruction for each entry of `slots`, and FINISH.
 
     Parameters
     ----------
@@ -35,20 +35,20 @@ def encode_stream(
     Raises
     ------
     hw.errors.EncodingError
-        For a number that does not fit into its field; names the instruction.
+        If a value does not fit its field; the message names the instruction.
     """
-    at = slots.command
+    command = slots.command
     table = np.array([_fields(each) for each in (*commands.prototypes, EMPTY)], np.int64)
-    rows = table[np.append(commands.which, len(table) - 1)[at]]
+    rows = table[np.append(commands.which, len(table) - 1)[command]]
     values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
     added = {"dram_base": commands.dram, "imm": imm, "uop_bgn": uop, "uop_end": uop}
     for name, column in added.items():
-        # TokenedCommands without a command take the last entry.
-        values[name] += np.append(column, 0)[at]
-    for way, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
+        # Instructions without a command (-1) take the last entry.
+        values[name] += np.append(column, 0)[command]
+    for verb, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.
-        values[f"{way}_prev"] = (slots.unit > Unit.LOAD) & (bits << 1 >> slots.unit)
-        values[f"{way}_next"] = (slots.unit < Unit.STORE) & (bits >> slots.unit + 1)
+        values[f"{verb}_prev"] = (slots.unit > Unit.LOAD) & (bits << 1 >> slots.unit)
+        values[f"{verb}_next"] = (slots.unit < Unit.STORE) & (bits >> slots.unit + 1)
     finish = {name: np.append(column, 0) for name, column in values.items()}
     finish["opcode"][-1] = Opcode.FINISH
     return Program.from_columns(config, Columns(**finish))
@@ -61,8 +61,8 @@ def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
 
 
 def _fields(command: Command) -> Sequence[int]:
-    """The fields of a command in the order of `_NAMES`; its kernel's address is 0, and so is an
-    immediate that its operator sets."""
+    """The fields of a command in the order of `_NAMES`, with 0 for the kernel's address and for an
+    immediate that the operator sets."""
     values: dict[str, int]
     if isinstance(command, Copy):
         values = {
@@ -77,11 +77,11 @@ def _fields(command: Command) -> Sequence[int]:
         }
     else:
         values = {"uop_end": len(command.kernel)}
-        for way, loop in (("out", command.outer), ("in", command.inner)):
-            values[f"iter_{way}"] = loop.extent
-            values |= {f"dst_factor_{way}": loop.dst, f"src_factor_{way}": loop.src}
+        for side, loop in (("out", command.outer), ("in", command.inner)):
+            values[f"iter_{side}"] = loop.extent
+            values |= {f"dst_factor_{side}": loop.dst, f"src_factor_{side}": loop.src}
             if command.op is None:
-                values[f"wgt_factor_{way}"] = loop.wgt
+                values[f"wgt_factor_{side}"] = loop.wgt
         if command.op is None:
             values |= {"opcode": Opcode.GEMM, "reset_reg": int(command.reset)}
         else:

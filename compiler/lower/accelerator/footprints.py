@@ -18,32 +18,32 @@ _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 
 
 def first_element(memory: MemoryId, config: HardwareConfig) -> int:
-    """The number of a memory's first element when INP, WGT and ACC are numbered in that order.
+    """The number of a memory's first element, if INP, WGT and ACC are numbered consecutively.
 
-    OUT and ACC_8BIT are ACC.
+    OUT and ACC_8BIT count as ACC.
     """
     at = _CHIP.index(memory) if memory in _CHIP else _CHIP.index(MemoryId.ACC)
     return sum(config.depth(each) for each in _CHIP[:at])
 
 
 def chip_elements(config: HardwareConfig) -> int:
-    """The number of elements of INP, WGT and ACC."""
+    """The total number of elements of INP, WGT and ACC."""
     return sum(config.depth(each) for each in _CHIP)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footprints:
-    """Elements that commands read and write, numbered as by `first_element`, without UOP.
+    """On-chip elements that commands read and write, numbered by `first_element`, without UOP.
 
     Attributes
     ----------
     first
-        For each command its first run; at the end the number of runs.
+        For each command the index of its first run; then, last, the number of runs.
     runs
-        [run, 3]: the first element, the one behind the last, and whether they are written. The
+        [run, 3]: the first element, one past the last, and 1 for a write or 0 for a read. The
         written runs of a command do not overlap, nor do its read runs.
     keeps
-        Whether the elements that a command writes depend on their old values.
+        For each command, whether written elements' new values depend on their old ones.
     """
 
     first: Ints

@@ -20,7 +20,7 @@ __all__ = ["InPlaceAccumulators"]
 
 @dataclass(frozen=True, slots=True)
 class InPlaceAccumulators:
-    """Merges a buffer in ACC into the one that it is computed from, element by element.
+    """Merges an ACC buffer into the ACC buffer from which its elements are computed one by one.
 
     Before::
 
@@ -37,15 +37,15 @@ class InPlaceAccumulators:
         for low.i in 4:
           invoke alu_max_imm_0(sum[low.i :+ 1, ...], sum[low.i :+ 1, ...])
 
-    Only where the first buffer is not read afterwards, and is the instruction's start value.
-    Elsewhere two further instructions copy the start value.
+    Applies if the first buffer is not read afterwards and holds the instruction's start value.
+    Otherwise two further instructions copy the start value.
     """
 
     target: AcceleratorTarget
     name: str = "in-place-accumulators"
 
     def apply(self, function: Function) -> Function:
-        """The program with fewer buffers in ACC. It must have no blocks."""
+        """The program with fewer buffers in ACC. `function` must have no blocks."""
         return replace(function, body=_merged(function.body, self.target))
 
 
@@ -58,8 +58,8 @@ def _merged(stmt: Stmt, target: AcceleratorTarget) -> Stmt:
         return stmt
     first, body = stmt.buffer, stmt.body
     while True:
-        buffers, done = flat(body)
-        parts = [(part, read_by(part) | written_by(part)) for part in done]
+        buffers, statements = flat(body)
+        parts = [(part, read_by(part) | written_by(part)) for part in statements]
         other = next((each for each in buffers if _may_merge(parts, first, each, target)), None)
         if other is None:
             return with_body(stmt, body)
@@ -76,11 +76,11 @@ def _may_merge(
     live, each with the buffers that it uses."""
     if replace(other, name=first.name) != first:
         return False
-    reading = [at for at, (_, names) in enumerate(parts) if first.name in names]
-    using = [at for at, (_, names) in enumerate(parts) if other.name in names]
-    if not reading or not using or reading[-1] != using[0]:
+    first_uses = [at for at, (_, names) in enumerate(parts) if first.name in names]
+    other_uses = [at for at, (_, names) in enumerate(parts) if other.name in names]
+    if not first_uses or not other_uses or first_uses[-1] != other_uses[0]:
         return False
-    return _element_by_element(parts[using[0]][0], first.name, other.name, target)
+    return _element_by_element(parts[other_uses[0]][0], first.name, other.name, target)
 
 
 def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
@@ -104,7 +104,7 @@ def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorT
 
 
 def _indexes(var: Var, loops: list[Var], region: Region) -> bool:
-    """Whether different values of a loop select different boxes for any values of the others."""
+    """Whether different values of `var` select disjoint boxes, whatever the other loops' values."""
     names = {each.name for each in loops}
     for low, extent in zip(region.lower, region.shape, strict=True):
         total = linear(low)

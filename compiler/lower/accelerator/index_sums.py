@@ -1,4 +1,4 @@
-"""Index expressions as sums, evaluated with numbers for some of their variables."""
+"""Index expressions as sums, evaluated for given values of some of their variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.ir.visit import variables
 __all__ = ["Env", "IndexSum", "function_of", "values_of"]
 
 Env: TypeAlias = Mapping[str, int]
-"""Values of variables."""
+"""Values of variables, by name."""
 
 _Function: TypeAlias = Callable[[Env], int]
 
@@ -64,14 +64,14 @@ def values_of(names: Sequence[str]) -> Callable[[Env], Hashable]:
 
 @dataclass(frozen=True, slots=True)
 class IndexSum:
-    """A `Linear` compiled to be evaluated while an instruction's loop variables are left open.
+    """A `Linear` compiled for evaluation with an instruction's loop variables kept symbolic.
 
     Attributes
     ----------
     linear_terms
         Variables that the sum is linear in, with their factors.
     functions
-        All other atoms as functions, with their factors and the variables that they need.
+        All other atoms as functions, with their factors and the variables that they read.
     """
 
     linear_terms: tuple[tuple[str, int], ...]
@@ -80,7 +80,7 @@ class IndexSum:
 
     @staticmethod
     def of(expr: Expr | Linear) -> IndexSum:
-        """The sum of an index expression. Raises as `function_of`."""
+        """The sum of an index expression. Raises the errors of `function_of`."""
         total = expr if isinstance(expr, Linear) else linear(expr)
         terms = tuple((atom.name, factor) for atom, factor in total.terms if isinstance(atom, Var))
         functions = tuple(
@@ -92,7 +92,7 @@ class IndexSum:
 
     @staticmethod
     def of_address(buffer: Buffer, indices: Sequence[Expr]) -> IndexSum:
-        """The position of an element among a buffer's values, which lie row-major."""
+        """The row-major offset of an element in a buffer, in values."""
         total = Linear(())
         for index, stride in zip(indices, buffer.strides, strict=True):
             total = total.plus(linear(index), stride)
@@ -105,7 +105,7 @@ class IndexSum:
         return linear_in.union(*(names for _, _, names in self.functions))
 
     def split(self, inner: frozenset[str]) -> tuple[IndexSum, IndexSum]:
-        """The linear terms in other variables than `inner`, and the rest."""
+        """The sum of linear terms in variables outside `inner`, and the sum of all other terms."""
         terms = self.linear_terms
         outside = tuple(each for each in terms if each[0] not in inner)
         inside = tuple(each for each in terms if each[0] in inner)
@@ -116,14 +116,14 @@ class IndexSum:
         return frozenset().union(*(names & inner for _, _, names in self.functions))
 
     def at(self, env: Env) -> tuple[int, dict[str, int]]:
-        """The value of the terms whose variables are in `env`, and the factors of the others."""
-        known, left = self.constant, dict[str, int]()
+        """The value of the terms whose variables are in `env`, and the factors of the rest."""
+        known, free = self.constant, dict[str, int]()
         for name, factor in self.linear_terms:
             value = env.get(name)
             if value is None:
-                left[name] = factor
+                free[name] = factor
             else:
                 known += factor * value
         for function, factor, _ in self.functions:
             known += factor * function(env)
-        return known, left
+        return known, free

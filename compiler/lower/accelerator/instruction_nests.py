@@ -1,4 +1,4 @@
-"""Loop nests around a single instruction: how to find one, and the iterations it runs."""
+"""Loop nests around a single instruction: detection, and iterations as boxes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 Box = dict[str, tuple[int, int]]
-"""For each loop, its first iteration and the one behind the last."""
+"""By loop variable, the first iteration and one past the last."""
 
 
 def is_instruction(stmt: Stmt) -> bool:
@@ -87,10 +87,10 @@ def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:
 
 
 def written_whole(buffer: Buffer, body: Stmt) -> bool:
-    """Whether one instruction writes everything in a buffer that is read, in each lifetime.
+    """Whether one instruction writes all elements of a buffer that are read, in each lifetime.
 
-    Only loops of virtual threads, which have a slice each, may lie between the allocation and that
-    instruction: elements that the instruction leaves out are never written.
+    Between the allocation and that instruction there may only be loops of virtual threads, each
+    with its own slice: elements that the instruction leaves out are never written.
     """
     writers = [each for each in _instructions(body, ()) if buffer.name in written_by(each[0])]
     if len(writers) != 1:
@@ -116,7 +116,7 @@ def _instructions(stmt: Stmt, around: tuple[For, ...]) -> Iterator[tuple[Stmt, t
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions that must all hold, each as a sum that must not be negative."""
+    """A conjunction of conditions, each as a sum that must be at least 0."""
 
     sums: tuple[IndexSum, ...]
 
@@ -156,7 +156,7 @@ class Nest:
     tests
         Conditions under which an iteration executes.
     unrolled
-        Loops that extents or tests are not linear in.
+        Loops that extents depend on, or in which tests are not linear.
     """
 
     loops: tuple[tuple[str, IndexSum], ...]
@@ -198,7 +198,7 @@ class Nest:
         return frozenset[str]().union(*(each.names for each in sums)) - self.names
 
     def boxes(self, env: Env, more: frozenset[str] = frozenset()) -> Iterator[tuple[Env, Box]]:
-        """The iterations as boxes, each with `env` and the values of loops that are unrolled.
+        """The iterations as boxes, each with `env` extended by the values of unrolled loops.
 
         `more` are loops to unroll besides `unrolled`.
         """
@@ -222,14 +222,14 @@ class Nest:
 def within(tests: Conditions, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
     """The parts of a box in which all tests hold, as boxes."""
     box = dict(box)
-    several: dict[str, int] | None = None
+    coupled: dict[str, int] | None = None
     for total in tests.sums:
-        known, left = total.at(env)
-        if not left:
+        known, factors = total.at(env)
+        if not factors:
             if known < 0:
                 return
-        elif len(left) == 1:
-            ((name, factor),) = left.items()
+        elif len(factors) == 1:
+            ((name, factor),) = factors.items()
             low, high = box[name]
             # factor * v + known >= 0
             if factor > 0:
@@ -239,21 +239,21 @@ def within(tests: Conditions, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:
             if low >= high:
                 return
             box[name] = low, high
-        elif several is None and _may_fail(known, left, box):
-            several = left
-    if several is None:
+        elif coupled is None and _may_fail(known, factors, box):
+            coupled = factors
+    if coupled is None:
         yield env, box
         return
-    # A condition on several loops: unroll the shortest of them.
-    name = min(several, key=lambda loop: box[loop][1] - box[loop][0])
+    # A condition on several loops: unroll the shortest loop.
+    name = min(coupled, key=lambda loop: box[loop][1] - box[loop][0])
     low, high = box.pop(name)
     for value in range(low, high):
         yield from within(tests, {**env, name: value}, box)
 
 
 def _may_fail(known: int, left: dict[str, int], box: Box) -> bool:
-    least = known
+    minimum = known
     for name, factor in left.items():
         low, high = box[name]
-        least += factor * (low if factor > 0 else high - 1)
-    return least < 0
+        minimum += factor * (low if factor > 0 else high - 1)
+    return minimum < 0

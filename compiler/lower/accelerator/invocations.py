@@ -24,14 +24,14 @@ from hw.operations import AluOp
 __all__ = ["InvocationPlan"]
 
 _Address = tuple[int, dict[str, int]]
-"""An element in the first iteration of all loops, and its stride along each loop."""
+"""The element's address in the first iteration of all loops, and the stride along each loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvocationPlan:
-    """A tensor instruction and the loops that become its own, analysed once.
+    """A tensor instruction and the loops that the machine runs inside it, analysed once.
 
-    An iteration of the loops around only substitutes their variables.
+    Each iteration of the loops around the plan only substitutes their variables.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class InvocationPlan:
     immediates
         For each parameter in IMM, its buffer.
     unrolled
-        Loops that indices are not linear in.
+        Loops in which indices are not linear.
     around
-        Variables of the loops around that the commands depend on.
+        Variables of the loops around on which the commands depend.
     """
 
     nest: Nest
@@ -103,24 +103,24 @@ class InvocationPlan:
         Parameters
         ----------
         bases
-            The first element of each buffer on chip.
+            The address of each on-chip buffer's first element.
         """
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
         if any(len(each.steps) > 1 for each in placed) and _written_twice(placed):
-            # All steps of an iteration come before those of the next.
+            # All steps of an iteration must precede the steps of the next iteration.
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
         commands: list[Compute] = []
-        reading: list[Compute] = []
-        doubling: list[Compute] = []
+        readers: list[Compute] = []
+        self_combining: list[Compute] = []
         for box in placed:
             for step in box.steps:
-                made = list(self._step(step, box))
-                commands += made
+                step_commands = list(self._step(step, box))
+                commands += step_commands
                 if self._reads_output(step, box):
                     own = box.addresses[step.dst] == box.addresses[str(step.src)]
-                    (doubling if own else reading).extend(made)
-        self._check_independent(commands, reading)
-        self._check_commuting(commands, doubling)
+                    (self_combining if own else readers).extend(step_commands)
+        self._check_independent(commands, readers)
+        self._check_commuting(commands, self_combining)
         return commands
 
     def _placed(
@@ -191,14 +191,14 @@ class InvocationPlan:
         return commands_of(axes, start, operation, self.limits)
 
     def _reads_output(self, step: Step, placed: _PlacedBox) -> TypeGuard[AluStep]:
-        """Whether a step reads the buffer that it writes, other than as its old value."""
+        """Whether a step's source operand is in the buffer that the step writes."""
         if not isinstance(step, AluStep) or step.src not in self.operands:
             return False
         return self.operands[step.dst][0].name == self.operands[str(step.src)][0].name
 
     def _check_independent(self, writing: list[Compute], reading: list[Compute]) -> None:
-        """Raises `LoweringError` where an iteration reads what another one writes: the loops of
-        instructions run in another order."""
+        """Raises `LoweringError` if one iteration reads an accumulator that another one writes: an
+        instruction's loops run in another order."""
         if not reading:
             return
         written = np.concatenate([each.indices("dst") for each in writing])
@@ -211,7 +211,7 @@ class InvocationPlan:
 
     def _check_commuting(self, writing: list[Compute], doubling: list[Compute]) -> None:
         """Raises `LoweringError` where an accumulator is combined with itself (`doubling`) in one
-        iteration and with another value in another iteration: that depends on their order."""
+        iteration and with another value in another: the result depends on their order."""
         if not doubling or len(doubling) == len(writing):
             return
         own = {id(command) for command in doubling}
@@ -264,14 +264,14 @@ class _PlacedBox:
     def written(self) -> Ints:
         """The output's element in each iteration."""
         start, strides = self.result
-        every = np.array([start], dtype=np.int64)
+        elements = np.array([start], dtype=np.int64)
         for name, (low, high) in self.box.items():
             offsets = np.arange(high - low, dtype=np.int64) * strides.get(name, 0)
-            every = (every[:, None] + offsets).ravel()
-        return every
+            elements = (elements[:, None] + offsets).ravel()
+        return elements
 
 
 def _written_twice(placed: list[_PlacedBox]) -> bool:
     """Whether several iterations write the same element."""
-    every = np.concatenate([each.written() for each in placed])
-    return len(np.unique(every)) < len(every)
+    elements = np.concatenate([each.written() for each in placed])
+    return len(np.unique(elements)) < len(elements)

@@ -53,14 +53,14 @@ def join(
     dram: int,
     config: HardwareConfig,
 ) -> JoinedCommands:
-    """The operators' commands, with loads of micro-ops.
+    """The operators' commands as one sequence, with loads of their micro-ops.
 
     Parameters
     ----------
     addresses
         For each operator the addresses of its program's buffers and of `ZEROS`, in bytes.
     store
-        Collects the kernels.
+        The kernels in DRAM; new kernels are added.
     dram
         The store's address in DRAM, in micro-ops.
 
@@ -117,7 +117,7 @@ def _immediates_of(
     Parameters
     ----------
     commands
-        The program's commands, which say which operation has which immediate.
+        The program's commands: these determine each immediate's ALU operation.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _concatenated(parts: Sequence[Ints]) -> Ints:
 def _with_micro_ops(
     joined: JoinedCommands, store: KernelStore, dram: int, config: HardwareConfig
 ) -> JoinedCommands:
-    """The commands with loads of micro-ops in between."""
+    """The commands with the loads of their micro-ops inserted."""
     commands = joined.commands
     numbers = dict[Kernel, int]()
     kernels = [
@@ -165,7 +165,7 @@ def _with_micro_ops(
     first = len(commands.prototypes)
 
     def inserted(column: Ints, values: Ints | int) -> Ints:
-        """The column with the values of the loads."""
+        """The column with the entries of the loads inserted."""
         return np.insert(column, at, values)
 
     return JoinedCommands(

@@ -28,9 +28,9 @@ class ChipMemory:
     ----------
     from_top
         Whether to allocate from the end of the memories downwards. Consecutive operators alternate,
-        so that the first loads of one need not wait for the last use by the other.
+        so that an operator's first loads need not wait for the last uses by its predecessor.
     peak
-        The most elements of each memory that were allocated at once.
+        The largest number of elements allocated at once, by memory.
     """
 
     config: HardwareConfig
@@ -73,7 +73,7 @@ class ChipMemory:
 
 
 def footprint(function: Function, target: AcceleratorTarget) -> dict[MemoryId, int]:
-    """The elements of each memory that a lowered program occupies.
+    """The largest number of elements of each memory that a lowered program allocates at once.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Programs of the accelerator: lowered and elaborated once, however many operators use them."""
+"""A cache of lowered and elaborated accelerator programs, shared between operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ElaboratedProgram", "ProgramCache", "accelerator_passes"]
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
-    """The CPU's passes, then those that make loops of instructions of them."""
+    """The CPU's passes, then the passes that form loops around accelerator instructions."""
     return (*CPU_PASSES, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
 
 
@@ -44,7 +44,7 @@ class ElaboratedProgram:
 
 @dataclass(slots=True, eq=False)
 class ProgramCache:
-    """A cache of elaborated programs by identity: equal layers share one value.
+    """A cache of elaborated programs, by identity of the program: equal layers share a program.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class ProgramCache:
             )
 
     def elaborated(self, program: Function, *, from_top: bool) -> ElaboratedProgram:
-        """A program's commands; `from_top` as of `ChipMemory`. Raises as `elaborate`."""
+        """The elaborated program; `from_top` as in `ChipMemory`. Raises `elaborate`'s errors."""
         key = id(program), from_top
         if key not in self._elaborated:
             self._elaborated[key] = self._elaborate(program, from_top)
@@ -74,7 +74,7 @@ class ProgramCache:
 
     def _elaborate(self, program: Function, from_top: bool) -> ElaboratedProgram:
         if id(program) not in self._lowered:
-            # The program is kept too, so that no other object gets its identity.
+            # Keeps the program alive, so that no other object gets its `id`.
             passes = self.passes or accelerator_passes(self.target)
             self._lowered[id(program)] = program, lower(program, passes)
         lowered, config = self._lowered[id(program)][1], self.target.config

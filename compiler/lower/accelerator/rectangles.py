@@ -22,7 +22,7 @@ class Axis:
     extent
         Elements on chip.
     low, high
-        Elements from `low` up to, without, `high` come from DRAM; the others are zeros.
+        Elements from `low` up to, without, `high` come from DRAM; all other elements are zeros.
     sram, dram
         The strides on chip and in DRAM.
     """
@@ -41,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """What one LOAD or STORE copies; `dram` is the address of its first element in DRAM."""
+    """The operands of a LOAD or STORE, in elements; `dram` is the first element copied."""
 
     sram: int
     dram: int
@@ -67,10 +67,10 @@ def rectangles(
     Parameters
     ----------
     sram, dram
-        The addresses of element 0 along each axis, padding or not.
+        The addresses of element 0 along each axis, even if that element is padding.
     loose
-        A range on chip of which elements that the copy leaves out are never read: zeros may be put
-        there, so that one LOAD brings many rows that are not adjacent on chip.
+        An on-chip range in which elements that the copy leaves out are never read: zeros may
+        overwrite them, so that one LOAD copies many rows that are not adjacent on chip.
     """
     joined = _joined(axes)
     x = Axis(1, 0, 1, 1, 1)
@@ -94,7 +94,7 @@ def rectangles(
 
 
 def may_overlap(steps: Iterable[tuple[int, int]]) -> bool:
-    """Whether two iterations of loops may access one address: extents, and steps of either sign."""
+    """Whether two iterations may access one address; `steps` has (extent, stride) of each loop."""
     reach = 0
     for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
         if step <= reach:
@@ -108,7 +108,7 @@ def _padded_to_stride(x: Axis, outer: list[Axis], loose: range) -> Axis:
     into `loose`, which counts from the first element of `x`."""
     row = outer[0].sram
     behind = sum((each.extent - 1) * each.sram for each in outer) + row
-    # Where padding behind the last row would leave `loose`, it goes in front of each row.
+    # If padding behind the last row would leave `loose`, rows are padded in front instead.
     front = max(0, behind - loose.stop)
     low, high = x.low + front, x.high + front
     inside = -front >= loose.start and x.extent + front <= row
@@ -118,7 +118,7 @@ def _padded_to_stride(x: Axis, outer: list[Axis], loose: range) -> Axis:
 
 
 def _joined(axes: list[Axis]) -> list[Axis]:
-    """The axes, innermost first; axes that are contiguous on both sides are joined to one."""
+    """The axes, innermost first; axes that are contiguous on both sides are fused."""
     result: list[Axis] = []
     used = (each for each in axes if each.extent > 1 or each.padded)
     for axis in sorted(used, key=attrgetter("sram")):
@@ -144,23 +144,23 @@ def _rectangle(y: Axis, x: Axis, sram: int, dram: int) -> Iterator[Rectangle | Z
     above, below = y.low, y.extent - y.high
     left, right = x.low, width - columns - x.low
     first = dram + y.low * y.dram + x.low * x.dram
-    one_by_one = max(left, right) > LONGEST_PAD
-    longest = 0 if one_by_one else LONGEST_PAD
-    if above > longest:
+    row_by_row = max(left, right) > LONGEST_PAD
+    longest_pad = 0 if row_by_row else LONGEST_PAD
+    if above > longest_pad:
         yield Zeros(sram, above * width)
         sram, above = sram + above * width, 0
-    if one_by_one:
+    if row_by_row:
         for row in range(rows):
             yield from _row(sram + row * width, first + row * y.dram, columns, left, right)
     else:
-        pads = above, below if below <= longest else 0, left, right
+        pads = above, below if below <= longest_pad else 0, left, right
         yield Rectangle(sram, first, rows, columns, y.dram, pads)
-    if below > longest:
+    if below > longest_pad:
         yield Zeros(sram + (above + rows) * width, below * width)
 
 
 def _row(sram: int, dram: int, columns: int, left: int, right: int) -> Iterator[Rectangle | Zeros]:
-    """One row by itself, with padding at its ends that no instruction can encode."""
+    """A row as a copy of its own, between zeros that are too many for the padding fields."""
     if left:
         yield Zeros(sram, left)
     yield Rectangle(sram + left, dram, 1, columns, 0, (0, 0, 0, 0))

@@ -1,4 +1,4 @@
-"""Residency of micro-op kernels: which are in the micro-op memory, and when others are loaded."""
+"""Residency of kernels in the micro-op memory, and the loads of missing kernels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["KernelStore", "Residency", "load_kernels"]
 
 @dataclass(slots=True)
 class KernelStore:
-    """All distinct kernels of a stream, one after the other, as they lie in DRAM."""
+    """All distinct kernels of a stream, stored consecutively in DRAM."""
 
     kernels: dict[Kernel, int] = field(default_factory=dict)
     size: int = 0
 
     def place(self, kernel: Kernel) -> int:
-        """The address of a kernel in micro-ops; a new kernel is added at the end."""
+        """The address of a kernel in micro-ops; a new kernel is appended."""
         at = self.kernels.get(kernel)
         if at is None:
             at = self.kernels[kernel] = self.size
@@ -32,7 +32,7 @@ class KernelStore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residency:
-    """The kernels' addresses in the micro-op memory, and the loads that bring them there.
+    """The kernels' addresses in the micro-op memory, and the loads of the kernels.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class _Memory:
     sizes: Sequence[int]
     depth: int
     begins: dict[int, int] = field(default_factory=dict)
-    """Addresses by kernel, in the order of the last use."""
+    """Addresses by kernel, least recently used first."""
 
     def use(self, kernel: int) -> int | None:
         """The address of a kernel; None if it is not resident."""
@@ -63,17 +63,17 @@ class _Memory:
         return at
 
     def allocate(self, kernel: int, keep: set[int]) -> int | None:
-        """An address for a kernel, after evicting others than `keep`.
+        """Allocate a kernel, and evict kernels outside `keep` for it; returns the address.
 
-        None, without evicting any, if the kernels to keep do not leave enough space.
+        None, without evicting any kernel, if the kernels to keep do not leave enough space.
         """
-        left = dict(self.begins)
-        evictable = [each for each in left if each not in keep]
-        while (at := self._gap(left, self.sizes[kernel])) is None:
+        resident = dict(self.begins)
+        evictable = [each for each in resident if each not in keep]
+        while (at := self._gap(resident, self.sizes[kernel])) is None:
             if not evictable:
                 return None
-            del left[evictable.pop(0)]
-        self.begins = {**left, kernel: at}
+            del resident[evictable.pop(0)]
+        self.begins = {**resident, kernel: at}
         return at
 
     def _gap(self, begins: dict[int, int], size: int) -> int | None:
@@ -93,11 +93,11 @@ def load_kernels(
     config: HardwareConfig,
     dram: int,
 ) -> Residency:
-    """The loads of micro-ops that commands need.
+    """The residency of the kernels that commands need.
 
     Loading occupies compute. So as soon as one kernel of an operator is missing, all kernels that
-    the operator will use are loaded, as far as they fit: that is at its beginning, when compute
-    waits for data anyway.
+    the operator will use are loaded, as far as they fit: usually when the operator begins and
+    compute waits for data anyway.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def load_kernels(
     operator
         For each command the number of its operator, ascending.
     store
-        Collects the kernels.
+        The kernels in DRAM; new kernels are added.
     dram
         The store's address in DRAM, in micro-ops.
     """
@@ -137,7 +137,7 @@ def _load(
     store: KernelStore,
     dram: int,
 ) -> list[Copy]:
-    """Loads of those kernels that are not resident, as far as they fit."""
+    """Loads of the `wanted` kernels that are not resident, as far as they fit."""
     chosen: set[int] = set()
     loads: list[tuple[int, int, int]] = []
     for kernel in wanted:

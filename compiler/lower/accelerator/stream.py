@@ -69,7 +69,7 @@ class Stream:
 
     @property
     def commands(self) -> tuple[Command | None, ...]:
-        """For each instruction but FINISH its command; None for those that only move tokens."""
+        """For each instruction but FINISH its command; None if it only moves tokens."""
         return tuple(None if at < 0 else self._command(at) for at in self.slots.command.tolist())
 
     @property
@@ -96,7 +96,7 @@ class Stream:
         return np.append(np.append(column, -1)[self.slots.command], -1)
 
     def image(self, values: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.uint8]:
-        """The DRAM image with `values` for the tensors that it names, and zeros for all others.
+        """The DRAM image: `values` by tensor name, `constants`, and zeros everywhere else.
 
         Raises
         ------
@@ -167,8 +167,8 @@ def compile_stream(
     Parameters
     ----------
     placed
-        Fixed addresses of tensors, multiples of `dram_alignment`. Placed tensors may overlap: one
-        is valid until another at its address is written. All other tensors get disjoint memory.
+        Fixed addresses of tensors, multiples of `dram_alignment`. Placed tensors may overlap: a
+        tensor is valid until an overlapping one is written. All other tensors get disjoint memory.
     cache
         Elaborated programs, to share with other streams for the same target.
 

@@ -1,14 +1,13 @@
 """Dependence tokens, from the elements and bytes that commands access on chip and in DRAM.
 
-For each ordered pair of neighbouring units, producer and consumer: a command depends on the last
-command of the producer that conflicts with it. It pops a token only if no earlier tokens imply that
-this command is complete, which then pushes one. Queues are in order and dependences only advance,
-so the k-th pop meets the k-th push, one pop covers all earlier commands, and every edge points
-forward: no such stream can deadlock.
+For each ordered pair of neighbouring units, producer and consumer: a consumer's command depends on
+the last command of the producer that conflicts with it. Unless earlier tokens imply this
+dependence, the producer's command pushes a token and the consumer's pops it. Queues are in order
+and dependences only advance, so the k-th pop meets the k-th push, one pop covers all earlier
+commands, and every edge points forward: no such stream can deadlock.
 
-Load and store are not neighbours. Their dependences on each other, through DRAM, are relayed by a
-command of compute: one that waits for the first anyway and that the second waits for, or an empty
-one.
+Load and store are not neighbours. Their dependences on each other, through DRAM, are relayed by an
+instruction of compute between the two commands: an existing one where possible, else an empty one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from hw.topology import MemoryId, Unit
 __all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
 
 NO_COMMAND = -1
-"""The position of no command: an instruction that only pops and pushes tokens."""
+"""The command position of an instruction that only pops and pushes tokens."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +38,7 @@ class TokenedCommands:
     unit
         The unit that executes the instruction.
     tokens
-        [instruction, 2]: the units that it pops a token from and pushes one to, a bit for each.
+        [instruction, 2]: bit sets of the units to pop a token from and to push a token to.
     """
 
     command: Ints
@@ -61,7 +60,7 @@ class TokenedCommands:
 def place_tokens(
     commands: Commands, footprints: Footprints, config: HardwareConfig, dram_bytes: int
 ) -> TokenedCommands:
-    """The commands in their order, with tokens, and empty ones that relay between load and store.
+    """The commands in order, with tokens, and empty instructions that relay load-store tokens.
 
     Parameters
     ----------
@@ -80,8 +79,8 @@ def place_tokens(
             row[1:] = command.dram, command.rows, command.stride, command.columns, size
     units, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
     # Contiguous rows are one row.
-    whole = (count > 1) & (stride == columns)
-    columns, count = np.where(whole, count * columns, columns), np.where(whole, 1, count)
+    contiguous = (count > 1) & (stride == columns)
+    columns, count = np.where(contiguous, count * columns, columns), np.where(contiguous, 1, count)
     access = np.stack([(begin + commands.dram) * sizes, count, stride * sizes, columns * sizes], 1)
     # Accesses are tracked in granules of a few bytes.
     granule = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))

@@ -1,4 +1,4 @@
-"""Virtual threads become one stream: their iterations are interleaved by instruction."""
+"""The pass that interleaves the iterations of virtual threads, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class InterleaveThreads:
     name: str = "interleave-threads"
 
     def apply(self, function: Function) -> Function:
-        """The program without virtual threads. It must have no blocks."""
+        """The program without virtual threads. `function` must have no blocks."""
         names = {each.var.name for each in loops(function.body)}
         return replace(function, body=_interleaved(function.body, {}, names))
 
 
 def _variables(var: Var, taken: set[str]) -> Iterator[Var]:
-    """A loop's variable, then new ones, whose names are added to `taken`."""
+    """A loop's variable, then fresh variables, whose names are added to `taken`."""
     yield var
     for number in count(1):
         name = f"{var.name}_{number}"
@@ -76,7 +76,7 @@ def _variables(var: Var, taken: set[str]) -> Iterator[Var]:
 
 
 def _interleaved(stmt: Stmt, ranges: Ranges, names: set[str]) -> Stmt:
-    """The statement with interleaved threads, innermost first; `names` are those of all loops."""
+    """The statement with interleaved threads; `names` are the names of all loop variables."""
     if not isinstance(stmt, For):
         return map_children(stmt, lambda child: _interleaved(child, ranges, names))
     inside = {**ranges, stmt.var.name: loop_range(stmt, ranges)}
@@ -98,7 +98,7 @@ class _Sinker:
         self._ranges = dict(ranges)
 
     def sink(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
-        """`stmt` for all threads; `tests` are the conditions around it that differ between them."""
+        """`stmt` for all threads; `tests` are the conditions around that differ by thread."""
         if is_instruction(stmt):
             return self._around([guarded(tests, stmt)])
         match stmt:
@@ -114,7 +114,7 @@ class _Sinker:
                 raise AssertionError("an instruction, or a block")
 
     def _sequence(self, stmt: Stmt, tests: tuple[Expr, ...]) -> Stmt:
-        """A loop of threads around each run of instructions, and inside of the other statements."""
+        """The sequence, with a loop of threads around each run of instructions."""
         buffers, parts = flat(stmt)
         for buffer in buffers:
             if buffer.scope == Scope.GLOBAL:
@@ -125,19 +125,19 @@ class _Sinker:
         slices = [replace(each, shape=(extent_of(self._loop), *each.shape)) for each in buffers]
         for buffer in slices:
             parts = [self._sliced(part, buffer) for part in parts]
-        done = []
+        statements = []
         for phase, run in groupby(parts, _phase):
             if phase is None:
-                done += [self.sink(each, tests) for each in run]
+                statements += [self.sink(each, tests) for each in run]
             else:
-                done.append(self._around([guarded(tests, each) for each in run]))
-        body = sequence(*done)
+                statements.append(self._around([guarded(tests, each) for each in run]))
+        body = sequence(*statements)
         for buffer in reversed(slices):
             body = Alloc(buffer, body)
         return body
 
     def _into_loop(self, stmt: For, tests: tuple[Expr, ...]) -> Stmt:
-        """The loop, with all threads' iterations, around the threads."""
+        """The loop, with the largest extent of all threads, around the loops of threads."""
         extent = stmt.extent
         if self._differs(extent):
             most = interval(extent, self._ranges).high
@@ -160,7 +160,7 @@ class _Sinker:
         return For(var, self._loop.extent, LoopKind.UNROLLED, body)
 
     def _sliced(self, stmt: Stmt, buffer: Buffer) -> Stmt:
-        """The statement with a buffer's accesses in the thread's slice of it."""
+        """The statement with accesses to a buffer moved to the thread's slice."""
         thread = self._loop.var
         return map_accesses_in(stmt, {buffer.name}, lambda _, indices: (buffer, (thread, *indices)))
 
