@@ -17,7 +17,11 @@ ALL = ("bench_registers", "bench_programs", "bench_faults", "bench_stops")
 RUNS = {TINY: ALL, WIDE: ("bench_programs",)}
 
 
-@pytest.mark.parametrize("config", RUNS, ids=lambda config: config.name)
+@pytest.mark.parametrize(
+    "config",
+    [TINY, pytest.param(WIDE, marks=pytest.mark.exhaustive)],
+    ids=lambda config: config.name,
+)
 @pytest.mark.parametrize(
     "simulator",
     [

@@ -41,6 +41,7 @@ def test_the_original_survives(planted: Path) -> None:
     assert run_tests(RANDOM_PROGRAMS, planted, 0).kind is VerdictKind.SURVIVED
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_product_is_found(planted: Path) -> None:
     verdict = run_tests(RANDOM_PROGRAMS, planted, 1)
     assert (verdict.kind, verdict.test) == (VerdictKind.FAILED, RANDOM_PROGRAMS[0])
