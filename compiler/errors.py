@@ -2,24 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "BuildError",
-    "CapacityError",
-    "CodegenError",
-    "CompilerError",
-    "FrontendError",
-    "GraphError",
-    "IRError",
-    "LoweringError",
-    "ParseError",
-    "QuantisationError",
-    "ReplayError",
-    "ScheduleError",
-    "TensorError",
-    "Unsupported",
-    "UnsupportedError",
-]
-
 
 class CompilerError(Exception):
     """Root of every error that the `compiler` package raises on purpose."""

@@ -15,8 +15,6 @@ from compiler.ir.buffer import Scope
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["AcceleratorTarget"]
-
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorTarget:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["INCR", "Response"]
-
 INCR = 0b01
 """Value of AxBURST for an incrementing burst."""
 

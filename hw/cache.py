@@ -22,8 +22,6 @@ from pathlib import Path
 
 from hw.errors import CacheError
 
-__all__ = ["Build", "ContentCache", "content_key", "default_cache"]
-
 _MANIFEST = "manifest.json"
 
 Build = Callable[[Path], Sequence[Path]]

@@ -14,8 +14,6 @@ from hw.encoding import UOP_BYTES, word_layouts
 from hw.errors import ConfigError
 from hw.topology import MemoryId
 
-__all__ = ["Feature", "HardwareConfig"]
-
 ACC_BYTES = 4
 PAGE_BYTES = 4096
 """A page of memory: no AXI4 burst crosses the boundary between two (AMBA AXI4, A3.4.1)."""

@@ -17,8 +17,6 @@ from hw.config import Feature, HardwareConfig
 from hw.errors import ConfigError
 from hw.vta_config import from_vta, is_vta
 
-__all__ = ["dump_config", "load_config", "parse_config", "preset_names"]
-
 
 def preset_names() -> tuple[str, ...]:
     """Names of the configurations that come with Tandem."""

@@ -13,21 +13,6 @@ from typing import Protocol
 
 from hw.topology import MemoryId
 
-__all__ = [
-    "INSTRUCTION_BYTES",
-    "UOP_BYTES",
-    "WORD_BITS",
-    "Field",
-    "IndexWidths",
-    "Opcode",
-    "WordLayout",
-    "alu_layout",
-    "gemm_layout",
-    "memory_layout",
-    "uop_layout",
-    "word_layouts",
-]
-
 INSTRUCTION_BYTES = 16
 UOP_BYTES = 4
 WORD_BITS = 64

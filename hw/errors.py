@@ -10,18 +10,6 @@ from dataclasses import dataclass
 from hw.faults import Fault
 from hw.topology import TokenQueue, Unit
 
-__all__ = [
-    "AssemblyError",
-    "CacheError",
-    "ConfigError",
-    "DeadlockError",
-    "EncodingError",
-    "HardwareError",
-    "MemoryModelError",
-    "ProgramError",
-    "UnitWait",
-]
-
 
 class HardwareError(Exception):
     """Base class of the errors that the `hw` package raises."""

@@ -11,8 +11,6 @@ from enum import IntEnum
 
 from hw.topology import Unit
 
-__all__ = ["EVENT_BITS", "RUNNING_BIT", "FetchEvent", "UnitEvent", "fetch_bit", "unit_bit"]
-
 
 class UnitEvent(IntEnum):
     """Events of a unit's instructions in a cycle; values are offsets in the unit's bits."""

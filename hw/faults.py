@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["Fault"]
-
 
 class Fault(IntEnum):
     """Values of the error register; exceptions use the same codes.

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["check_destination", "replacing", "write_atomically"]
-
 
 def check_destination(path: Path | None) -> None:
     """Raise `OSError` if `path` cannot be written; call before long work.

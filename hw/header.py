@@ -11,8 +11,6 @@ from hw.faults import Fault
 from hw.registers import MAGIC, VERSION, Control, Register, Status, register_map
 from hw.topology import MemoryId
 
-__all__ = ["c_header"]
-
 GUARD = "TANDEM_REGISTERS_H"
 
 

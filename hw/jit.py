@@ -14,8 +14,6 @@ from zlib import crc32
 import numba
 from numba import extending
 
-__all__ = ["cached", "compiled", "fingerprint", "inlined", "intrinsic", "overload"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

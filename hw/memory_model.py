@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 
 from hw.errors import MemoryModelError
 
-__all__ = ["DEFAULT_MEMORY", "MEMORY_PRESETS", "MemoryModel", "parse_memory"]
-
 _MOST = 1_000_000
 
 

@@ -13,8 +13,6 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_SHIFT", "AluOp", "Meaning"]
-
 Int32s = npt.NDArray[np.int32]
 Meaning = Callable[[Any, Any], Any]
 """A function of two int64 numbers, or of two arrays of int64, that Numba can compile."""

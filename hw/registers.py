@@ -12,8 +12,6 @@ from enum import Enum, IntFlag
 
 from hw.topology import MemoryId, Unit
 
-__all__ = ["CONTROL", "Access", "Control", "Register", "State", "Status", "register_map"]
-
 MAGIC = 0x544E444D
 """Value of register `magic`: ASCII `TNDM`."""
 VERSION = 0x0001_0000

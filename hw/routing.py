@@ -5,8 +5,6 @@ from __future__ import annotations
 from hw.encoding import Opcode
 from hw.topology import LOADED_BY, MemoryId, Unit
 
-__all__ = ["executing_unit"]
-
 
 def executing_unit(opcode: Opcode, memory: MemoryId | None = None) -> Unit:
     """The unit to which dispatch sends an instruction; `memory` is the memory id of a LOAD.

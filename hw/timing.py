@@ -8,20 +8,6 @@ from __future__ import annotations
 
 from hw.config import HardwareConfig
 
-__all__ = [
-    "BEAT_TO_USE",
-    "BURST_TO_ADDRESS",
-    "DEADLOCK_CYCLES",
-    "FETCH_BURST",
-    "MAC_RADIX",
-    "READ_PRIORITY",
-    "START_TO_BURST",
-    "TRANSFER_OVERHEAD",
-    "issue_cycles",
-    "pipeline_depth",
-    "tree_levels",
-]
-
 MAC_RADIX = 4
 """Inputs of an adder in the adder tree."""
 

@@ -10,20 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
-__all__ = [
-    "LOADED_BY",
-    "MAX_TOKENS",
-    "POPS",
-    "PUSHES",
-    "SIDES",
-    "TOKEN_BITS",
-    "TOKEN_FLAGS",
-    "MemoryId",
-    "TokenQueue",
-    "Unit",
-    "flags_without_queue",
-]
-
 
 class MemoryId(IntEnum):
     """The `memory_type` field of LOAD and STORE."""

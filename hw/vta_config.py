@@ -12,8 +12,6 @@ from typing import Any
 
 from hw.errors import ConfigError
 
-__all__ = ["from_vta", "is_vta"]
-
 _SIZES = {
     "LOG_BATCH": ("log_batch",),
     "LOG_BLOCK": ("log_block_in", "log_block_out"),

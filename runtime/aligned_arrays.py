@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from runtime.native import ALIGNMENT
 
-__all__ = ["aligned_copy", "aligned_empty", "aligned_size"]
-
 
 def aligned_size(size: int) -> int:
     """`size` bytes rounded up to a multiple of `ALIGNMENT`."""

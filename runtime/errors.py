@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ArtifactError", "InputError", "NativeCodeError", "RunError"]
-
 
 class RunError(Exception):
     """Root of every error that the `runtime` package raises on purpose."""

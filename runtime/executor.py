@@ -28,8 +28,6 @@ from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
 from runtime.profile import Profile, StepProfile
 
-__all__ = ["Executor", "Progress", "Run"]
-
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Progress callback: number of finished steps, number of all steps, name of the next step."""

@@ -14,8 +14,6 @@ from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile, StreamRun
 from runtime.profile import Profile, StepProfile
 
-__all__ = ["join_runs"]
-
 
 def join_runs(runs: Sequence[Run]) -> Run:
     """Combine runs of one artifact: outputs are concatenated, times and counts summed.

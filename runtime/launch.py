@@ -10,8 +10,6 @@ from hw.memory_model import parse_memory
 from sim.engines import run
 from sim.result import Result
 
-__all__ = ["run_program"]
-
 
 def run_program(
     program: Program,

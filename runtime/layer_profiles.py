@@ -19,8 +19,6 @@ from hw.topology import MemoryId, TokenQueue, Unit
 from runtime.artifact.stream import Layer, StreamCode
 from sim.result import EventKind, Result
 
-__all__ = ["Cause", "LayerProfile", "StreamRun", "profile_layers"]
-
 
 class Cause(Enum):
     """What compute spent a layer's cycles on; values are labels for display."""

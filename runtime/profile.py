@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from runtime.layer_profiles import StreamRun
 
-__all__ = ["Profile", "StepProfile"]
-
 
 @dataclass(frozen=True, slots=True)
 class StepProfile:

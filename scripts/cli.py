@@ -11,8 +11,6 @@ import typer
 
 from scripts.lazy import Verb, make_group
 
-__all__ = ["VERBS", "app", "main"]
-
 VERBS = {
     "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
     "sim": Verb("scripts.sim", "Run a raw program on a raw memory image."),

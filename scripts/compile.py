@@ -37,8 +37,6 @@ from scripts.options import (
 from scripts.progress import show_activity
 from scripts.sources import Accelerator, ModelOptions, compile_source
 
-__all__ = ["command"]
-
 
 def command(
     context: typer.Context,

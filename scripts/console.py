@@ -19,8 +19,6 @@ from runtime.errors import RunError
 from scripts.errors import CommandError
 from sim.errors import SimulationError
 
-__all__ = ["FAILED", "INTERRUPTED", "errors_in_one_line", "print_json", "repeated_interrupts"]
-
 FAILED = 1
 INTERRUPTED = 130
 """128 + SIGINT, as shells report a program that Ctrl-C ended."""

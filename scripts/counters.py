@@ -9,8 +9,6 @@ from hw.config import HardwareConfig
 from hw.isa import Work
 from sim.result import Result
 
-__all__ = ["counters", "print_counters", "unit_table"]
-
 
 def counters(result: Result) -> dict[str, object]:
     """The JSON of the counters: bytes and micro-ops, and with time each unit's cycles by

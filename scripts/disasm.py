@@ -22,8 +22,6 @@ from scripts.options import (
 )
 from sim.memory import place_program
 
-__all__ = ["command"]
-
 
 def command(
     program: ProgramArgument,

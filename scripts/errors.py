@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CommandError", "LayerError", "WrongResultError"]
-
 
 class CommandError(Exception):
     """Root of every error that the `scripts` package raises on purpose."""

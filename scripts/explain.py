@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from scripts.tables import plain_console, plain_table, print_table
 
-__all__ = ["print_reasons"]
-
 
 def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
     """Print a row for each distinct pair of operators and reason.

@@ -7,8 +7,6 @@ import numpy as np
 from hw.isa import Program, dram_ranges, validate
 from sim.errors import MemoryImageError
 
-__all__ = ["check_image_bounds"]
-
 
 def check_image_bounds(program: Program, image_bytes: int) -> None:
     """Refuse a program that reads or writes beyond the image; all base registers are 0.

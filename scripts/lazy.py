@@ -14,8 +14,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["LazyGroup", "Verb", "make_group"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verb:

@@ -20,8 +20,6 @@ from hw.isa import Assembler, Loop, MicroOp, Program
 from hw.topology import MemoryId, Unit
 from scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
 
-__all__ = ["matmul_program"]
-
 BUFFERS = 2
 """Halves of each memory: while one is used, the other is filled or emptied."""
 

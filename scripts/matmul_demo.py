@@ -31,8 +31,6 @@ from sim.engines import make_engine
 from sim.memory import place_program
 from sim.result import Result
 
-__all__ = ["Outcome", "command", "run_product"]
-
 SIZE = 1024
 Int8 = npt.NDArray[np.int8]
 

@@ -14,8 +14,6 @@ from hw.errors import AssemblyError
 from hw.isa import MicroOp, pack_uops
 from hw.topology import MemoryId
 
-__all__ = ["MatmulLayout", "Tiles", "choose_tiles"]
-
 Int8 = npt.NDArray[np.int8]
 Bytes = npt.NDArray[np.uint8]
 

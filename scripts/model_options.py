@@ -14,18 +14,6 @@ from compiler.quantise.options import Mode
 from runtime.inputs import Pixels
 from scripts.errors import CommandError
 
-__all__ = [
-    "CalibrateOption",
-    "DeviceName",
-    "DeviceOption",
-    "HidingOption",
-    "PixelsOption",
-    "Quantise",
-    "QuantiseOption",
-    "ThreadsOption",
-    "check_for_cpu",
-]
-
 
 class Quantise(Enum):
     """The values of `--quantize`."""

@@ -7,21 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "DEFAULT_CONFIG",
-    "DEFAULT_ENGINE",
-    "DEFAULT_MEMORY",
-    "ConfigOption",
-    "DebugOption",
-    "EngineOption",
-    "JsonOption",
-    "MemoryOption",
-    "ProgramArgument",
-    "SeedOption",
-    "parse_byte",
-    "parse_number",
-]
-
 DEFAULT_CONFIG = "pynq"
 DEFAULT_ENGINE = "functional"
 DEFAULT_MEMORY = "fast"

@@ -14,8 +14,6 @@ from rich.status import Status
 
 from sim.engine import Progress
 
-__all__ = ["show_activity", "show_progress"]
-
 
 @contextmanager
 def show_progress(quiet: bool = False) -> Iterator[Progress | None]:

@@ -14,8 +14,6 @@ from hw.synthesis.synthesize import synthesize
 from hw.synthesis.yosys import yosys_version
 from scripts.progress import show_activity
 
-__all__ = ["DEFAULT_FAMILIES", "find_resources", "print_resources", "resources_json"]
-
 DEFAULT_FAMILIES = (Family.XC7, Family.ECP5)
 
 

@@ -29,8 +29,6 @@ from scripts.resources import (
     resources_json,
 )
 
-__all__ = ["command", "module_lines"]
-
 FILE_LIST = "tandem.f"
 CONFIG_FILE = "config.json"
 HEADER_FILE = "tandem_registers.h"

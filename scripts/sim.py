@@ -40,8 +40,6 @@ from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
 
-__all__ = ["command"]
-
 
 def command(
     program: ProgramArgument,

@@ -32,16 +32,6 @@ from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
 from scripts.model_options import Quantise
 
-__all__ = [
-    "Accelerator",
-    "ModelOptions",
-    "Source",
-    "compile_source",
-    "model_file",
-    "open_source",
-    "targets",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:

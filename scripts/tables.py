@@ -8,8 +8,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
 
-__all__ = ["percentage", "plain_console", "plain_table", "print_table", "whole_number"]
-
 _NARROWEST = 12
 """Minimum width in characters of a wrapped column, however narrow the terminal is."""
 

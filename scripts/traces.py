@@ -17,8 +17,6 @@ from sim.errors import EngineError, SimulationError
 from sim.result import Result
 from sim.trace import write_timeline
 
-__all__ = ["Traces", "choose_traces"]
-
 TIMELINE = ".json"
 WAVEFORMS = (".fst", ".vcd")
 

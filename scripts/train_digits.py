@@ -24,8 +24,6 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad, relu
 
-__all__ = ["main"]
-
 MODELS = Path(__file__).parents[1] / "compiler" / "models"
 SEED = 0
 HELD_OUT = 360

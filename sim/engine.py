@@ -19,8 +19,6 @@ from hw.isa import MemoryId, Program
 from hw.memory_model import MemoryModel
 from sim.result import Result
 
-__all__ = ["Bytes", "Engine", "Launch", "Progress", "Stalls"]
-
 Bytes = npt.NDArray[np.uint8]
 """Physical memory, index == address, which engines read and write in place."""
 

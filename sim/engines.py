@@ -18,8 +18,6 @@ from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
 
-__all__ = ["ENGINES", "check_engine", "make_engine", "run"]
-
 ENGINES = ("functional", "rtl", "pysim")
 """Names of the engines, for `make_engine`."""
 

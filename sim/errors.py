@@ -6,15 +6,6 @@ this module concern the run.
 
 from __future__ import annotations
 
-__all__ = [
-    "BuildError",
-    "BusError",
-    "CycleLimitError",
-    "EngineError",
-    "MemoryImageError",
-    "SimulationError",
-]
-
 
 class SimulationError(Exception):
     """Root of every error that the `sim` package raises on purpose."""

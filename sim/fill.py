@@ -15,8 +15,6 @@ from sim.engine import Engine, Launch
 from sim.errors import EngineError
 from sim.memory import place_program
 
-__all__ = ["fill_on_chip"]
-
 FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC)
 """The memories to fill: all but OUT, which mirrors ACC."""
 SOURCE_BYTES = 1024

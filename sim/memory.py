@@ -13,8 +13,6 @@ from hw.isa import MemoryId, Program
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError, MemoryImageError
 
-__all__ = ["check_bases", "load_program", "place_program"]
-
 
 def place_program(
     image: npt.NDArray[np.uint8] | bytes, program: Program, address: int | None = None

@@ -8,8 +8,6 @@ from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.memory import check_bases, load_program
 
-__all__ = ["preflight"]
-
 
 def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Launch) -> None:
     """Check that a machine of configuration `config` can run `program`, and copy it into `memory`.

@@ -24,8 +24,6 @@ from sim.rtl.constants import Rule
 from sim.rtl.launch import Driver
 from sim.rtl.register_port import RegisterPort
 
-__all__ = ["PysimEngine", "SimulatorBench"]
-
 _RUNNING = 1 << RUNNING_BIT
 _PERIOD = 10e-9
 

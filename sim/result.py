@@ -8,8 +8,6 @@ from enum import Enum
 from hw.isa import Work
 from hw.topology import TokenQueue, Unit
 
-__all__ = ["Event", "EventKind", "Result", "UnitCycles"]
-
 
 class EventKind(Enum):
     """The kinds of events. START and END bracket an instruction's stay in its unit.

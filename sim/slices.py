@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["next_slice"]
-
 _LONGEST = 1 << 40
 
 

@@ -19,8 +19,6 @@ from compiler.lower.lowering import CPU_PASSES, Pass, lower
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 from runtime.native.host import initialise
 
-__all__ = ["compile_function", "emit_object", "machine_of", "optimise"]
-
 _LEVEL = 3
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from compiler.errors import CodegenError
 from runtime.native.host import Host, available_threads
 
-__all__ = ["CpuTarget"]
-
 _BUILT_ON = (
     ("avx", ("avx2", "fma", "f16c", "xop", "vaes", "vpclmul")),
     ("avx2", ("avx512",)),

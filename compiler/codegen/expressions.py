@@ -29,8 +29,6 @@ from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, 
 from compiler.ir.interval import depends_on_data, interval
 from compiler.ir.visit import subexpressions
 
-__all__ = ["evaluate"]
-
 
 def evaluate(frame: Frame, expr: Expr) -> Any:
     """The value of an expression: a scalar, or a vector if it may differ between lanes."""

@@ -12,8 +12,6 @@ from compiler.codegen.llvm import I32, call_intrinsic, constant, in_lanes, suffi
 from compiler.codegen.value_ops import fused
 from compiler.ir.dtypes import DType
 
-__all__ = ["FloatBuilder"]
-
 
 @dataclass(frozen=True, slots=True)
 class FloatBuilder:

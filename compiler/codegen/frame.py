@@ -13,9 +13,7 @@ from compiler.codegen.llvm import I64, splat
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Var
-from compiler.ir.interval import Interval
-
-__all__ = ["Binding", "BufferLocation", "Frame", "LaneVar"]
+from compiler.ir.interval_ops import Interval
 
 
 @dataclass(frozen=True, slots=True)

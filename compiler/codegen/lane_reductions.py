@@ -15,8 +15,6 @@ from compiler.ir.expr import Binary, BinaryOp, Expr, Load
 from compiler.ir.facts import expr_facts
 from compiler.ir.stmt import Store
 
-__all__ = ["across", "update_of"]
-
 _OPS = (
     BinaryOp.ADD,
     BinaryOp.MUL,

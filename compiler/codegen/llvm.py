@@ -14,25 +14,6 @@ from llvmlite import ir
 
 from compiler.ir.dtypes import DType
 
-__all__ = [
-    "BYTE",
-    "I32",
-    "I64",
-    "MASK",
-    "POINTER",
-    "call_intrinsic",
-    "constant",
-    "counted",
-    "in_lanes",
-    "lanes_of",
-    "memory_type",
-    "register_type",
-    "shaped",
-    "splat",
-    "suffix",
-    "together",
-]
-
 BYTE, I32, I64, MASK = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.IntType(1)
 POINTER = ir.PointerType()
 _FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}

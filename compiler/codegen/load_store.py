@@ -31,8 +31,6 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Expr, Load
 
-__all__ = ["address", "any_lane", "is_uniform", "load", "safe", "store"]
-
 Evaluate = Callable[[Expr], Any]
 
 SHUFFLED = 4

@@ -17,8 +17,6 @@ from compiler.codegen.llvm import I64, call_intrinsic, constant, lanes_of, suffi
 from compiler.ir.dtypes import DType
 from compiler.ir.expr import UnaryOp
 
-__all__ = ["call_function", "power"]
-
 _INSTRUCTIONS = {
     UnaryOp.SQRT: "sqrt",
     UnaryOp.FLOOR: "floor",

@@ -18,8 +18,6 @@ from compiler.ir.buffer import Scope
 from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store, parameters
 from compiler.ir.visit import buffers_in, children
 
-__all__ = ["build_module", "entry_name"]
-
 MOST_STATEMENTS = 20_000
 """The most stores and intrinsics after unrolling: about half a minute of compiling."""
 

@@ -18,11 +18,10 @@ from compiler.codegen.llvm import constant, together
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.interval import Interval, interval
+from compiler.ir.interval import interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
 from compiler.lower.conditions import reads_memory
-
-__all__ = ["Offset", "known_number", "offset_of", "offset_sum"]
 
 
 @dataclass(slots=True)

@@ -15,11 +15,9 @@ from compiler.codegen.tasks import Tasks
 from compiler.codegen.tensor_intrinsics import emit_invoke
 from compiler.codegen.vector_strips import Strip, constant_extent, strips_of
 from compiler.ir.expr import Load
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.lower.ranges import loop_range
-
-__all__ = ["emit"]
 
 
 def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:

@@ -17,8 +17,6 @@ from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt
 from compiler.ir.visit import children
 from runtime.native import ALIGNMENT
 
-__all__ = ["STACK_BYTES", "Slot", "StoragePlan", "plan_storage"]
-
 STACK_BYTES = 64 * 1024
 """The most that one function, or one task of a parallel loop, takes of its thread's stack."""
 SMALL_BYTES = 4 * 1024

@@ -23,8 +23,6 @@ from compiler.ir.stmt import For, Stmt
 from compiler.lower.ranges import loop_range
 from runtime.native import ALIGNMENT
 
-__all__ = ["LAUNCHER", "TASK", "Tasks", "close_frame", "open_frame"]
-
 TASK = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
 LAUNCHER = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]).as_pointer()
 

@@ -25,8 +25,6 @@ from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 
-__all__ = ["EMITTERS", "emit_invoke"]
-
 _Emitter = Callable[[Any, Any, Any, Any], Any]
 """(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""
 

@@ -15,8 +15,6 @@ from compiler.codegen.llvm import I32, call_intrinsic, constant, in_lanes, regis
 from compiler.ir.dtypes import BOOL, DType, Kind
 from compiler.ir.expr import BinaryOp
 
-__all__ = ["absolute", "binary", "cast", "fused", "negative"]
-
 _COMPARISONS = {
     BinaryOp.LT: "<",
     BinaryOp.LE: "<=",

@@ -24,18 +24,6 @@ from compiler.codegen.llvm import (
 )
 from compiler.ir.buffer import Buffer
 
-__all__ = [
-    "gather",
-    "read",
-    "scatter",
-    "scattered",
-    "step",
-    "store_vector",
-    "strided",
-    "vector",
-    "write",
-]
-
 
 def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None) -> Any:
     """A load of type `kind`: consecutive elements, or a gather if `pointer` is a vector; zeros in

@@ -10,8 +10,6 @@ from compiler.ir.expr import Const
 from compiler.ir.facts import facts
 from compiler.ir.stmt import For
 
-__all__ = ["Strip", "constant_extent", "strips_of", "widest"]
-
 MAX_LANES = 64
 """The most lanes of a vector, which LLVM splits into registers: four of 16 float32."""
 MAX_UNROLLED = 4

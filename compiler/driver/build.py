@@ -32,8 +32,6 @@ from runtime.artifact import (
 )
 from runtime.native import ALIGNMENT
 
-__all__ = ["Backends", "build"]
-
 
 @dataclass(frozen=True, slots=True)
 class Backends:

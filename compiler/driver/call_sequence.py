@@ -13,8 +13,6 @@ from compiler.graph.nodes import Atom, Call, Function, FunctionKind, If, Let, Tu
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.targets.parts import Invocation, Operand
 
-__all__ = ["CallSequence", "call_sequence"]
-
 _Value: TypeAlias = Nested[Operand]
 
 

@@ -30,17 +30,6 @@ from compiler.targets.target import Target
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
-__all__ = [
-    "CompileOptions",
-    "PreparedNetwork",
-    "RealNetwork",
-    "Samples",
-    "compile_network",
-    "import_network",
-    "input_tensors",
-    "prepare_network",
-]
-
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """A function from a network's input tensors to calibration samples: values by input name."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")

@@ -25,24 +25,6 @@ from hw.config import Feature, HardwareConfig
 from hw.encoding import alu_layout
 from hw.operations import MAX_SHIFT, AluOp
 
-__all__ = [
-    "AluStep",
-    "GemmStep",
-    "ResetStep",
-    "Step",
-    "TensorInstruction",
-    "alu_value",
-    "base_instructions",
-    "check_immediate",
-    "element_program",
-    "fill",
-    "gemm",
-    "immediate",
-    "immediate_argument",
-    "immediate_called",
-    "two_operands",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class GemmStep:

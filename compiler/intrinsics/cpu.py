@@ -15,8 +15,6 @@ from compiler.ir.expr import Var
 from compiler.ir.ops import cast, index, load
 from compiler.ir.stmt import For, Function, LoopKind, Store
 
-__all__ = ["CPU_INTRINSICS", "CpuIntrinsic", "dot_product"]
-
 DEPTH = 4
 """Products in a sum: the bytes of a 32-bit lane."""
 

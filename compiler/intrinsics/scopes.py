@@ -6,8 +6,6 @@ from typing import Final
 
 from compiler.ir.buffer import Scope
 
-__all__ = ["OnChip"]
-
 
 class OnChip:
     """The scopes of on-chip memories, and of immediates."""

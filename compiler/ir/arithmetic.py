@@ -17,8 +17,6 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import DType, Kind
 from compiler.ir.expr import BinaryOp, Const, UnaryOp, constant
 
-__all__ = ["binary_function", "cast_function", "neutral", "unary_function", "value_of"]
-
 _ANY_TYPE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.AND: operator.and_,
     BinaryOp.OR: operator.or_,

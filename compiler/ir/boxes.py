@@ -17,8 +17,6 @@ from compiler.ir.linear_ops import binary_sum, chain
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
-__all__ = ["Box", "NotABox", "box", "union"]
-
 
 class NotABox(IRError):
     """Raised where no bounding box of constant shape is found."""

@@ -9,8 +9,6 @@ from typing import ClassVar
 from compiler.errors import IRError
 from compiler.ir.dtypes import DType
 
-__all__ = ["Buffer", "Scope"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -14,10 +14,9 @@ from math import gcd
 
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.interval import EMPTY, Interval, Ranges, depends_on_data, interval
+from compiler.ir.interval import Ranges, depends_on_data, interval
+from compiler.ir.interval_ops import EMPTY, Interval
 from compiler.ir.linear import Linear, linear
-
-__all__ = ["Divisions", "divided", "steps"]
 
 
 class Divisions:

@@ -10,25 +10,6 @@ import numpy as np
 
 from compiler.errors import IRError
 
-__all__ = [
-    "BOOL",
-    "FLOAT32",
-    "FLOAT64",
-    "INDEX",
-    "INT8",
-    "INT16",
-    "INT32",
-    "INT64",
-    "UINT8",
-    "UINT16",
-    "UINT32",
-    "UINT64",
-    "DType",
-    "Kind",
-    "dtype_of",
-    "smallest_int",
-]
-
 
 class Kind(Enum):
     """Kinds of types."""

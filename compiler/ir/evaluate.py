@@ -13,8 +13,6 @@ from compiler.ir.arithmetic import binary_function, cast_function, unary_functio
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
 
-__all__ = ["Cell", "Frame", "Memory", "Value", "element"]
-
 Value: TypeAlias = Callable[[], Any]
 """Computes an expression's value in the current iteration of all loops."""
 

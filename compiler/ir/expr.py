@@ -18,30 +18,6 @@ from compiler.errors import IRError
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
 
-__all__ = [
-    "Binary",
-    "BinaryOp",
-    "Cast",
-    "Const",
-    "Expr",
-    "ExprFacts",
-    "Load",
-    "Operand",
-    "Operators",
-    "Select",
-    "Unary",
-    "UnaryOp",
-    "Var",
-    "binary",
-    "binary_dtype",
-    "common_dtype",
-    "constant",
-    "operand",
-    "represented",
-    "unary",
-    "unary_dtype",
-]
-
 
 class BinaryOp(Enum):
     """Operations on two values of one type; the enum's value is the operator in the text form."""

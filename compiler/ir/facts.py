@@ -27,8 +27,6 @@ from compiler.ir.stmt import (
     parameters,
 )
 
-__all__ = ["expr_facts", "facts"]
-
 _NO_NAMES: frozenset[str] = frozenset()
 _CONSTANT = ExprFacts(1, _NO_NAMES, MappingProxyType({}))
 

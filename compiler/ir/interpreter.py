@@ -28,8 +28,6 @@ from compiler.ir.stmt import (
 )
 from compiler.ir.verify import verify
 
-__all__ = ["run"]
-
 _Action: TypeAlias = Callable[[], None]
 
 _ANY_ORDER = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.VIRTUAL_THREAD)

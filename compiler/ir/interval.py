@@ -16,8 +16,6 @@ from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, 
 from compiler.ir.interval_ops import ANY, BIT, EMPTY, Interval, binary_interval, unary_interval
 from compiler.ir.visit import operands
 
-__all__ = ["EMPTY", "NO_RANGES", "Interval", "Ranges", "depends_on_data", "interval"]
-
 Ranges: TypeAlias = Mapping[str, Interval]
 """The intervals of variables, by name."""
 

@@ -13,8 +13,6 @@ from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import BinaryOp, UnaryOp
 
-__all__ = ["ANY", "BIT", "EMPTY", "Interval", "binary_interval", "unary_interval"]
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:

@@ -12,9 +12,6 @@ from typing import NoReturn, TypeVar
 from compiler.errors import ParseError
 from compiler.ir.syntax import MAX_DEPTH, NAME
 
-__all__ = ["Cursor", "Token", "TokenKind", "tokens"]
-
-
 _T = TypeVar("_T")
 
 

@@ -15,8 +15,6 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 
-__all__ = ["Linear", "linear", "term_order"]
-
 
 @dataclass(frozen=True, slots=True)
 class Linear:

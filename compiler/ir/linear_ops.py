@@ -16,8 +16,6 @@ from compiler.ir.interval import depends_on_data
 from compiler.ir.linear import Linear, term_order
 from compiler.ir.ops import chained
 
-__all__ = ["binary_sum", "chain", "compared", "negated", "unary_sum"]
-
 
 def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
     """Return `op` of an exact sum."""

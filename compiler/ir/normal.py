@@ -21,8 +21,6 @@ from compiler.ir.linear import Linear
 from compiler.ir.linear_ops import binary_sum, chain, compared, negated, unary_sum
 from compiler.ir.ops import all_of, any_of
 
-__all__ = ["Normaliser"]
-
 _RIGHT_ZERO_NEUTRAL = (
     BinaryOp.ADD,
     BinaryOp.SUB,

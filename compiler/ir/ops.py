@@ -25,22 +25,6 @@ from compiler.ir.expr import (
     operand,
 )
 
-__all__ = [
-    "all_of",
-    "any_of",
-    "cast",
-    "chained",
-    "const",
-    "equal",
-    "index",
-    "load",
-    "maximum",
-    "minimum",
-    "not_equal",
-    "power",
-    "select",
-]
-
 
 def const(value: int | float | bool, dtype: DType) -> Expr:
     """Return a constant of a type."""

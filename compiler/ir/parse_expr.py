@@ -35,8 +35,6 @@ from compiler.ir.syntax import (
     UNARY_FUNCTIONS,
 )
 
-__all__ = ["element", "expression", "known_buffer", "type_named"]
-
 Buffers: TypeAlias = Mapping[str, Buffer]
 """The buffers in scope, by name."""
 

@@ -31,8 +31,6 @@ from compiler.ir.stmt import (
 from compiler.ir.syntax import NUMBER_WORDS
 from compiler.ir.visit import sequence
 
-__all__ = ["parse"]
-
 _NO_INTRINSICS: Final[Mapping[str, Function]] = MappingProxyType({})
 _Word = TypeVar("_Word", bound=Enum)
 

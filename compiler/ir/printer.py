@@ -34,8 +34,6 @@ from compiler.ir.stmt import (
 from compiler.ir.syntax import PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
 from compiler.ir.visit import sequence
 
-__all__ = ["declaration", "text"]
-
 _INDENT = "  "
 
 

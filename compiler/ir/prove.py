@@ -14,8 +14,6 @@ from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
-__all__ = ["contradictory", "prove"]
-
 _FALSE = Const(False, BOOL)
 
 _CASES = 3

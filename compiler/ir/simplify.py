@@ -7,15 +7,14 @@ from typing import assert_never
 
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
-from compiler.ir.interval import NO_RANGES, Interval, Ranges
+from compiler.ir.interval import NO_RANGES, Ranges
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear_ops import chain, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, IterKind, Seq, Stmt, Store
 from compiler.ir.visit import map_children, map_expressions, with_body
-
-__all__ = ["simplify", "simplify_function"]
 
 
 def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:

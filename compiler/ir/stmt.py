@@ -10,25 +10,6 @@ from typing import TypeAlias
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Expr, Var
 
-__all__ = [
-    "Alloc",
-    "Block",
-    "BlockIter",
-    "Facts",
-    "For",
-    "Function",
-    "If",
-    "Invoke",
-    "IterKind",
-    "LoopKind",
-    "Region",
-    "Seq",
-    "Stmt",
-    "Store",
-    "kept_axes",
-    "parameters",
-]
-
 
 class LoopKind(Enum):
     """How the iterations of a loop run. The program's result never depends on the kind."""

@@ -9,8 +9,6 @@ from compiler.ir.linear import linear
 from compiler.ir.stmt import Block, Store
 from compiler.ir.visit import reads, subexpressions, variables, writes
 
-__all__ = ["accesses", "row_length", "stride", "strides"]
-
 
 def accesses(block: Block) -> list[Load | Store]:
     """Every load and store of a block's body."""

@@ -8,18 +8,6 @@ from typing import Final
 
 from compiler.ir.expr import BinaryOp, UnaryOp
 
-__all__ = [
-    "BINARY_FUNCTIONS",
-    "MAX_DEPTH",
-    "NAME",
-    "NUMBER_WORDS",
-    "PRECEDENCE",
-    "PREFIX_OPERATORS",
-    "PREFIX_PRECEDENCE",
-    "UNARY_FUNCTIONS",
-    "is_name",
-]
-
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*"
 _NAME: Final = re.compile(NAME)
 """Names of variables, buffers, blocks and functions: `C`, `C.i_o`."""

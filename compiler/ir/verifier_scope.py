@@ -26,8 +26,6 @@ from compiler.ir.facts import expr_facts
 from compiler.ir.printer import declaration, text
 from compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
 
-__all__ = ["VerifierScope"]
-
 _HELD_AS = {Kind.BOOL: bool, Kind.FLOAT: float, Kind.INT: int, Kind.UINT: int}
 
 

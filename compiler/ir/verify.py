@@ -29,8 +29,6 @@ from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verifier_scope import VerifierScope
 from compiler.ir.visit import subexpressions
 
-__all__ = ["verify"]
-
 
 def verify(function: Function) -> None:
     """Raise an error unless a program is legal. Takes time linear in the program's size; statements

@@ -13,32 +13,6 @@ from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
 from compiler.ir.facts import expr_facts, facts
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Region, Seq, Stmt, Store
 
-__all__ = [
-    "blocks",
-    "buffers_in",
-    "children",
-    "expressions",
-    "loops",
-    "map_accesses",
-    "map_accesses_in",
-    "map_children",
-    "map_expressions",
-    "map_operands",
-    "operands",
-    "reads",
-    "rewrite",
-    "rewrite_expr",
-    "sequence",
-    "statements",
-    "subexpressions",
-    "substitute",
-    "substitute_in",
-    "variables",
-    "with_body",
-    "with_parts",
-    "writes",
-]
-
 _T = TypeVar("_T")
 _Access: TypeAlias = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]
 

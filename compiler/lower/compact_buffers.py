@@ -10,13 +10,11 @@ from compiler.ir.boxes import NotABox, box, union
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
 from compiler.ir.facts import expr_facts
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.normal import Normaliser
 from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
 from compiler.ir.visit import children, expressions, map_accesses, map_children, subexpressions
 from compiler.lower.ranges import loop_range
-
-__all__ = ["CompactBuffers"]
 
 Ranges = dict[str, Interval]
 """The values of loop variables, outermost loop first."""

@@ -12,8 +12,6 @@ from compiler.ir.linear import linear
 from compiler.ir.ops import all_of, equal
 from compiler.ir.stmt import If, Stmt
 
-__all__ = ["conjuncts", "guarded", "reads_memory", "split_zero_test"]
-
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     """The operands of a condition's "and", from left to right; () for the constant True."""

@@ -10,8 +10,6 @@ from compiler.ir.stmt import Alloc, For, Function, If, Seq, Stmt
 from compiler.ir.visit import map_children, variables, with_body, with_parts
 from compiler.lower.conditions import conjuncts, guarded, reads_memory
 
-__all__ = ["HoistConditions"]
-
 
 @dataclass(frozen=True, slots=True)
 class HoistConditions:

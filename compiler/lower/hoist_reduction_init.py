@@ -8,7 +8,8 @@ from itertools import count
 
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.facts import facts
-from compiler.ir.interval import Interval, interval
+from compiler.ir.interval import interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import equal
 from compiler.ir.stmt import Alloc, For, Function, If, LoopKind, Seq, Stmt
 from compiler.ir.visit import (
@@ -23,8 +24,6 @@ from compiler.ir.visit import (
 from compiler.lower.conditions import conjuncts, guarded, reads_memory, split_zero_test
 from compiler.lower.loop_dependences import independent, independent_across_iterations
 from compiler.lower.ranges import all_ranges
-
-__all__ = ["HoistReductionInit"]
 
 
 @dataclass(frozen=True, slots=True)

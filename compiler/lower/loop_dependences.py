@@ -11,8 +11,6 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import For, Invoke, Stmt, Store
 from compiler.ir.visit import loops, reads, statements, variables, writes
 
-__all__ = ["independent", "independent_across_iterations"]
-
 
 def independent(first: Stmt, second: Stmt) -> bool:
     """Whether two statements may run in either order: neither writes what the other accesses."""

@@ -11,8 +11,6 @@ from compiler.ir.stmt import Block, Function, IterKind, Stmt
 from compiler.ir.visit import rewrite, sequence, substitute_in
 from compiler.lower.conditions import guarded
 
-__all__ = ["LowerBlocks"]
-
 
 @dataclass(frozen=True)
 class LowerBlocks:

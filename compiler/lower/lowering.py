@@ -16,8 +16,6 @@ from compiler.lower.hoist_reduction_init import HoistReductionInit
 from compiler.lower.lower_blocks import LowerBlocks
 from compiler.lower.tighten_loops import TightenLoops
 
-__all__ = ["CPU_PASSES", "Pass", "Simplify", "lower"]
-
 
 class Pass(Protocol):
     """A frozen value with options as fields, which maps a legal program to a legal program."""

@@ -20,8 +20,6 @@ from compiler.ir.strides import stride
 from compiler.ir.visit import children, reads, subexpressions, variables
 from compiler.lower.ranges import loop_range
 
-__all__ = ["AccessFeatures", "NestFeatures", "features"]
-
 
 @dataclass(frozen=True, slots=True)
 class AccessFeatures:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from compiler.ir.expr import Const
-from compiler.ir.interval import Interval, Ranges, interval
+from compiler.ir.interval import Ranges, interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.stmt import For, Stmt
 from compiler.ir.visit import loops
-
-__all__ = ["all_ranges", "loop_range"]
 
 
 def loop_range(loop: For, ranges: Ranges) -> Interval:

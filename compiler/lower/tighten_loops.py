@@ -16,8 +16,6 @@ from compiler.ir.visit import map_children, variables, with_body
 from compiler.lower.conditions import conjuncts, guarded, reads_memory
 from compiler.lower.ranges import loop_range
 
-__all__ = ["TightenLoops"]
-
 
 @dataclass(frozen=True, slots=True)
 class TightenLoops:

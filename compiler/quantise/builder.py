@@ -21,8 +21,6 @@ from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.targets.target import Target
 
-__all__ = ["Builder"]
-
 
 class Builder:
     """Emits operators of a quantised network as `lets`, in order.

@@ -14,8 +14,6 @@ from compiler.graph.verify import verify
 from compiler.quantise.histogram import Histogram
 from compiler.quantise.points import points, with_results
 
-__all__ = ["calibrate", "synthetic"]
-
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
     """Samples of normal noise of mean 0 and variance 1, like standardised images, for networks

@@ -19,8 +19,6 @@ from compiler.graph.verify import verify
 from compiler.graph.visit import use_counts
 from compiler.ir.dtypes import FLOAT32
 
-__all__ = ["Affine", "FoldAffine", "affine_of", "by_channel"]
-
 _LAYERS = ("conv2d", "dense")
 
 

@@ -12,16 +12,6 @@ from compiler.graph.attributes import Attributes
 from compiler.graph.nodes import Let, Var
 from compiler.quantise.weights import Weights
 
-__all__ = [
-    "Concatenation",
-    "Form",
-    "Int8Value",
-    "PendingAccumulator",
-    "Scale",
-    "StatedInt8",
-    "ValueForms",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Scale:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from compiler.errors import QuantisationError
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 
-__all__ = ["Histogram", "power_of_two", "scale_of"]
-
 BINS = 4096
 LEVELS = 127
 """The largest int8 of a symmetric range: steps from 0 to the end."""

@@ -28,8 +28,6 @@ from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
 from compiler.targets.target import Target
 
-__all__ = ["Quantised", "apply_scales", "has_scales", "quantise_network", "scales_from"]
-
 
 @dataclass(frozen=True, slots=True)
 class Quantised:

@@ -7,8 +7,6 @@ from enum import Enum
 
 from compiler.errors import QuantisationError
 
-__all__ = ["Method", "Mode", "QuantiseOptions"]
-
 
 class Mode(Enum):
     """The kind of multipliers in requantisation."""

@@ -15,8 +15,6 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.rewriter import Rule
 from compiler.quantise.rules import RULES
 
-__all__ = ["points", "with_results"]
-
 
 def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
     """The names of float32 values that become int8, in program order.

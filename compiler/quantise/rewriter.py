@@ -35,8 +35,6 @@ from compiler.quantise.forms import (
 from compiler.quantise.options import QuantiseOptions
 from compiler.targets.target import Target
 
-__all__ = ["Rewriter", "Rule", "attributes_of"]
-
 A = TypeVar("A", bound=Attributes)
 
 

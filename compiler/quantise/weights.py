@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from compiler.quantise.histogram import LEVELS, power_of_two
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 
-__all__ = ["LARGEST_BIAS", "Weights", "quantised_weights"]
-
 LARGEST_BIAS = 1 << 24
 """The largest bias in units of the accumulator; beyond, products would have too few digits."""
 

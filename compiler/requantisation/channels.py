@@ -10,20 +10,6 @@ import numpy.typing as npt
 
 from compiler.errors import QuantisationError
 
-__all__ = [
-    "INT16",
-    "INT32",
-    "Integers",
-    "PerChannel",
-    "along_axis",
-    "broadcast",
-    "channel_count",
-    "check_range",
-    "checked_int32",
-    "collapse",
-    "integers",
-]
-
 INT16 = (-(1 << 15), (1 << 15) - 1)
 INT32 = (-(1 << 31), (1 << 31) - 1)
 

@@ -23,15 +23,6 @@ from compiler.requantisation.channels import (
     integers,
 )
 
-__all__ = [
-    "LARGEST_SHIFT",
-    "FixedPoint",
-    "Real",
-    "RealRequantisation",
-    "ScaledResidual",
-    "relative_error",
-]
-
 Real = float | Fraction | np.floating | Sequence[float | Fraction] | npt.NDArray[np.floating]
 """The types in which callers may pass scales."""
 

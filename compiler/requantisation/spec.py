@@ -32,8 +32,6 @@ from compiler.requantisation.scales import (
     ScaledResidual,
 )
 
-__all__ = ["Channel", "RequantSpec", "Residual"]
-
 Signed = npt.NDArray[np.signedinteger[Any]]
 
 

@@ -16,8 +16,6 @@ from runtime.artifact import Constant as ConstantPlace
 from runtime.artifact import StreamCode, Tensor
 from runtime.native import ObjectCode
 
-__all__ = ["ArtifactParts", "Invocation", "Operand", "Progress"]
-
 Operand: TypeAlias = str | Constant
 """A tensor by name, or a constant."""
 Progress: TypeAlias = Callable[[str], None]

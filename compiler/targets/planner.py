@@ -23,17 +23,6 @@ from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_pa
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Choices
 
-__all__ = [
-    "Candidate",
-    "Plan",
-    "Planner",
-    "best_choice",
-    "candidates",
-    "kernel_matcher",
-    "kernel_of",
-    "plan_key",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

@@ -21,8 +21,6 @@ from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.templates.space import Choices, Floats
 from runtime.artifact import Step
 
-__all__ = ["Backend", "CostModel", "LayoutRewrite", "Layouts", "Memory", "Target", "TemplateCosts"]
-
 M = TypeVar("M", bound=Hashable)
 
 

@@ -13,8 +13,6 @@ from compiler.ir.visit import rewrite_expr, sequence, subexpressions
 from compiler.te.tensor import Combiner, Compute, ReduceAxis, Tensor
 from compiler.te.tree import LoopRef
 
-__all__ = ["macs_of", "nest", "program_of", "stage_nest", "stages"]
-
 
 def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The outputs and all tensors they depend on, in topological order: operands first."""

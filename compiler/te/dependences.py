@@ -12,8 +12,6 @@ from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Stor
 from compiler.ir.visit import blocks, statements, variables
 from compiler.te.tree import allocated, read_by, written_by
 
-__all__ = ["axis_kinds", "carried_dependence", "reassociable", "vectorization_obstacle"]
-
 _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 

@@ -11,32 +11,6 @@ from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const, Expr, Operators, UnaryOp, constant, unary
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
-__all__ = [
-    "abs",
-    "acos",
-    "all_along",
-    "any_along",
-    "asin",
-    "atan",
-    "ceil",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "floor",
-    "log",
-    "max",
-    "min",
-    "prod",
-    "round",
-    "sin",
-    "sinh",
-    "sqrt",
-    "sum",
-    "tan",
-    "tanh",
-]
-
 Axes = ReduceAxis | Sequence[ReduceAxis]
 
 

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from compiler.errors import ReplayError
 from compiler.te.primitives.base import Primitive
 
-__all__ = ["Choice", "Knob", "OpenTrace", "Setting", "Trace", "When", "bind", "knob", "knobs_of"]
-
 Setting: TypeAlias = int | str
 """The value of a knob."""
 Choice: TypeAlias = Mapping[str, Setting]

@@ -20,8 +20,6 @@ from compiler.te.knobs import Choice, Knob, OpenTrace, Setting, Trace, When, bin
 from compiler.te.primitives.base import Primitive
 from compiler.te.tensor import Tensor
 
-__all__ = ["Schedule", "Sketch"]
-
 
 class PrimitiveMethods(ABC):
     """The primitives as methods of schedules, which apply them, and sketches, which record them.

@@ -18,17 +18,6 @@ from compiler.ir.dtypes import INDEX, DType
 from compiler.ir.expr import BinaryOp, Const, Expr, Load, Operand, Operators, Var, operand
 from compiler.ir.visit import subexpressions
 
-__all__ = [
-    "Combiner",
-    "Compute",
-    "ReduceAxis",
-    "Reduction",
-    "Tensor",
-    "compute",
-    "placeholder",
-    "reduce_axis",
-]
-
 
 class Combiner(Enum):
     """The operation of a reduction."""

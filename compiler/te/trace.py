@@ -15,8 +15,6 @@ from compiler.ir.stmt import Function
 from compiler.te.knobs import Knob, OpenTrace, When
 from compiler.te.primitives import PRIMITIVES, Primitive
 
-__all__ = ["FORMAT", "trace_from_json", "trace_to_json"]
-
 FORMAT = 2
 """The version of the JSON."""
 

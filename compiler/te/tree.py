@@ -9,7 +9,7 @@ from typing import NamedTuple
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Const, Var
 from compiler.ir.facts import facts
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.stmt import Alloc, Block, For, Seq, Stmt
 from compiler.ir.visit import (
     blocks,
@@ -21,29 +21,6 @@ from compiler.ir.visit import (
     sequence,
     substitute_in,
 )
-
-__all__ = [
-    "NO_OP",
-    "LoopRef",
-    "allocated",
-    "allocations",
-    "axes_of",
-    "extent_of",
-    "find_block",
-    "find_loop",
-    "insert_before",
-    "loops_on_path",
-    "map_blocks",
-    "map_buffers",
-    "path_to",
-    "ranges_of",
-    "read_by",
-    "rename_loops",
-    "replace_loop",
-    "replace_stmt",
-    "without_alloc",
-    "written_by",
-]
 
 NO_OP = Seq(())
 """The statement that does nothing."""

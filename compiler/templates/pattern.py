@@ -15,8 +15,6 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import use_counts
 from compiler.ir.dtypes import DType
 
-__all__ = ["Apply", "Match", "Matcher", "Mismatch", "Operand", "Pattern", "inner_patterns"]
-
 A = TypeVar("A", bound=Attributes)
 
 

@@ -18,8 +18,6 @@ from compiler.te.knobs import Choice
 from compiler.templates.pattern import Apply, Match
 from compiler.templates.space import Bools, Choices, Space
 
-__all__ = ["Arguments", "KernelMatch", "ScheduleTemplate"]
-
 M = TypeVar("M")
 """The type of a machine's description."""
 W = TypeVar("W", bound=Hashable)

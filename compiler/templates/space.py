@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from compiler.te.knobs import Choice, Setting
 
-__all__ = ["Bools", "Choices", "Floats", "Ints", "Space", "rank_by", "tile_sizes"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]

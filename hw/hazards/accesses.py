@@ -19,8 +19,6 @@ from hw.isa.rules import sram_elements
 from hw.routing import executing_unit
 from hw.topology import MemoryId, Unit
 
-__all__ = ["ACCESSES", "Access", "Accesses", "accesses_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Access:

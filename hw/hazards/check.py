@@ -18,8 +18,6 @@ from hw.isa.program import Program
 from hw.isa.validate import validate_columns
 from hw.topology import MemoryId
 
-__all__ = ["RACES_KEPT", "check_hazards"]
-
 RACES_KEPT = 100
 """The most races that a report holds. A program without tokens has thousands of races."""
 

@@ -38,8 +38,6 @@ from hw.isa.columns import Columns, Ints
 from hw.jit import cached
 from hw.topology import MemoryId
 
-__all__ = ["SearchResult", "search"]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

@@ -14,8 +14,6 @@ from hw.errors import EncodingError
 from hw.isa.columns import Columns, Ints
 from hw.topology import MemoryId
 
-__all__ = ["Rectangles", "rectangles_of"]
-
 _END_OF_BASES = 1 << 62
 """The exclusive limit of base registers: all addresses then fit an int64."""
 

@@ -11,8 +11,6 @@ from hw.hazards.dram import Rectangles
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Ints
 
-__all__ = ["DramPieces", "pieces_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class DramPieces:

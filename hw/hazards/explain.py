@@ -10,8 +10,6 @@ from hw.isa.disasm import disassemble
 from hw.isa.program import Program
 from hw.topology import MemoryId, TokenQueue, Unit
 
-__all__ = ["Conflict", "race_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Conflict:

@@ -9,8 +9,6 @@ from enum import IntEnum
 from hw.errors import HardwareError, ProgramError
 from hw.topology import MemoryId, TokenQueue
 
-__all__ = ["HazardError", "HazardReport", "Overwrite", "Race", "Unchecked", "Unknown"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:

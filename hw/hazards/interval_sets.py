@@ -14,8 +14,6 @@ import numpy as np
 from hw.isa.columns import Ints
 from hw.jit import cached
 
-__all__ = ["IntervalSets", "group_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class IntervalSets:

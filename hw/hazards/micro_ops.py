@@ -14,9 +14,6 @@ from hw.hazards.interval_sets import group_rows
 from hw.isa.columns import Columns, Ints
 from hw.topology import MemoryId
 
-__all__ = ["Kernel", "MicroOpSource", "kernels_of"]
-
-
 Kernel = npt.NDArray[np.uint32]
 """The micro-ops that one instruction executes, as words."""
 

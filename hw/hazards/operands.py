@@ -14,8 +14,6 @@ from hw.isa.columns import Columns, Ints
 from hw.jit import cached
 from hw.topology import MemoryId
 
-__all__ = ["OPERANDS", "Operand", "OperandElements", "operand_elements_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -24,8 +24,6 @@ from hw.isa.columns import Columns, Ints
 from hw.jit import cached
 from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
-__all__ = ["Order", "order_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Order:

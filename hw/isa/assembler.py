@@ -25,8 +25,6 @@ from hw.operations import AluOp
 from hw.routing import executing_unit
 from hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
 
-__all__ = ["Assembler", "Loop", "pack_uops"]
-
 Units: TypeAlias = Unit | Iterable[Unit]
 """The units that an instruction waits for or signals."""
 

@@ -34,8 +34,6 @@ from hw.isa.instructions import (
 from hw.operations import AluOp
 from hw.topology import TOKEN_FLAGS, MemoryId
 
-__all__ = ["Codec", "decode", "decode_uop", "encode", "encode_uop"]
-
 
 class Codec:
     """Encoder and decoder of one configuration.

@@ -24,8 +24,6 @@ from hw.isa.field_writer import misfit
 from hw.routing import executing_unit
 from hw.topology import TOKEN_FLAGS, MemoryId
 
-__all__ = ["Columns", "Ints", "decode_columns", "encode_columns", "pack_uop_columns", "units_of"]
-
 Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
 

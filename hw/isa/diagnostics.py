@@ -10,8 +10,6 @@ from hw.isa.rules import sram_elements
 from hw.operations import MAX_SHIFT
 from hw.topology import MemoryId, Unit, flags_without_queue
 
-__all__ = ["describe"]
-
 
 def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:
     """The message for the rule `fault` that instruction `position` breaks."""

@@ -26,8 +26,6 @@ from hw.isa.program import Program
 from hw.isa.rules import broken_rules, facts_of
 from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
-__all__ = ["disassemble"]
-
 
 def disassemble(program: Program) -> str:
     """`program` as text: index, mnemonic, operands, tokens. Two-part operands are

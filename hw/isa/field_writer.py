@@ -10,8 +10,6 @@ from hw.encoding import Field
 from hw.errors import EncodingError
 from hw.topology import TOKEN_FLAGS
 
-__all__ = ["Writer", "misfit"]
-
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 """Attribute names of the fields whose attributes are named differently."""
 _FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm"})

@@ -15,19 +15,6 @@ from hw.operations import AluOp
 from hw.routing import executing_unit
 from hw.topology import MemoryId, Unit
 
-__all__ = [
-    "Alu",
-    "Finish",
-    "Gemm",
-    "Instruction",
-    "Load",
-    "MicroOp",
-    "Store",
-    "Tokens",
-    "opcode_of",
-    "unit_of",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:

@@ -15,8 +15,6 @@ from hw.isa.codec import Codec
 from hw.isa.columns import Columns, decode_columns, encode_columns, units_of
 from hw.isa.instructions import Instruction
 
-__all__ = ["Program"]
-
 
 @dataclass(frozen=True, slots=True)
 class Program:

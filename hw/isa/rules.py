@@ -18,8 +18,6 @@ from hw.isa.columns import Columns, Ints, units_of
 from hw.operations import MAX_SHIFT, AluOp
 from hw.topology import MemoryId, Unit, flags_without_queue
 
-__all__ = ["Facts", "broken_rules", "facts_of", "sram_elements"]
-
 Mask = npt.NDArray[np.bool_]
 
 

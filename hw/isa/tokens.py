@@ -19,8 +19,6 @@ from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, units_of
 from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, TokenQueue, Unit
 
-__all__ = ["check_tokens"]
-
 _NOWHERE = len(TokenQueue)
 """The index of a dummy queue, never empty, for flags that are not set."""
 

@@ -18,8 +18,6 @@ from hw.isa.rules import broken_rules, facts_of
 from hw.isa.tokens import check_tokens
 from hw.topology import MemoryId
 
-__all__ = ["DramRanges", "dram_ranges", "validate", "validate_columns"]
-
 
 def validate(program: Program) -> None:
     """Raise an error for an illegal program.

@@ -12,8 +12,6 @@ from hw.isa.columns import Columns
 from hw.isa.program import Program
 from hw.topology import MemoryId
 
-__all__ = ["Work", "work_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:

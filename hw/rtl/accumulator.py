@@ -12,8 +12,6 @@ from hw.rtl.scratchpad import MemoryBank
 from hw.topology import LOADED_BY, MemoryId
 from hw.topology import Unit as Stage
 
-__all__ = ["COMPUTE_MEMORIES", "Accumulator"]
-
 COMPUTE_MEMORIES = LOADED_BY[Stage.COMPUTE]
 LANE_BITS = 8 * ACC_BYTES
 BYTE = 8

@@ -6,8 +6,6 @@ from amaranth.lib.wiring import In, Out
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 
-__all__ = ["Alu"]
-
 WIDTH = 32
 SHIFT_BITS = MAX_SHIFT.bit_length()
 

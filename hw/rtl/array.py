@@ -12,8 +12,6 @@ from hw.rtl.mac import VALUE_BITS
 from hw.timing import tree_levels
 from hw.topology import MemoryId
 
-__all__ = ["Array"]
-
 
 class Array(Block):
     """Array in which lane (row, column) multiplies row `row` of INP with row `column` of WGT.

@@ -10,8 +10,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 from hw.topology import MemoryId
 
-__all__ = ["BeatUnpacker"]
-
 
 class BeatUnpacker(Block):
     """Locates the elements of a row in the row's beats.

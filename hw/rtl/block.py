@@ -22,8 +22,6 @@ from amaranth.hdl import (
 )
 from amaranth.lib import wiring
 
-__all__ = ["Block", "Exporter", "ResetBy"]
-
 
 @runtime_checkable
 class Exporter(Protocol):

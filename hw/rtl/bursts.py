@@ -10,8 +10,6 @@ from hw.config import PAGE_BYTES, HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2, rows_layout
 
-__all__ = ["BurstGenerator"]
-
 
 class BurstGenerator(Block):
     """Generates one burst a cycle; the bursts of a row depend on address and length alone.

@@ -17,8 +17,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
 from hw.topology import MemoryId, Unit, flags_without_queue
 
-__all__ = ["Check"]
-
 FAULT_BITS = 6
 EXTENT_BITS = 17
 """Bits of a padded row or column length: at most 65535 + 2 * 15."""

@@ -20,8 +20,6 @@ from hw.rtl.ports import ReadPort, TokenPort
 from hw.rtl.scratchpad import Scratchpad
 from hw.topology import MemoryId
 
-__all__ = ["ComputeUnit"]
-
 
 class ComputeUnit(Block):
     """Executes the instructions of its queue in order.

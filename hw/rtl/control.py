@@ -11,8 +11,6 @@ from hw.rtl.check import FAULT_BITS
 from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION
 from hw.timing import DEADLOCK_CYCLES
 
-__all__ = ["Control"]
-
 
 class Control(Block):
     """State machine that starts, monitors and stops the core.

@@ -26,8 +26,6 @@ from hw.timing import READ_PRIORITY
 from hw.topology import POPS, PUSHES, SIDES, TokenQueue
 from hw.topology import Unit as Stage
 
-__all__ = ["Core"]
-
 
 class Core(Block):
     """Fetch, dispatch, three units synchronised by tokens, on-chip memories and AXI4 master.

@@ -10,8 +10,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import UnitStatus
 from hw.topology import Unit as Stage
 
-__all__ = ["Counters", "counter_names"]
-
 COUNTER_BITS = 64
 
 

@@ -21,8 +21,6 @@ from hw.rtl.layouts import (
 )
 from hw.topology import Unit
 
-__all__ = ["Dispatch"]
-
 
 class Dispatch(Block):
     """Checks and dispatches one instruction a cycle; a full queue blocks later instructions.

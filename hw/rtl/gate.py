@@ -11,8 +11,6 @@ from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.layouts import INDEX_BITS, queued_layout, view_of
 
-__all__ = ["Gate"]
-
 
 class Gate(Block):
     """Takes the head of a queue when the unit is ready and has the tokens that the head needs.

@@ -14,8 +14,6 @@ from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
 from hw.timing import FETCH_BURST
 
-__all__ = ["InstructionReader"]
-
 
 class InstructionReader(Block):
     """Streams the `count` instructions that start at `address`.

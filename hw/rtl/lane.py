@@ -9,8 +9,6 @@ from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac
 from hw.timing import tree_levels
 
-__all__ = ["Forward", "Hold", "Lane", "LaneControl", "hold_port"]
-
 WIDTH = 32
 
 

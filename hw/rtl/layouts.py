@@ -13,22 +13,6 @@ from hw.events import UnitEvent
 from hw.routing import executing_unit
 from hw.topology import LOADED_BY, MemoryId, Unit
 
-__all__ = [
-    "BEATS_BITS",
-    "INDEX_BITS",
-    "INSTRUCTION_BITS",
-    "NO_INSTRUCTION",
-    "UNIT_EVENTS",
-    "UnitStatus",
-    "burst_layout",
-    "clog2",
-    "executed_by",
-    "queued_layout",
-    "row_bits",
-    "rows_layout",
-    "view_of",
-]
-
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
 INDEX_BITS = 32
 """Bits of an instruction's index in its program."""

@@ -16,8 +16,6 @@ from hw.rtl.ports import ReadPort, TokenPort
 from hw.topology import LOADED_BY
 from hw.topology import Unit as Stage
 
-__all__ = ["LOAD_MEMORIES", "LoadUnit"]
-
 LOAD_MEMORIES = LOADED_BY[Stage.LOAD]
 
 

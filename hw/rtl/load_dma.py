@@ -15,8 +15,6 @@ from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
 from hw.topology import MemoryId
 
-__all__ = ["LoadDma", "WritePort", "bases_layout"]
-
 EXTENT_BITS = 18
 """Bits of a coordinate in a padded tile: at most 65535 + 2 * 15 elements, and a spare bit."""
 

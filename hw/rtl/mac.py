@@ -9,8 +9,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 from hw.timing import MAC_RADIX, tree_levels
 
-__all__ = ["VALUE_BITS", "Mac"]
-
 VALUE_BITS = 8
 
 

@@ -12,8 +12,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, view_of
 from hw.topology import MemoryId
 
-__all__ = ["MicroOps", "offsets_layout"]
-
 
 def offsets_layout(config: HardwareConfig) -> data.StructLayout:
     """Loop offsets, one bit wider than an index, so that an offset out of bounds is detected."""

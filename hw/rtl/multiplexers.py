@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["unfold_multiplexers"]
-
 _PARALLEL = re.compile(
     r"^  cell \$pmux (?P<name>\S+)\n(?P<body>.*?)^  end\n", re.MULTILINE | re.DOTALL
 )

@@ -20,8 +20,6 @@ from amaranth.lib import wiring
 
 from hw.rtl.block import Block
 
-__all__ = ["ExportedCircuit", "Netlist", "Port", "ports_of"]
-
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Port = tuple[wiring.Flow, Signal]

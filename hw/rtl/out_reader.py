@@ -14,8 +14,6 @@ from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
 from hw.topology import MemoryId
 
-__all__ = ["OutReader", "strobed_layout"]
-
 QUEUE_DEPTH = 4
 """Beats buffered between OUT, whose latency is fixed, and the bus, which may stall."""
 

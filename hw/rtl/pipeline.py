@@ -14,8 +14,6 @@ from hw.rtl.micro_ops import offsets_layout
 from hw.timing import pipeline_depth, tree_levels
 from hw.topology import MemoryId
 
-__all__ = ["Pipeline"]
-
 
 class Pipeline(Block):
     """Carries micro-ops from issue to write, one a cycle, in a constant number of stages.

@@ -9,8 +9,6 @@ from hw.config import HardwareConfig
 from hw.registers import ADDRESS_BITS
 from hw.rtl.layouts import burst_layout
 
-__all__ = ["AxiLite", "AxiReadMaster", "AxiWriteMaster", "ReadPort", "TokenPort", "axi_master"]
-
 
 def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
     """The AR and R channels of an AXI4 master with one ID."""

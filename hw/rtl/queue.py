@@ -10,8 +10,6 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 from hw.rtl.scratchpad import NO_COLLISIONS
 
-__all__ = ["Queue"]
-
 
 class Queue(Block):
     """FIFO of `depth` payloads (a power of two), with a latency of one cycle when empty.

@@ -14,8 +14,6 @@ from hw.rtl.ports import AxiReadMaster, ReadPort
 from hw.rtl.queue import Queue
 from hw.timing import READ_PRIORITY
 
-__all__ = ["INCR", "ReadMaster"]
-
 
 class ReadMaster(Block):
     """Arbitrates per burst with fixed priority; one address a cycle; data returns in order.

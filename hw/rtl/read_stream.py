@@ -13,8 +13,6 @@ from hw.rtl.layouts import rows_layout
 from hw.rtl.ports import ReadPort
 from hw.rtl.queue import Queue
 
-__all__ = ["ReadStream"]
-
 
 class ReadStream(Block):
     """Requests bursts and outputs their beats in order, one cycle after arrival.

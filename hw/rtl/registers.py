@@ -10,8 +10,6 @@ from hw.registers import ADDRESS_BITS, Access, Register, register_map
 from hw.rtl.block import Block
 from hw.rtl.ports import AxiLite
 
-__all__ = ["Registers"]
-
 WORD_BITS = 32
 WORD_BYTES = 4
 

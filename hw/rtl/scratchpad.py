@@ -9,8 +9,6 @@ from amaranth.lib.wiring import In, Out
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 
-__all__ = ["NO_COLLISIONS", "MemoryBank", "Scratchpad"]
-
 NO_COLLISIONS = {"no_rw_check": 1}
 """Memory attribute of Yosys: a read of an address in the cycle of its write is undefined.
 

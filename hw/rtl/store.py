@@ -18,8 +18,6 @@ from hw.rtl.ports import AxiWriteMaster, TokenPort
 from hw.rtl.write_master import WriteMaster
 from hw.topology import MemoryId
 
-__all__ = ["StoreUnit"]
-
 
 class StoreUnit(Block):
     """Executes STOREs in order; a STORE ends when memory has acknowledged its last write.

@@ -6,8 +6,6 @@ from amaranth.lib.wiring import In, Out
 from hw.rtl.block import Block
 from hw.topology import TOKEN_BITS
 
-__all__ = ["TokenCounter"]
-
 
 class TokenCounter(Block):
     """Counter of the tokens in one queue. A push is visible one cycle later.

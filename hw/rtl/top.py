@@ -18,8 +18,6 @@ from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.registers import Registers
 from hw.topology import MemoryId, Unit
 
-__all__ = ["Accelerator"]
-
 
 class Accelerator(Block):
     """The whole design, in clock domain `sync`.

@@ -14,8 +14,6 @@ from hw.rtl.multiplexers import unfold_multiplexers
 from hw.rtl.netlist import Netlist, ports_of
 from hw.rtl.top import Accelerator
 
-__all__ = ["TOP", "VerilogDesign", "generate"]
-
 TOP = "tandem"
 
 # Removes initial values of registers and memories: registers that need a value are reset, and

@@ -14,8 +14,6 @@ from hw.rtl.out_reader import strobed_layout
 from hw.rtl.ports import AxiWriteMaster
 from hw.rtl.queue import Queue
 
-__all__ = ["WriteMaster", "order_layout"]
-
 
 def order_layout(config: HardwareConfig) -> data.StructLayout:
     """A write order: a burst, if `writes`; the last order of its instruction, if `ends`."""

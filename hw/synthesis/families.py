@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["CELLS", "MEMORY_CELLS", "Cost", "Family"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:

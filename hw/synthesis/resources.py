@@ -11,8 +11,6 @@ from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import CELLS, Cost, Family
 from hw.topology import MemoryId
 
-__all__ = ["MemoryUse", "Resources", "count"]
-
 _SCRATCHPAD = re.compile(r"\b(inp|wgt|uop)_memory\.")
 _ACCUMULATOR = re.compile(r"\baccumulator\.(out_)?")
 _NUMBERS = re.compile(r"(\.\d+)+$")

@@ -18,8 +18,6 @@ from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources, count
 from hw.synthesis.yosys import Report, run, yosys_version
 
-__all__ = ["synthesize"]
-
 _STATISTICS = "statistics.json"
 _ARRAYS = "arrays.txt"
 

@@ -19,8 +19,6 @@ from pathlib import Path
 from hw.cache import ContentCache, content_key
 from hw.synthesis.errors import SynthesisError
 
-__all__ = ["Report", "run", "yosys_environment", "yosys_version"]
-
 Report = Callable[[str], None]
 """A progress callback, called with a few words on the current step."""
 

@@ -15,8 +15,6 @@ from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError
 from runtime.native import ObjectCode
 
-__all__ = ["Artifact"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Artifact:

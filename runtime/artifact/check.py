@@ -27,8 +27,6 @@ from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError
 from runtime.native import ALIGNMENT, ObjectCode
 
-__all__ = ["check"]
-
 _DTYPES = frozenset(
     ["bool", "float32", "float64"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]

@@ -25,8 +25,6 @@ from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError, NativeCodeError
 from runtime.native import ObjectCode
 
-__all__ = ["VERSION", "from_bytes", "is_artifact", "read_artifact", "to_bytes", "write_artifact"]
-
 VERSION = 1
 """Version of the format; files of other versions are refused."""
 _MANIFEST, _CONFIG, _CONSTANTS = "manifest.json", "config.json", "constants.bin"

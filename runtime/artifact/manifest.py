@@ -20,22 +20,6 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import Struct, field
 
-__all__ = [
-    "Arena",
-    "Constant",
-    "Input",
-    "KernelCall",
-    "Manifest",
-    "Output",
-    "Place",
-    "Port",
-    "Provenance",
-    "Scale",
-    "Step",
-    "StreamCall",
-    "Tensor",
-]
-
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
     """The place of an input: an array that the caller passes."""

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from runtime.errors import ArtifactError
 
-__all__ = ["Layer", "PlacedTensor", "StreamCode"]
-
 _MAGIC = b"tandem-stream 1 "
 
 

@@ -16,8 +16,6 @@ from runtime.layer_profiles import StreamRun, profile_layers
 from sim.engine import Engine, Launch
 from sim.memory import place_program
 
-__all__ = ["AcceleratorDevice"]
-
 Progress: TypeAlias = Callable[[int], None]
 
 

@@ -12,8 +12,6 @@ from runtime.devices.device import StepFunction
 from runtime.native import NativeFunction, ThreadPool, load
 from runtime.native.host import available_threads
 
-__all__ = ["CpuDevice"]
-
 
 class CpuDevice:
     """The CPU: executes native code.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from runtime.artifact import Artifact, Step
 from runtime.layer_profiles import StreamRun
 
-__all__ = ["Device", "StepFunction"]
-
 _Arrays: TypeAlias = Sequence[NDArray[Any]]
 StepFunction: TypeAlias = Callable[[_Arrays, _Arrays], StreamRun | None]
 """A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 
-__all__ = ["batches_of", "samples_of"]
-
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 

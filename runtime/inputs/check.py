@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from runtime.artifact import Manifest, Tensor
 from runtime.errors import InputError
 
-__all__ = ["check_finite", "check_inputs", "rounded_inputs"]
-
 _ROUNDING = "quantise"
 """The operator that rounds real numbers to integers."""
 

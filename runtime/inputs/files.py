@@ -15,8 +15,6 @@ from runtime.errors import InputError
 from runtime.inputs.batches import samples_of
 from runtime.inputs.pictures import SUFFIXES, Pixels, read_picture
 
-__all__ = ["Arrays", "read_inputs", "read_samples"]
-
 Arrays = dict[str, NDArray[Any]]
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
 """The first bytes of an `.npy` and of an `.npz`."""

@@ -6,8 +6,6 @@ from msgspec.structs import replace
 
 from runtime.artifact import Artifact, Tensor
 
-__all__ = ["inputs_of"]
-
 
 def inputs_of(artifact: Artifact) -> tuple[Tensor, ...]:
     """The input tensors of an artifact, by the model's names and in the model's order."""

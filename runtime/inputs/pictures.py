@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 
-__all__ = ["SUFFIXES", "Pixels", "read_picture"]
-
 SUFFIXES = (".png", ".jpg", ".jpeg")
 _MARGIN = 256 / 224
 """Ratio of the resized picture's shorter side to the centre crop's side."""

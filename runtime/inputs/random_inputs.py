@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from runtime.artifact import Tensor
 
-__all__ = ["random_inputs"]
-
 _BYTE_BITS = 8
 
 

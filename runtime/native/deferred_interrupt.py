@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["deferred_interrupt"]
-
 
 @contextmanager
 def deferred_interrupt(stop: Callable[[], None]) -> Iterator[None]:

@@ -17,8 +17,6 @@ from runtime.native.host import Host, available_threads, initialise
 from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
 from runtime.native.pool import LoopLauncher, ThreadPool
 
-__all__ = ["NativeFunction", "load"]
-
 _Array = NDArray[Any]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from llvmlite import binding
 
-__all__ = ["Host", "available_threads", "initialise"]
-
 
 @dataclass(frozen=True, slots=True)
 class Host:

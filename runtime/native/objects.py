@@ -15,8 +15,6 @@ import numpy as np
 
 from runtime.errors import NativeCodeError
 
-__all__ = ["ALIGNMENT", "ObjectCode", "Parameter"]
-
 ALIGNMENT = 64
 """Alignment of the workspace, in bytes: a cache line, and the widest vector."""
 _MAGIC = b"tandem-object 1 "

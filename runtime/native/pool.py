@@ -17,8 +17,6 @@ from typing import Any
 
 from runtime.errors import NativeCodeError
 
-__all__ = ["LoopLauncher", "ThreadPool"]
-
 _TASK_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _LAUNCHER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _CHUNKS = 4

@@ -22,8 +22,6 @@ from compiler.ir.stmt import Function
 from compiler.te import Schedule, Tensor, compute, placeholder
 from scripts.bench.measurements import Measurement, print_measurements
 
-__all__ = ["LEAST", "SIDE", "blur", "box_filter", "main", "measure", "scheduled"]
-
 LEAST = 10
 """The minimum speed-up over the unscheduled loops."""
 SIDE = 1024

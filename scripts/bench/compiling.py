@@ -36,8 +36,6 @@ from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import Layer, parse_layer
 
-__all__ = ["Candidate", "Command", "candidates", "figures", "main"]
-
 CANDIDATE_SECONDS = 20e-3
 """The part of a candidate's time that does not depend on its number of instructions."""
 MOST_OF_CANDIDATE = 0.47

@@ -34,8 +34,6 @@ from compiler.te.build import program_of
 from compiler.templates.cpu.conv2d import packed_conv2d, schedule_packed_conv2d
 from scripts.bench.measurements import Measurement, print_measurements
 
-__all__ = ["RESNET18", "Convolution", "main", "measure"]
-
 LEAST = 0.5
 """The minimum geometric mean of speeds relative to ONNX Runtime's."""
 MOST_SECONDS = 1.0

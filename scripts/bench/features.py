@@ -15,7 +15,8 @@ import numpy as np
 
 from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.epilogue import alu_passes
@@ -27,8 +28,6 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG
-
-__all__ = ["main", "measure"]
 
 ROUNDS = 3
 COUNT = 100_000

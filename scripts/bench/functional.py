@@ -30,8 +30,6 @@ from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place_program
 
-__all__ = ["main", "measure"]
-
 LEAST_GEMM = 5e7
 """Minimum GEMM micro-ops per second."""
 ROUNDS = 5

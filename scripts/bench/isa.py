@@ -14,8 +14,6 @@ from hw.isa import Assembler, Program, Unit, disassemble, pack_uops, validate
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.matmul import matmul_program
 
-__all__ = ["main", "measure"]
-
 ROUNDS = 3
 LENGTH = 100_000
 """Number of instructions of a program, as of a deep network in small tiles."""

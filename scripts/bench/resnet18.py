@@ -27,8 +27,6 @@ from runtime.executor import Executor
 from runtime.inputs import random_inputs
 from scripts.bench.measurements import Measurement, print_measurements
 
-__all__ = ["main", "measure"]
-
 MOST = 2.0
 """The maximum time per image, relative to ONNX Runtime's."""
 MOST_SECONDS = 20.0

@@ -13,8 +13,6 @@ from hw.synthesis.resources import Resources
 from scripts.options import DEFAULT_CONFIG
 from scripts.resources import DEFAULT_FAMILIES, find_resources
 
-__all__ = ["configurations", "main", "row"]
-
 UNITS = ("lut", "ff", "dsp", "bram")
 
 

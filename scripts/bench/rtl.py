@@ -13,8 +13,6 @@ from scripts.bench.measurements import Measurement, print_measurements
 from scripts.matmul_demo import SIZE, run_product
 from sim.rtl.engine import RtlEngine
 
-__all__ = ["main", "measure"]
-
 MOST_SECONDS = 60
 LEAST_CYCLES = 0.8e6
 ROUNDS = 3

@@ -23,8 +23,6 @@ from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.memory import place_program
 
-__all__ = ["Line", "main", "measure"]
-
 IMAGE_BYTES = 1 << 22
 TABLE = 4096
 """Address of the micro-ops."""

@@ -17,8 +17,6 @@ from scripts.utilization import RESNET18, Layer, Row, measure, total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
 
-__all__ = ["figures", "main", "run"]
-
 MOST_CYCLES = 7.4e6
 """Cycles of all layers, weighted by count: at least 6.62 million; VTA's best is 7.73 million."""
 LEAST_BEST = 92

@@ -48,8 +48,6 @@ from scripts.run.table import print_run
 from scripts.sources import Accelerator, ModelOptions
 from sim.engines import check_engine
 
-__all__ = ["command"]
-
 
 def command(
     context: typer.Context,

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from runtime.artifact import Artifact, StreamCall
 from runtime.executor import Run
 
-__all__ = ["Comparison", "boundaries", "compare"]
-
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 

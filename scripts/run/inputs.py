@@ -14,8 +14,6 @@ from runtime.inputs import Pixels, random_inputs, read_inputs
 from runtime.inputs.batches import batches_of
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 
-__all__ = ["RunInputs"]
-
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 

@@ -22,8 +22,6 @@ from scripts.run.sqnr import sqnr
 from scripts.sources import Accelerator, ModelOptions, Source, open_source, targets
 from sim.engines import make_engine
 
-__all__ = ["Machine", "Network", "Opened", "Report", "open_model"]
-
 Report: TypeAlias = Callable[[str], None]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

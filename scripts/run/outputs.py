@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from hw.files import check_destination, replacing
 from scripts.errors import CommandError
 
-__all__ = ["check_archive", "output_json", "top5", "write_archive"]
-
 _Array: TypeAlias = NDArray[Any]
 _TOP = 5
 

@@ -16,8 +16,6 @@ from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_pa
 from scripts.run.report import RunReport
 from sim.trace import Labels, write_timeline
 
-__all__ = ["ProfileFiles"]
-
 _TIMELESS = "functional"
 _TOOLS = ("tandem-workbench", "numpy", "verilator")
 

@@ -12,8 +12,6 @@ from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
 
-__all__ = ["ReportRow", "RunReport"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:

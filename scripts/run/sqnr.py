@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["show_sqnr", "sqnr"]
-
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 

@@ -12,8 +12,6 @@ from scripts.run.report import RunReport
 from scripts.run.sqnr import show_sqnr
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
 
-__all__ = ["print_run"]
-
 
 def print_run(report: RunReport, *, explain: bool = False) -> None:
     """Print the report; with `explain`, also why operators are on the CPU."""

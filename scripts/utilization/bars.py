@@ -11,8 +11,6 @@ import altair as alt
 
 from scripts.utilization.rows import Row, Times, total
 
-__all__ = ["chart", "draw"]
-
 _WAYS = ("without latency hiding", "with latency hiding")
 # A light and a dark colour, so that the bars differ in greyscale too; Okabe and Ito's blue.
 _COLOURS = ("#B4BEC9", "#0072B2")

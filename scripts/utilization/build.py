@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.dram_layout import Operator
+from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.targets.target import Target
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import alu_passes
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from compiler.templates.accelerator.packing import (
@@ -26,8 +28,6 @@ from compiler.templates.accelerator.packing import (
 )
 from hw.config import HardwareConfig
 from scripts.utilization.case import Case
-
-__all__ = ["HIDING", "Built", "Convolution"]
 
 HIDING = 2
 """Virtual threads for latency hiding: one computes while data of the other is loaded."""

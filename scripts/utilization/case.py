@@ -11,8 +11,6 @@ import numpy.typing as npt
 from compiler.requantisation import RequantSpec
 from scripts.utilization.conv_layers import LARGEST_SUM, Layer
 
-__all__ = ["Case", "expected", "make_case"]
-
 Int8 = npt.NDArray[np.int8]
 
 MOST = 127

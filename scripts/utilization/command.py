@@ -31,8 +31,6 @@ from scripts.utilization.rows import total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
 
-__all__ = ["command"]
-
 
 def _layer(text: str) -> Layer:
     try:

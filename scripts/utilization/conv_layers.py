@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from scripts.errors import LayerError
 
-__all__ = ["FIRST", "LARGEST_SUM", "RESNET18", "Layer", "distinct", "parse_layer"]
-
 NUMBERS = ("H", "W", "IC", "OC", "K", "STRIDE", "PAD")
 
 LARGEST_SUM = 1 << 30

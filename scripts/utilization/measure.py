@@ -17,8 +17,6 @@ from scripts.utilization.rows import Row, Times
 from sim.engine import Engine, Launch
 from sim.memory import place_program
 
-__all__ = ["measure"]
-
 Report = Callable[[str], None]
 
 

@@ -18,8 +18,6 @@ from scripts.errors import LayerError
 from scripts.sources import model_file
 from scripts.utilization.conv_layers import Layer
 
-__all__ = ["layers_of"]
-
 
 def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
     """The convolutions of a model that can be measured, and the names of those that cannot.

@@ -12,8 +12,6 @@ from scripts.errors import CommandError
 from scripts.utilization.rows import Row
 from sim.engine import Engine
 
-__all__ = ["FORMATS", "Plot"]
-
 FORMATS = (".svg", ".png")
 _NEEDED = ("altair", "vl_convert")
 

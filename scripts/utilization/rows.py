@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from scripts.utilization.conv_layers import Layer
 
-__all__ = ["Row", "Times", "total"]
-
 
 @dataclass(frozen=True, slots=True)
 class Times:

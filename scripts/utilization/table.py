@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
 from scripts.utilization.rows import Row, Times, total
 
-__all__ = ["print_rows"]
-
 
 def print_rows(rows: Sequence[Row], engine: str, config: str, memory: str) -> None:
     """Print a line for each convolution, the total, and the machine that was measured."""

@@ -36,8 +36,6 @@ from sim.semantics.fields import Row
 from sim.semantics.report import instruction_error
 from sim.slices import next_slice
 
-__all__ = ["FunctionalEngine"]
-
 SLICE_SECONDS = 0.05
 """Target duration of a slice of compiled code; between slices Python handles Ctrl-C."""
 FIRST_SLICE_MACS = 1 << 25

@@ -7,8 +7,6 @@ from sim.functional.plan import NOWHERE, Plan
 from sim.result import Event, EventKind
 from sim.semantics.fields import Row
 
-__all__ = ["events_of"]
-
 _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 
 

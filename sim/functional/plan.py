@@ -15,8 +15,6 @@ from hw.isa.rules import broken_rules, facts_of
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
 from sim.semantics.fields import Table, make_table
 
-__all__ = ["NOWHERE", "Plan", "make_plan"]
-
 NOWHERE = len(TokenQueue)
 """Index of a dummy token queue, never empty or full, for token flags that are not set."""
 

@@ -39,8 +39,6 @@ from sim.semantics.load import load
 from sim.semantics.loops import micro_ops
 from sim.semantics.store import store
 
-__all__ = ["DONE", "RUNNING", "RunSlice", "make_run_slice"]
-
 RUNNING = 0
 """Status: the budget is spent, and the program has not ended."""
 DONE = -1

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from hw.isa import TokenQueue, Unit
 from sim.functional.plan import NOWHERE
 
-__all__ = ["State", "make_state"]
-
 State = npt.NDArray[np.int64]
 """The scheduler's state, indexed by the constants below."""
 

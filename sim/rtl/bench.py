@@ -17,8 +17,6 @@ from sim.engine import Bytes, Launch, Stalls
 from sim.errors import EngineError
 from sim.rtl.constants import STALL_STEPS
 
-__all__ = ["ACCESS_CYCLES", "Bench", "EventLog", "Setup", "stall_threshold"]
-
 ACCESS_CYCLES = 10_000
 """Timeout of a register access, in cycles."""
 

@@ -23,8 +23,6 @@ from sim.errors import BuildError
 from sim.rtl.constants import cpp_header
 from sim.rtl.toolchain import Toolchain, find_toolchain
 
-__all__ = ["LIBRARY", "Waves", "build"]
-
 LIBRARY = "simulator.so"
 _RUNTIME = "runtime.o"
 _PREFIX = "Vtandem"

@@ -26,8 +26,6 @@ from sim.rtl.constants import (
     Rule,
 )
 
-__all__ = ["Memory", "Pins", "ReadBus", "Stalling", "WriteBus"]
-
 _WORD = (1 << 64) - 1
 _ADDRESS = ("addr", "len", "size", "burst", "cache", "prot", "id")
 

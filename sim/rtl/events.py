@@ -19,8 +19,6 @@ from sim.errors import EngineError
 from sim.result import Event, EventKind
 from sim.rtl.bench import EventLog
 
-__all__ = ["decode_events"]
-
 _FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DISPATCH}
 _EDGES = {
     UnitEvent.START: (EventKind.START, EventKind.POP, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT)),

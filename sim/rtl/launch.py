@@ -16,8 +16,6 @@ from sim.rtl.events import decode_events
 from sim.rtl.outcome import failure
 from sim.slices import next_slice
 
-__all__ = ["Driver"]
-
 _REGISTERS = {register.name: register for register in register_map()}
 _BOTH_CAUSES = 3
 _SLICE_SECONDS = 0.1

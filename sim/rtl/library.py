@@ -12,8 +12,6 @@ from sim.errors import BuildError, EngineError
 from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
 from sim.rtl.constants import Outcome
 
-__all__ = ["CompiledBench"]
-
 _EVENT_WORDS = 2
 
 _u32, _u64, _int = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int

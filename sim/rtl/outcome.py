@@ -12,8 +12,6 @@ from hw.operations import MAX_SHIFT
 from hw.topology import MAX_TOKENS, POPS
 from sim.errors import BusError, EngineError
 
-__all__ = ["failure"]
-
 _NO_INSTRUCTION = 0xFFFF_FFFF
 _ACTIVE = 1 << 8
 

@@ -7,8 +7,6 @@ from enum import Enum
 from sim.rtl.bus import Pins
 from sim.rtl.constants import Channel
 
-__all__ = ["RegisterPort"]
-
 
 class _Phase(Enum):
     """The progress of one channel of an access; RAISED: the master's VALID or READY is high."""

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from sim.errors import BuildError
 
-__all__ = ["Toolchain", "cpu_identity", "find_toolchain"]
-
 _COMPILERS = ("g++", "clang++", "c++")
 _PROBE_SECONDS = 60
 

@@ -12,8 +12,6 @@ from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, Row
 from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
-__all__ = ["alu"]
-
 SHR = int(AluOp.SHR)
 
 Lane = Callable[[int, int], int]

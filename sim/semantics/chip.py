@@ -23,8 +23,6 @@ from hw.config import HardwareConfig
 from hw.encoding import uop_layout
 from hw.topology import MemoryId
 
-__all__ = ["LANES", "PAIR", "Chip", "make_chip"]
-
 LANES = 16
 """Outputs that the kernel computes at once: 512 bits of int32."""
 PAIR = 2

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from hw.faults import Fault
 
-__all__ = ["Detail", "make_detail"]
-
 Detail = npt.NDArray[np.int64]
 """Details of one fault, indexed by the constants below."""
 

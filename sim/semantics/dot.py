@@ -17,8 +17,6 @@ from numba.core import cgutils, types
 from hw.jit import intrinsic, overload
 from sim.semantics.chip import LANES, PAIR
 
-__all__ = ["dot"]
-
 _TOOLS: Any = cgutils  # untyped
 
 

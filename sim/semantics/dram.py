@@ -12,8 +12,6 @@ from hw.jit import compiled, inlined
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, Row
 
-__all__ = ["Dram", "make_dram", "row_address", "rows_accessible"]
-
 _FAR = 1 << 60
 """Base registers are clipped to this address beyond every memory, so that sums fit int64."""
 

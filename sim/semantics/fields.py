@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from hw.isa import Columns
 
-__all__ = ["Row", "Table", "make_table"]
-
 Row = npt.NDArray[np.int64]
 """One instruction's fields, indexed by the constants below."""
 Table = npt.NDArray[np.int64]

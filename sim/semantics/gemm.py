@@ -10,8 +10,6 @@ from sim.semantics.fields import RESET_REG, Row
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
-__all__ = ["gemm"]
-
 
 @inlined
 def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:

@@ -22,8 +22,6 @@ from sim.semantics.fields import (
 )
 from sim.semantics.view import view
 
-__all__ = ["load"]
-
 UOP = int(MemoryId.UOP)
 WGT = int(MemoryId.WGT)
 INP = int(MemoryId.INP)

@@ -32,8 +32,6 @@ from sim.semantics.fields import (
     Row,
 )
 
-__all__ = ["Body", "Sweep", "micro_ops", "micro_ops_in_bounds", "with_loops"]
-
 Body = Callable[[Chip, Row, int, int, int, Detail], int]
 """A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,
 or 0."""

@@ -11,8 +11,6 @@ from hw.operations import MAX_SHIFT
 from sim.errors import BusError
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
 
-__all__ = ["instruction_error"]
-
 
 def instruction_error(
     config: HardwareConfig,

@@ -9,8 +9,6 @@ from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.fields import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, Row
 from sim.semantics.view import view
 
-__all__ = ["store"]
-
 
 @compiled
 def store(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:

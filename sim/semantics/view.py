@@ -11,8 +11,6 @@ from numba.core import types
 
 from hw.jit import intrinsic, overload
 
-__all__ = ["view"]
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -13,8 +13,6 @@ from hw.isa import TokenQueue
 from sim.result import Event, EventKind
 from sim.trace.tracks import PROCESS, Slice
 
-__all__ = ["arrows"]
-
 
 def arrows(events: tuple[Event, ...], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:
     """A pair of flow events for each token whose push and pop both belong to drawn instructions.

@@ -10,8 +10,6 @@ import numpy as np
 from hw.isa import Program
 from sim.trace.tracks import PROCESS, Slice, Track, number_of
 
-__all__ = ["WINDOWS", "busy_records"]
-
 WINDOWS = 1000
 """Maximum number of time windows: more than a screen can show."""
 

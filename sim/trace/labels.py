@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from sim.errors import EngineError
 
-__all__ = ["Labels"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:

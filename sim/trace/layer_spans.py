@@ -16,8 +16,6 @@ from sim.result import Event, EventKind
 from sim.trace.labels import Labels
 from sim.trace.tracks import PROCESS, Track, cycle_of, number_of
 
-__all__ = ["Span", "layer_records", "layer_spans"]
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -25,8 +25,6 @@ from sim.trace.tracks import (
     title_of,
 )
 
-__all__ = ["timeline"]
-
 _Record = dict[str, Any]
 
 

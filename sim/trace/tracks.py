@@ -11,17 +11,6 @@ from hw.encoding import Opcode
 from hw.isa import Program, Unit
 from sim.result import Event, EventKind
 
-__all__ = [
-    "PROCESS",
-    "Slice",
-    "Track",
-    "cycle_of",
-    "fetch_slices",
-    "number_of",
-    "place_slices",
-    "title_of",
-]
-
 PROCESS = 1
 _LANES = 1000
 """Track numbers reserved for each kind of track. No track is 0, Perfetto's idle thread, or has the

@@ -14,8 +14,6 @@ from sim.result import Result
 from sim.trace.labels import Labels
 from sim.trace.records import timeline
 
-__all__ = ["write_timeline"]
-
 _AT_ONCE = 4096
 """Records that are encoded together."""
 

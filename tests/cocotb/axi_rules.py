@@ -15,8 +15,6 @@ from cocotb.triggers import RisingEdge
 
 from hw.config import PAGE_BYTES, HardwareConfig
 
-__all__ = ["AxiRules", "Wire", "pin", "wire"]
-
 INCR = 1
 Wire: TypeAlias = ValueObjectBase[Any, Any]
 """Simulators and cocotb disagree about the type of a vector."""

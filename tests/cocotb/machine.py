@@ -24,8 +24,6 @@ from tests.cocotb.machines import machine_under_test
 from tests.support.programs import RandomProgram
 from tests.support.reference import Image
 
-__all__ = ["BOTH", "CHANNELS", "REGISTERS", "Machine"]
-
 NANOSECONDS = 10
 RESET_CYCLES = 4
 LONG = 10

@@ -7,8 +7,6 @@ import os
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 
-__all__ = ["CONFIG_VARIABLE", "MACHINES", "TINY", "WIDE", "machine_under_test"]
-
 CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 """How a simulator's process is told which of `MACHINES` it holds."""
 

@@ -8,8 +8,6 @@ from hw.config import HardwareConfig
 from hw.isa import Store
 from tests.support.programs import RandomProgram, random_program
 
-__all__ = ["busy_program"]
-
 FEWEST_ROWS = 5
 FEWEST_ELEMENTS = 20
 STEP = 1000

@@ -25,8 +25,6 @@ from hw.rtl.verilog import TOP, generate
 from sim.rtl.toolchain import find_toolchain
 from tests.cocotb.machines import CONFIG_VARIABLE
 
-__all__ = ["Outcome", "Simulator", "build", "run_benches"]
-
 SEED = 1
 TIMESCALE = ("1ns", "1ns")
 LOG_LINES = 30

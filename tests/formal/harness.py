@@ -8,8 +8,6 @@ from typing import Any
 from amaranth.asserts import AnySeq, Initial
 from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal, Value
 
-__all__ = ["Follower", "Harness", "implies"]
-
 Expression = Any
 """Something Amaranth can make a value of: it ships no types."""
 

@@ -11,8 +11,6 @@ from amaranth.asserts import AnySeq
 from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import Out
 
-__all__ = ["anything", "planted"]
-
 
 def planted(block: type[Any], *changes: tuple[str, str]) -> Any:
     """The block as it would be if its source text read otherwise: what was, and what it becomes.

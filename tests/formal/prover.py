@@ -16,8 +16,6 @@ from hw.cache import default_cache
 from hw.synthesis import yosys
 from tests.formal.harness import Harness
 
-__all__ = ["Model", "breaks", "build", "prove", "true_of_anything"]
-
 TRACE = "trace.vcd"
 """The run that the solver found, in the folder of the model."""
 

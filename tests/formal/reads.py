@@ -13,8 +13,6 @@ from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2
 from hw.timing import READ_PRIORITY
 from tests.formal.harness import Follower, Harness, implies
 
-__all__ = ["read_harness"]
-
 CLIENT_BITS = clog2(len(READ_PRIORITY))
 MOST_BEATS = 256
 

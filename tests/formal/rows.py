@@ -11,8 +11,6 @@ from hw.config import PAGE_BYTES, HardwareConfig
 from hw.rtl.layouts import BEATS_BITS, clog2, rows_layout
 from tests.formal.harness import Harness, implies
 
-__all__ = ["Rows", "claim_bursts", "look_inside"]
-
 
 class Rows:
     """A job: rows of at least one byte, at least one of them, given when there is no other.

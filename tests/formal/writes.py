@@ -13,8 +13,6 @@ from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
 from hw.rtl.write_master import order_layout
 from tests.formal.harness import Follower, Harness, implies
 
-__all__ = ["write_harness"]
-
 MOST_BEATS = 256
 WAITING = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
 """What the master remembers of an order."""

@@ -10,8 +10,6 @@ from hw.rtl.verilog import VerilogDesign
 from tests.mutation.mutants import Mutant
 from tests.mutation.yosys import YosysError, netlist, run_yosys
 
-__all__ = ["is_equivalent"]
-
 _SECONDS = 120
 
 

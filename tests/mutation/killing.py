@@ -15,8 +15,6 @@ from time import perf_counter
 
 from tests.mutation.planting import NUMBER_VARIABLE
 
-__all__ = ["TESTS", "Verdict", "VerdictKind", "run_tests"]
-
 _NOT_THESE = (
     # They compare the Verilog with Amaranth's simulation of the same source. A mistake in the
     # source would be in both, so that to fail here proves nothing for a mutant.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from hw.rtl.verilog import VerilogDesign
 from tests.mutation.yosys import netlist, run_yosys
 
-__all__ = ["Mutant", "list_mutants", "shares"]
-
 _SPARE = 20
 _CLOCKS = ("aclk", "clk", "CLK")
 

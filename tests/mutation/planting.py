@@ -13,8 +13,6 @@ from hw.rtl.verilog import VerilogDesign
 from tests.mutation.mutants import Mutant
 from tests.mutation.yosys import netlist, run_yosys
 
-__all__ = ["NUMBER_VARIABLE", "plant"]
-
 NUMBER_VARIABLE = "TANDEM_MUTANT"
 """Which mutant the machine is: 1 is the first. Without it, or with 0, it is the original."""
 

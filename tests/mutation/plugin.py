@@ -21,8 +21,6 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config, parse_config
 from hw.rtl.verilog import VerilogDesign
 
-__all__ = ["load_planted", "save_planted"]
-
 MakeDesign = Callable[..., VerilogDesign]
 
 

@@ -15,8 +15,6 @@ from tests.mutation.killing import Verdict
 from tests.mutation.mutants import Mutant
 from tests.mutation.survivors import Judgement, Worth
 
-__all__ = ["Outcome", "Report", "describe"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -30,8 +30,6 @@ from tests.mutation.plugin import save_planted
 from tests.mutation.report import Outcome, Report, describe
 from tests.mutation.survivors import JUDGED, read_judgements
 
-__all__ = ["Campaign", "campaigns", "main"]
-
 _COUNT = 120
 _FIRST_SHARE = 0.65
 TARGET = 0.9

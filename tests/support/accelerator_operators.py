@@ -11,17 +11,6 @@ from hw.config_files import load_config
 from hw.errors import ConfigError
 from tests.support.configs import UNCOMMON
 
-__all__ = [
-    "CONFIGS",
-    "MORE_RTL_SEEDS",
-    "ON_RTL",
-    "RTL_SEEDS",
-    "THREADS",
-    "drawn_machine",
-    "drawn_size",
-    "machine",
-]
-
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 """Presets, and machines whose blocks of input and output channels differ."""
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from hw.operations import MAX_SHIFT, AluOp
 
-__all__ = ["CASES", "HIGH", "LOW", "Case", "alu_result", "fits_immediate", "wrapped"]
-
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 
 

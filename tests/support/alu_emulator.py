@@ -11,8 +11,6 @@ import numpy.typing as npt
 from compiler.requantisation.channels import along_axis, checked_int32
 from compiler.templates.accelerator.alu_lowering import AluOperation, AluRequantisation
 
-__all__ = ["emulate", "emulate_requantisation"]
-
 Signed = npt.NDArray[np.signedinteger[Any]]
 
 

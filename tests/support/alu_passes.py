@@ -14,8 +14,6 @@ from compiler.templates.schedule_template import Arguments
 from hw.operations import AluOp
 from tests.support.streams import Array
 
-__all__ = ["Passes", "Wide", "draw_passes", "draw_values", "low_bytes"]
-
 Wide = npt.NDArray[np.int64]
 """int32 values in int64, which holds the result of every operation."""
 

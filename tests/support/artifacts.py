@@ -15,8 +15,6 @@ from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance
 from tests.support.graphs import graph
 
-__all__ = ["NETWORK", "compiled", "image", "network"]
-
 NETWORK = """
 func @net(x: float32[1, 2, 6, 6], s: int32[2]):
   a = conv2d(x, float32[4, 2, 1, 1](0.5, -1.0, 2.0, 0.25, 1.0, 1.0, -0.5, 3.0))

@@ -12,8 +12,6 @@ from sim.engine import Bytes, Stalls
 from sim.rtl.bench import Bench, Setup
 from tests.support.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
 
-__all__ = ["TIMEOUT_CYCLES", "Seen", "expected_times", "random_memory", "run_traffic"]
-
 TIMEOUT_CYCLES = 100_000
 _BEAT = 8
 

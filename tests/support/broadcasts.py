@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-__all__ = ["broadcasting_shapes", "shapes"]
-
 Shape = tuple[int, ...]
 
 

@@ -8,8 +8,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Shown", "find_chromium", "show"]
-
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MESSAGE = re.compile(r"^\[[^]]*:CONSOLE[:(][^]]*\] (.*)$", re.MULTILINE)
 _TIMEOUT = 120

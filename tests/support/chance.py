@@ -9,8 +9,6 @@ import numpy as np
 from compiler.graph import Constant, Var
 from tests.support.drawn_graphs import Drawing
 
-__all__ = ["LARGEST", "Chance"]
-
 LARGEST = 1200
 """The most elements of an image, so that tests are quick."""
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.parser import parse
-from compiler.lower.accelerator.stream import Operator
+from compiler.lower.accelerator.dram_layout import Operator
 from tests.support.invocations import INTRINSICS
-
-__all__ = ["clip"]
 
 
 def clip(name: str = "clip", *, source: str = "S", result: str = "D", rows: int = 3) -> Operator:

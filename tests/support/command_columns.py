@@ -8,8 +8,6 @@ import numpy as np
 
 from compiler.lower.accelerator.commands import Command, Commands, Site
 
-__all__ = ["columns_of"]
-
 
 def columns_of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:
     """The commands in columnar form, all with `site`; equal commands share a prototype."""

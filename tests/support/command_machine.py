@@ -12,8 +12,6 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["CommandMachine", "Location", "accessed", "micro_ops"]
-
 Location = tuple[str, int]
 """A memory and the number of an element; in "dram", of a byte."""
 

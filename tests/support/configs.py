@@ -5,8 +5,6 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
 
-__all__ = ["UNCOMMON", "presets"]
-
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 
 UNCOMMON = (

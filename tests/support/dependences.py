@@ -27,8 +27,6 @@ from hw.isa import (
     unit_of,
 )
 
-__all__ = ["Dependences", "Touch", "touches", "with_tokens"]
-
 Indices = npt.NDArray[np.int64]
 DRAM = -1
 """The resource number of DRAM, whose elements are bytes."""

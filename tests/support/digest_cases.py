@@ -35,8 +35,6 @@ from tests.support.offloaded import both
 from tests.support.onnx_models import light_model
 from tests.support.random_offloads import Offloading
 
-__all__ = ["LIGHT_MODELS", "Case", "Digests", "all_cases"]
-
 Digests: TypeAlias = Mapping[str, str]
 """Digests by the name of the digested part, such as `program`."""
 

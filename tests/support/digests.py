@@ -24,8 +24,6 @@ import msgspec
 from hw.files import write_atomically
 from tests.support.digest_cases import Case, Digests, all_cases
 
-__all__ = ["as_text", "compare", "differences", "main", "record", "selected"]
-
 
 def selected(prefixes: Sequence[str]) -> Iterator[Case]:
     """The cases whose names begin with one of `prefixes`; all cases if there are none."""

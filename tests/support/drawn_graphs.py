@@ -8,8 +8,6 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.verify import verify
 from compiler.ir import FLOAT32
 
-__all__ = ["Drawing"]
-
 
 class Drawing:
     """A network under construction: its float32 values by name, with shapes and operators."""

@@ -14,8 +14,6 @@ from hw.isa import Program
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
-__all__ = ["Case", "cases", "image"]
-
 WORD_BYTES = 16
 _MOST_TOKENS = 65535
 """Capacity of a token queue's counter."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["FST_GEOMETRY", "FST_HIERARCHY", "fst_blocks", "unpack_lz4"]
-
 FST_GEOMETRY, FST_HIERARCHY = 3, 6
 
 

@@ -41,8 +41,6 @@ from compiler.graph.types import specialised, symbols_of
 from compiler.graph.verify import verify
 from compiler.ir import BOOL, FLOAT32, INT32, DType
 
-__all__ = ["agree", "becomes", "graph", "graphs", "inputs", "keeps_meaning", "same_values"]
-
 
 def graph(program: str) -> Function:
     """The last function of a module's text, verified."""

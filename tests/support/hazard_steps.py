@@ -11,25 +11,6 @@ import numpy.typing as npt
 from hw.config_files import load_config
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 
-__all__ = [
-    "PLACE",
-    "TINY",
-    "Step",
-    "alu",
-    "assembler",
-    "at",
-    "gemm",
-    "image",
-    "load_acc",
-    "load_acc_8bit",
-    "load_inp",
-    "load_uop",
-    "load_wgt",
-    "reset",
-    "store",
-    "two_steps",
-]
-
 TINY = load_config("tiny")
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP
 PLACE = 0x200

@@ -29,9 +29,7 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.interval import Interval
-
-__all__ = ["DATA", "conditions", "indices", "points", "ranges", "value"]
+from compiler.ir.interval_ops import Interval
 
 Values = Mapping[str, int]
 

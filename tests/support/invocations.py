@@ -14,8 +14,6 @@ from compiler.target import AcceleratorTarget
 from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 
-__all__ = ["BASES", "INTRINSICS", "TARGET", "TINY", "TRIPLE", "commands", "program"]
-
 TINY = machine("tiny")
 TRIPLE = TensorInstruction(
     element_program(TINY, "triple", lambda a, b: a * const(3, INT32) + b, "A", "B"),

@@ -60,17 +60,6 @@ from compiler.ir.ops import index
 from compiler.ir.parser import parse
 from compiler.ir.visit import sequence
 
-__all__ = [
-    "ARRAY_TYPES",
-    "INTRINSICS",
-    "TYPES",
-    "arrays",
-    "constants",
-    "expressions",
-    "functions",
-    "index_expressions",
-]
-
 ARRAY_TYPES = (
     *(BOOL, FLOAT32, FLOAT64),
     *(INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64),

@@ -11,8 +11,6 @@ from sim.engine import Bytes, Engine, Launch
 from sim.memory import place_program
 from sim.result import Result
 
-__all__ = ["IMAGE_BYTES", "launch"]
-
 IMAGE_BYTES = 1 << 16
 
 

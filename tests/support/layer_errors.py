@@ -21,8 +21,6 @@ from compiler.quantise.forms import Scale
 from compiler.quantise.network import Quantised
 from compiler.quantise.points import with_results
 
-__all__ = ["Layer", "LayerError", "errors", "layers", "show_errors"]
-
 Array = NDArray[Any]
 
 

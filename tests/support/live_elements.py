@@ -10,8 +10,6 @@ from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.topology import MemoryId
 
-__all__ = ["live_elements"]
-
 
 def live_elements(stmt: Stmt, target: AcceleratorTarget) -> Counter[MemoryId]:
     """The most elements of each memory that are allocated at once."""

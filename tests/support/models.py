@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["convolution"]
-
 
 def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
     """Write an ONNX file with a convolution, ReLU and global average pool, random weights."""

@@ -14,8 +14,6 @@ from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
 
-__all__ = ["EXACT", "HOST", "assembly", "run_text", "same", "same_as_interpreter"]
-
 HOST = CpuTarget.host(threads=1)
 EXACT = HOST.without("fma")
 """A target that rounds each operation on floats by itself, as the interpreter does."""

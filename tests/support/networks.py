@@ -13,8 +13,6 @@ from compiler.graph.verify import verify
 from compiler.graph.visit import substitute
 from tests.support.graphs import graph
 
-__all__ = ["called", "calls", "network", "residual", "sqnr"]
-
 Array = NDArray[Any]
 
 

@@ -11,8 +11,6 @@ from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout
 from hw.isa import Opcode, Program
 from sim.engine import Bytes
 
-__all__ = ["nonsense"]
-
 IMAGE_BYTES = 1 << 12
 
 _MOSTLY_ZERO = {"uop_bgn", "y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"}

@@ -20,8 +20,6 @@ from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor, Run
 from sim.engines import make_engine
 
-__all__ = ["HOST", "both", "image", "run_on", "targets"]
-
 HOST = cpu(CpuTarget.host(threads=1))
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 
-__all__ = ["light_model", "model", "residual", "with_weights"]
-
 Array = NDArray[Any]
 
 

@@ -20,8 +20,6 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.types import TensorType
 
-__all__ = ["Outcome", "node_cases", "run_case"]
-
 Array = NDArray[Any]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 
-__all__ = ["table"]
-
 
 def table() -> str:
     """A Markdown row for each operator: versions from opset 9 on, and unsupported features."""

@@ -19,8 +19,6 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 
-__all__ = ["Array", "evaluate", "given_as", "numbers", "onnx", "same"]
-
 Array = NDArray[Any]
 
 OPSET = 24

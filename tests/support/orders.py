@@ -14,8 +14,6 @@ import numpy.typing as npt
 from hw.isa import Instruction, Load, MemoryId, Program, TokenQueue, Unit, unit_of
 from tests.support.dependences import Touch, touches
 
-__all__ = ["Clash", "Run", "clashes_of", "run_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clash:

@@ -9,8 +9,6 @@ from compiler.te.build import program_of
 from compiler.templates.cpu.layer import LayerOnCpu, PackedLayer
 from tests.support.operators import Array, given_as
 
-__all__ = ["packed", "run"]
-
 
 def packed(
     template: type[LayerOnCpu], arrays: dict[str, Array], target: CpuTarget, **options: object

@@ -16,8 +16,6 @@ from compiler.ir.stmt import Function
 from compiler.ir.verify import verify
 from compiler.lower import Pass
 
-__all__ = ["becomes", "keeps_meaning", "unchanged"]
-
 _NONE: Final[Mapping[str, Function]] = MappingProxyType({})
 
 

@@ -9,8 +9,6 @@ from runtime.artifact.stream import Layer
 from runtime.layer_profiles import Cause, LayerProfile
 from scripts.run.page import Area, AreaKind, CpuStep, Page
 
-__all__ = ["CONFIG", "page", "profile"]
-
 CONFIG = HardwareConfig()
 
 

@@ -32,8 +32,6 @@ from tests.support.dependences import touches
 from tests.support.recorder import Recorder
 from tests.support.reference import Image
 
-__all__ = ["RandomProgram", "random_program"]
-
 PAGE = 4096
 MAX_PAD = 15
 

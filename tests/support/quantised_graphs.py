@@ -19,8 +19,6 @@ from compiler.ir.dtypes import FLOAT32, INT32
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import is_exact
 
-__all__ = ["Net", "residual_net"]
-
 
 @dataclass
 class Net:

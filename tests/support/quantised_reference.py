@@ -20,8 +20,6 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Function
 from compiler.graph.opspec import OpSpec
 
-__all__ = ["REFERENCE", "reference"]
-
 Array = NDArray[Any]
 _Rule = Callable[[Sequence[Array], Any], Array]
 

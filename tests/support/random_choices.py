@@ -14,7 +14,8 @@ from compiler.lower.accelerator import Operator, Stream, compile_stream
 from compiler.requantisation import RequantSpec, Residual
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
@@ -25,8 +26,6 @@ from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-
-__all__ = ["DRAWS", "Drawn", "drawn"]
 
 
 @dataclass(frozen=True, slots=True)

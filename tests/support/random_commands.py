@@ -9,8 +9,6 @@ from hw.config import HardwareConfig
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
-__all__ = ["random_commands", "random_copy"]
-
 LOADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT)
 
 

@@ -13,8 +13,6 @@ from compiler.graph.operators.reductions import AveragePool, MaxPool
 from compiler.graph.operators.shapes import Flatten, Transpose
 from tests.support.drawn_graphs import Drawing
 
-__all__ = ["networks"]
-
 _STEPS = (
     *("conv", "conv", "conv", "relu", "relu", "add", "add", "concat", "max_pool", "average_pool"),
     *("clip", "sigmoid", "transpose", "bias"),

@@ -33,8 +33,6 @@ from tests.support.accelerator_operators import drawn_machine, machine
 from tests.support.offloaded import targets
 from tests.support.stated_scales import with_stated_scales
 
-__all__ = ["Offloading", "Share", "adds_reals"]
-
 Array: TypeAlias = NDArray[Any]
 
 _PRESETS = ("tiny", "small8", "block4", "batch2", "pynq", "ultra96", "big32")

@@ -19,8 +19,6 @@ from tests.support.accelerator_operators import (
     machine,
 )
 
-__all__ = ["random_tests"]
-
 
 class Check(Protocol):
     """A function that draws an operator from a seed, runs it and compares its result with NumPy."""

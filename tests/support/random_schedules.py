@@ -44,8 +44,6 @@ from compiler.te.primitives import (
 from compiler.te.schedule import Schedule
 from compiler.te.tree import LoopRef, axes_of
 
-__all__ = ["random_outputs", "random_schedule"]
-
 LARGEST = 7
 """The maximum extent of an input."""
 DTYPES = (INT8, UINT8, INT32, FLOAT32)

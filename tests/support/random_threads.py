@@ -8,8 +8,6 @@ from textwrap import indent
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
 
-__all__ = ["RandomThreads"]
-
 
 class RandomThreads:
     """Generates programs of virtual threads t with nested threads u; a thread writes only its own

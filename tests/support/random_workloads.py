@@ -14,7 +14,8 @@ from compiler.lower.accelerator.stream import Stream
 from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice, Setting
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
@@ -30,18 +31,6 @@ from tests.support.accelerator_operators import drawn_size
 from tests.support.alu_passes import Passes, Wide, draw_passes, draw_values, low_bytes
 from tests.support.random_operators import Check
 from tests.support.streams import Array, run_stream, stream_of
-
-__all__ = [
-    "DRAWERS",
-    "Drawer",
-    "RandomConvolution",
-    "RandomWorkload",
-    "check_of",
-    "convolve",
-    "draw_choice",
-    "pack_sums",
-    "pooled",
-]
 
 
 @dataclass(frozen=True, slots=True)

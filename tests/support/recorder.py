@@ -12,8 +12,6 @@ from hw.isa import Instruction, Load, MemoryId, Program, Store, Unit, unit_of
 from tests.support.dependences import Dependences, touches, with_tokens
 from tests.support.reference import Image, ReferenceMachine
 
-__all__ = ["Recorder"]
-
 
 class Recorder:
     """Instructions in program order, executed on a reference machine and on `image`.

@@ -32,8 +32,6 @@ from hw.isa import (
 )
 from hw.operations import MAX_SHIFT
 
-__all__ = ["Image", "ReferenceMachine", "run_in_order", "run_shuffled"]
-
 Image = npt.NDArray[np.uint8]
 """Physical memory: index == address."""
 

@@ -18,27 +18,6 @@ import pytest
 from amaranth.hdl import Elaboratable, Fragment, Value
 from amaranth.sim import Simulator
 
-__all__ = [
-    "Agent",
-    "Context",
-    "ElementMemory",
-    "Sink",
-    "Source",
-    "StatusLog",
-    "TokenSide",
-    "Watch",
-    "bits",
-    "cycle",
-    "cycles",
-    "has",
-    "only_built",
-    "pass_cycles",
-    "random_bytes",
-    "refusal",
-    "seeds",
-    "simulate",
-]
-
 Context = Any
 """An `amaranth.sim.SimulatorContext`: Amaranth ships no types."""
 

@@ -13,8 +13,6 @@ from hw.rtl.top import Accelerator
 from tests.support.rtl import Agent, Context, simulate
 from tests.support.rtl_bus import AxiLiteDriver, AxiReadMemory, AxiWriteMemory
 
-__all__ = ["Machine", "physical"]
-
 PAGE = 4096
 POLLS = 3000
 _REGISTERS = {register.name: register for register in register_map()}

@@ -16,8 +16,6 @@ from hw.config import PAGE_BYTES, HardwareConfig
 from hw.rtl.layouts import burst_layout
 from tests.support.rtl import Context
 
-__all__ = ["SLVERR", "AxiLiteDriver", "AxiReadMemory", "AxiWriteMemory", "PortMemory"]
-
 OKAY = 0b00
 SLVERR = 0b10
 INCR = 0b01

@@ -16,8 +16,6 @@ from compiler.lower import lower
 from compiler.te import Tensor, compute, maximum, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
 
-__all__ = ["agree", "blur", "matmul", "random_inputs", "relu_of_sum"]
-
 
 def random_inputs(program: Function, seed: int = 0) -> list[npt.NDArray[Any]]:
     """An array for each input. Floats are small integers, whose sums are exact."""

@@ -15,8 +15,6 @@ from compiler.graph.visit import map_atoms
 from compiler.ir import INT8, UINT8
 from compiler.quantise.forms import Scale
 
-__all__ = ["with_stated_scales"]
-
 
 def with_stated_scales(
     function: Function, scales: Mapping[str, Scale], rng: np.random.Generator

@@ -10,8 +10,6 @@ from hw.errors import ConfigError
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store, Tokens
 from hw.operations import AluOp
 
-__all__ = ["configs", "instructions", "micro_ops"]
-
 
 @st.composite
 def configs(draw: st.DrawFn) -> HardwareConfig:

@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.dram_layout import Operator
+from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from hw.config import HardwareConfig
@@ -20,8 +21,6 @@ from sim.engines import make_engine
 from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
-
-__all__ = ["Array", "run_schedule", "run_stream", "stream_of"]
 
 Array = npt.NDArray[np.generic]
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["interrupted"]
-
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
 """Seconds within which an interrupted command has to end."""

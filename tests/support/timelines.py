@@ -11,8 +11,6 @@ from hw.isa import AluOp, Assembler, Program, TokenQueue, Unit, work_of
 from sim.result import Event, EventKind, Result
 from sim.trace import Labels
 
-__all__ = ["Story", "story"]
-
 FETCH, DISPATCH = EventKind.FETCH, EventKind.DISPATCH
 START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH
 TO_STORE = TokenQueue.COMPUTE_TO_STORE

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-__all__ = ["Arrow", "arrows_of", "faults", "records_of"]
-
 Record = dict[str, Any]
 
 _KEYS = {

@@ -22,8 +22,6 @@ from hw.rtl.netlist import ExportedCircuit, ports_of
 from hw.rtl.ports import AxiLite, axi_master
 from hw.rtl.verilog import VerilogDesign
 
-__all__ = ["CONFIG", "Handshake", "Misdeed", "Traffic", "TrafficGenerator", "traffic_design"]
-
 CONFIG = HardwareConfig(name="traffic", bus_bits=64)
 LAUNCH, STATUS = 0x008, 0x00C
 

@@ -13,8 +13,6 @@ from hw.config import HardwareConfig
 from hw.config_files import parse_config
 from hw.isa import Program
 
-__all__ = ["GoldenVector", "load_vector", "vector_names"]
-
 _FOLDER = Path(__file__).parent.parent / "golden" / "vectors"
 
 

@@ -19,8 +19,6 @@ from hw.faults import Fault
 from hw.isa.columns import decode_columns
 from hw.isa.rules import broken_rules, facts_of
 
-__all__ = ["faults_of", "near_legal_word"]
-
 _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 """Faults of `broken_rules` that hardware does not detect in a single word."""
 

@@ -14,20 +14,6 @@ from hw.operations import AluOp
 from hw.routing import executing_unit
 from hw.topology import MemoryId, Unit
 
-__all__ = [
-    "EMPTY",
-    "ZEROS",
-    "Command",
-    "Commands",
-    "Compute",
-    "Copy",
-    "Ints",
-    "Kernel",
-    "Loop",
-    "Site",
-    "unit_of_command",
-]
-
 Ints = npt.NDArray[np.int64]
 
 Site: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]

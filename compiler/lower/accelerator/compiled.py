@@ -13,8 +13,6 @@ from compiler.lower.accelerator.commands import Ints
 from hw.jit import cached, compiled
 from hw.topology import Unit
 
-__all__ = ["late_order", "place", "used_loads"]
-
 Flags = npt.NDArray[np.bool_]
 
 NO_COMMAND = -1

@@ -13,8 +13,6 @@ from hw.encoding import WordLayout, alu_layout, gemm_layout
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
-__all__ = ["InstructionLimits", "Operation", "commands_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -19,8 +19,6 @@ from compiler.lower.conditions import conjuncts
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["CopyPlan"]
-
 _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
     (OnChip.INP, INT8): MemoryId.INP,
     (OnChip.WGT, INT8): MemoryId.WGT,

@@ -9,8 +9,6 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["drop_unused_loads", "late_resets"]
-
 _NO_DATA = (MemoryId.UOP, MemoryId.OUT)
 
 

@@ -13,8 +13,6 @@ from compiler.target import AcceleratorTarget
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["DramTensor", "Operator", "addresses_of", "dram_alignment", "layout_of", "rounded_up"]
-
 
 @dataclass(frozen=True, slots=True)
 class Operator:

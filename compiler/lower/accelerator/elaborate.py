@@ -23,8 +23,6 @@ from compiler.lower.accelerator.rectangles import Rectangle
 from compiler.target import AcceleratorTarget
 from hw.topology import MemoryId
 
-__all__ = ["elaborate"]
-
 _Env: TypeAlias = dict[str, int]
 _Iterations: TypeAlias = tuple[tuple[str, int], ...]
 _Part: TypeAlias = Callable[[_Env, _Iterations], None]

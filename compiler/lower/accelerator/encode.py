@@ -16,8 +16,6 @@ from hw.encoding import Opcode
 from hw.isa import Columns, Program, pack_uop_columns
 from hw.topology import MemoryId, Unit
 
-__all__ = ["encode_kernels", "encode_stream"]
-
 _NAMES = tuple(each.name for each in fields(Columns))
 _INDICES = ("dst", "src", "wgt")
 

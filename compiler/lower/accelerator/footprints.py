@@ -12,8 +12,6 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["Footprints", "chip_elements", "first_element"]
-
 _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 
 

@@ -15,8 +15,6 @@ from compiler.lower.accelerator.instruction_nests import flat
 from compiler.target import AcceleratorTarget
 from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
 
-__all__ = ["InPlaceAccumulators"]
-
 
 @dataclass(frozen=True, slots=True)
 class InPlaceAccumulators:

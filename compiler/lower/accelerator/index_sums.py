@@ -16,8 +16,6 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 
-__all__ = ["Env", "IndexSum", "function_of", "values_of"]
-
 Env: TypeAlias = Mapping[str, int]
 """Values of variables, by name."""
 

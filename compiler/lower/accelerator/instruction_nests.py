@@ -19,20 +19,6 @@ from compiler.lower.accelerator.index_sums import Env, IndexSum
 from compiler.lower.conditions import conjuncts
 from compiler.te.tree import written_by
 
-__all__ = [
-    "NEVER",
-    "Box",
-    "Conditions",
-    "Nest",
-    "flat",
-    "is_instruction",
-    "is_load",
-    "leaf",
-    "within",
-    "written_whole",
-]
-
-
 Box = dict[str, tuple[int, int]]
 """By loop variable, the first iteration and one past the last."""
 

@@ -21,8 +21,6 @@ from compiler.lower.accelerator.onchip import lanes_of
 from compiler.target import AcceleratorTarget
 from hw.operations import AluOp
 
-__all__ = ["InvocationPlan"]
-
 _Address = tuple[int, dict[str, int]]
 """The element's address in the first iteration of all loops, and the stride along each loop."""
 

@@ -17,8 +17,6 @@ from compiler.lower.accelerator.programs import ElaboratedProgram
 from compiler.lower.accelerator.residency import KernelStore, load_kernels
 from hw.config import HardwareConfig
 
-__all__ = ["JoinedCommands", "join"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCommands:

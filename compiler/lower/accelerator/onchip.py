@@ -12,8 +12,6 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["ChipMemory", "footprint", "lanes_of"]
-
 
 def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
     """The number of values in one element of a memory."""

@@ -17,8 +17,6 @@ from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
 
-__all__ = ["ElaboratedProgram", "ProgramCache", "accelerator_passes"]
-
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
     """The CPU's passes, then the passes that form loops around accelerator instructions."""

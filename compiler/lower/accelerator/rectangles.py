@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from operator import attrgetter
 
-__all__ = ["Axis", "Rectangle", "Zeros", "may_overlap", "rectangles"]
-
 LONGEST_PAD = 15
 LONGEST_STRIDE = (1 << 16) - 1
 

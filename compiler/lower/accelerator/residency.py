@@ -11,8 +11,6 @@ from compiler.lower.accelerator.commands import Copy, Ints, Kernel
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["KernelStore", "Residency", "load_kernels"]
-
 
 @dataclass(slots=True)
 class KernelStore:

@@ -32,8 +32,6 @@ from hw.isa import Program
 from hw.isa.disasm import disassemble
 from hw.topology import MemoryId, Unit
 
-__all__ = ["DramTensor", "Operator", "ProgramCache", "Stream", "compile_stream"]
-
 _NO_SITE: Site = ("", ())
 _UOP_LOAD_SITE: Site = ("micro-ops", ())
 

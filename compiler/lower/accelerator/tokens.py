@@ -21,8 +21,6 @@ from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
 
-__all__ = ["NO_COMMAND", "TokenedCommands", "place_tokens"]
-
 NO_COMMAND = -1
 """The command position of an instruction that only pops and pushes tokens."""
 

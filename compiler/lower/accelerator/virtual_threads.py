@@ -26,8 +26,6 @@ from compiler.lower.conditions import conjuncts, guarded
 from compiler.lower.ranges import loop_range
 from compiler.te.tree import extent_of
 
-__all__ = ["InterleaveThreads"]
-
 
 @dataclass(frozen=True, slots=True)
 class InterleaveThreads:

@@ -17,8 +17,6 @@ from compiler.quantise.forms import PendingAccumulator
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import LARGEST_BIAS
 
-__all__ = ["ACCUMULATORS"]
-
 
 def _add(rewriter: Rewriter, name: str, call: Call) -> bool:
     left, right = call.args

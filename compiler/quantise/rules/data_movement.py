@@ -16,8 +16,6 @@ from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.weights import Weights
 
-__all__ = ["DATA_MOVEMENT", "POOLS"]
-
 
 def _move(rewriter: Rewriter, name: str, call: Call) -> bool:
     wanted = name in rewriter.chosen or rewriter.is_int8(call.args[0])

@@ -18,8 +18,6 @@ from compiler.quantise.forms import Int8Value, PendingAccumulator
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import Weights, quantised_weights
 
-__all__ = ["PRODUCTS", "convolved"]
-
 
 def _conv2d(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Conv2d)

@@ -15,8 +15,6 @@ from compiler.quantise.forms import Scale, StatedInt8
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import Weights
 
-__all__ = ["QDQ"]
-
 
 def _quantise(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, step, zero = call.args

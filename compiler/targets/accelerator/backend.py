@@ -20,7 +20,7 @@ from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function as Program
 from compiler.lower.accelerator import Operator, Stream, compile_stream
 from compiler.lower.accelerator.dram_layout import dram_alignment
-from compiler.lower.accelerator.stream import ProgramCache
+from compiler.lower.accelerator.programs import ProgramCache
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
 from compiler.targets.parts import ArtifactParts, Invocation
@@ -29,8 +29,6 @@ from compiler.targets.target import Backend, Target
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
-
-__all__ = ["StreamBackend"]
 
 
 @dataclass(frozen=True, slots=True)

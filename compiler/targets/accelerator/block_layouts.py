@@ -19,8 +19,6 @@ from compiler.targets.target import LayoutRewrite, Layouts
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.pattern import Match
 
-__all__ = ["Blocks"]
-
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Layouts):

@@ -24,8 +24,6 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
 
-__all__ = ["TEMPLATES", "accelerator"]
-
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
     DenseOnArray(),

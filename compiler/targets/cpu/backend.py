@@ -31,8 +31,6 @@ from compiler.templates.schedule_template import KernelMatch
 from runtime.artifact import KernelCall, Step
 from runtime.native import ObjectCode
 
-__all__ = ["CpuKernel", "KernelBackend", "cpu_kernel", "layer_plan"]
-
 _Key: TypeAlias = tuple[str, int | None]
 
 

@@ -11,8 +11,6 @@ from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
 
-__all__ = ["TEMPLATES", "cpu"]
-
 TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
 """Templates of layers with packed weights; all other kernels use the generic schedule."""
 

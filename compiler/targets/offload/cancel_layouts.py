@@ -11,8 +11,6 @@ from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_atoms
 
-__all__ = ["CancelLayouts"]
-
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
 """Operators that change a tensor's shape only, not the order of elements."""
 

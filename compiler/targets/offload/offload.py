@@ -21,8 +21,6 @@ from compiler.targets.offload.streams import FormStreams
 from compiler.targets.planner import Candidate, candidates
 from compiler.targets.target import LayoutRewrite, Target
 
-__all__ = ["Offload", "Plans", "offload_passes"]
-
 Plans: TypeAlias = Callable[[Call], object]
 """A function that raises `Unsupported` for kernel calls that the target does not support."""
 

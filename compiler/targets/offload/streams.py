@@ -21,8 +21,6 @@ from compiler.graph.nodes import (
 from compiler.graph.syntax import fresh
 from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
 
-__all__ = ["FormStreams", "StreamsOnHost"]
-
 
 @dataclass(frozen=True, slots=True)
 class FormStreams:

@@ -11,8 +11,6 @@ from compiler.te.dependences import carried_dependence, vectorization_obstacle
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import loops_on_path, path_to, replace_loop
 
-__all__ = ["Parallel", "Unroll", "Vectorize", "VirtualThread"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Annotation(Primitive):

@@ -28,8 +28,6 @@ from compiler.te.tree import (
     written_by,
 )
 
-__all__ = ["Primitive", "element_nest", "with_guard"]
-
 
 @dataclass(frozen=True, slots=True)
 class Primitive(ABC):

@@ -27,8 +27,6 @@ from compiler.te.tree import (
     written_by,
 )
 
-__all__ = ["CacheRead", "CacheWrite"]
-
 
 @dataclass(frozen=True, slots=True)
 class CacheRead(Primitive):

@@ -8,7 +8,8 @@ from typing import ClassVar, cast
 
 from compiler.ir.boxes import Box, NotABox, box, union
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
-from compiler.ir.interval import Interval, Ranges
+from compiler.ir.interval import Ranges
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
@@ -33,8 +34,6 @@ from compiler.te.tree import (
     without_alloc,
     written_by,
 )
-
-__all__ = ["ComputeAt"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import NO_OP, read_by, replace_stmt, without_alloc
 
-__all__ = ["ComputeInline"]
-
 
 @dataclass(frozen=True, slots=True)
 class ComputeInline(Primitive):

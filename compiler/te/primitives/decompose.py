@@ -11,8 +11,6 @@ from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive, element_nest
 from compiler.te.tree import loops_on_path, path_to, replace_loop, replace_stmt
 
-__all__ = ["DecomposeReduction"]
-
 
 @dataclass(frozen=True, slots=True)
 class DecomposeReduction(Primitive):

@@ -13,8 +13,6 @@ from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import extent_of, replace_loop
 
-__all__ = ["Fuse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fuse(Primitive):

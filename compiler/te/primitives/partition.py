@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import index, not_equal
 from compiler.ir.prove import prove
 from compiler.ir.stmt import Block, For, Function, IterKind, Stmt
@@ -23,8 +23,6 @@ from compiler.te.tree import (
     rename_loops,
     replace_loop,
 )
-
-__all__ = ["Partition"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ from compiler.te.dependences import axis_kinds, reassociable
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import loops_on_path, path_to, replace_loop
 
-__all__ = ["Reorder"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reorder(Primitive):

@@ -13,8 +13,6 @@ from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tensor import Combiner
 from compiler.te.tree import replace_stmt, written_by
 
-__all__ = ["SkipTerms"]
-
 
 @dataclass(frozen=True, slots=True)
 class SkipTerms(Primitive):

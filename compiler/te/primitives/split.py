@@ -12,8 +12,6 @@ from compiler.ir.visit import substitute_in
 from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tree import extent_of, map_blocks, replace_loop
 
-__all__ = ["Split"]
-
 
 @dataclass(frozen=True, slots=True)
 class Split(Primitive):

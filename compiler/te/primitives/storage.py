@@ -14,8 +14,6 @@ from compiler.ir.visit import map_accesses_in, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import map_buffers
 
-__all__ = ["SetLayout", "SetScope"]
-
 _PART = re.compile(r"(\d+)(?:([/%])(\d+))?\Z")
 
 

@@ -25,8 +25,6 @@ from compiler.ir.visit import blocks, loops, substitute, variables
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import extent_of, loops_on_path, path_to, replace_loop
 
-__all__ = ["Tensorize"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tensorize(Primitive):

@@ -45,8 +45,6 @@ from compiler.requantisation.channels import INT16, broadcast, check_range
 from compiler.requantisation.spec import Channel
 from hw.operations import MAX_SHIFT, AluOp
 
-__all__ = ["AluOperation", "AluRequantisation", "is_exact", "lower_requantisation"]
-
 _SHIFTS = (-MAX_SHIFT, MAX_SHIFT)
 
 

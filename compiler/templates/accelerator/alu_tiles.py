@@ -36,8 +36,6 @@ from compiler.templates.accelerator.tiling import (
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.topology import MemoryId
 
-__all__ = ["ImageWorkload", "TiledOnAlu"]
-
 
 class TiledWorkload(Hashable, Protocol):
     """A workload whose output is [N, C, H, W, B, L].

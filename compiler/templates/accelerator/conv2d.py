@@ -46,8 +46,6 @@ from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, tile_sizes
 from hw.topology import MemoryId
 
-__all__ = ["Conv2dOnArray", "Conv2dWorkload"]
-
 _SHORTLIST = 96
 """Number of choices with the most threads that are simulated."""
 _SHORTLIST_FEWER_THREADS = 16

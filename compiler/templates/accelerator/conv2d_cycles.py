@@ -19,8 +19,6 @@ from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 
-__all__ = ["ORDERS", "Conv2dCycles", "Conv2dWorkload"]
-
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "outputs": ("oc", "y", "x"),
     "weights": ("oc", "y", "x"),

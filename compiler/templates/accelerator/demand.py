@@ -19,19 +19,6 @@ from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 
-__all__ = [
-    "Boxes",
-    "Copies",
-    "Demand",
-    "Output",
-    "ReductionWork",
-    "copies_of",
-    "kernel_length",
-    "thread_redundancy",
-    "tile_count",
-    "tile_shapes",
-]
-
 Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
 """Pairs of the number of copies of a box and the box's extents, outermost first."""
 

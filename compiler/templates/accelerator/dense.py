@@ -27,8 +27,6 @@ from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.topology import MemoryId
 
-__all__ = ["DenseOnArray", "DenseWorkload"]
-
 
 @dataclass(frozen=True, slots=True)
 class DenseWorkload:

@@ -24,8 +24,6 @@ from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
-__all__ = ["WideDenseOnArray"]
-
 
 class WideDenseOnArray(AcceleratorTemplate[Products]):
     """A dense layer that stores int32 sums: each byte is shifted to the low byte and stored.

@@ -23,8 +23,6 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
 
-__all__ = ["IMAGE_AS_INT32", "ElementwiseOnAlu", "ElementwiseWorkload"]
-
 IMAGE_AS_INT32 = Apply(
     "cast",
     (Operand("data", INT8, (4,)),),

@@ -31,17 +31,6 @@ from compiler.templates.schedule_template import Arguments, KernelMatch
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 
-__all__ = [
-    "AluPass",
-    "Epilogue",
-    "OperandKind",
-    "alu_passes",
-    "in_accumulators",
-    "requantisation",
-    "requantise_passes",
-    "requantise_pattern",
-]
-
 
 class OperandKind(Enum):
     """The place of a pass's second operand."""

@@ -21,8 +21,6 @@ from compiler.templates.accelerator.tiling import resident_operands
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 
-__all__ = ["FEATURES", "features"]
-
 W = TypeVar("W", bound=Hashable)
 
 _INP, _WGT, _UOP, _OUT = (MemoryId.INP,), (MemoryId.WGT,), (MemoryId.UOP,), (MemoryId.OUT,)

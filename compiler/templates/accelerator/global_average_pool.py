@@ -52,8 +52,6 @@ from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
-__all__ = ["GlobalPoolOnAlu", "GlobalPoolWorkload"]
-
 
 def _whole_images(given: Attributes) -> bool:
     if not isinstance(given, Reduction) or given.axes is None:

@@ -12,8 +12,6 @@ from hw.config import HardwareConfig
 from hw.timing import TRANSFER_OVERHEAD, issue_cycles
 from hw.topology import MemoryId
 
-__all__ = ["MachineCost", "MemoryTiming"]
-
 _HANDSHAKES = 2 * TRANSFER_OVERHEAD
 """Estimated cycles of a LOAD or STORE beside DRAM latency and data: twice the overhead of a
 transfer alone on the bus, since bus arbitration and waiting for tokens are not modelled."""

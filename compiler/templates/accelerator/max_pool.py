@@ -30,8 +30,6 @@ from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
 from hw.operations import AluOp
 
-__all__ = ["MaxPoolOnAlu", "MaxPoolWorkload"]
-
 LOWEST = INT8.low
 """Initial value of maxima: fits into an instruction's immediate, unlike the lowest int32."""
 

@@ -18,16 +18,6 @@ from compiler.errors import TensorError
 from compiler.operators.blocks import blocks
 from hw.config import HardwareConfig
 
-__all__ = [
-    "block_groups",
-    "pack_channels",
-    "pack_data",
-    "pack_weight",
-    "packed_data_shape",
-    "packed_weight_shape",
-    "unpack_data",
-]
-
 Array = npt.NDArray[np.generic]
 
 

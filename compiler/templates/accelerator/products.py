@@ -37,8 +37,6 @@ from compiler.templates.space import Choices, Floats, Ints, Space
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = ["PRODUCT", "Products", "largest_sum"]
-
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
 
 _SHARED = ("oc", "n")

@@ -23,8 +23,6 @@ from compiler.templates.schedule_template import KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 
-__all__ = ["AcceleratorTemplate", "Repacked", "Shapes"]
-
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
 """A function from the name of a value to its shape."""

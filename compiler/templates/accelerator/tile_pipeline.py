@@ -15,8 +15,6 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 
-__all__ = ["LONGEST", "TilePipeline", "ends"]
-
 LONGEST = 1500
 """Maximum number of simulated steps; a longer program is extrapolated at the same rate."""
 

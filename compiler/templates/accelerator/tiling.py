@@ -14,15 +14,6 @@ from compiler.templates.space import Bools, Choices, Ints, Space, tile_sizes
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-__all__ = [
-    "operand_accumulators",
-    "resident_operands",
-    "sharing_rank",
-    "tile_output",
-    "tile_space",
-    "unusual_residency",
-]
-
 
 def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch:
     """Splits the output's loops into tiles that threads share. The knobs are a tile's size along

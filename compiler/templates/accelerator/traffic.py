@@ -15,8 +15,6 @@ import numpy as np
 from compiler.operators.window import Window
 from compiler.templates.space import Bools, Ints
 
-__all__ = ["loaded_elements", "needed_parts", "taps_on_data"]
-
 
 def needed_parts(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:
     """The fractions of an image and of the taps that any output reads; one window for each axis."""

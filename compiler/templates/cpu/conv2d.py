@@ -35,8 +35,6 @@ from compiler.templates.cpu.layer import (
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
-__all__ = ["Conv2dOnCpu", "packed_conv2d", "schedule_packed_conv2d"]
-
 _ZERO = index(0)
 
 

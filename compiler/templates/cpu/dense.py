@@ -29,8 +29,6 @@ from compiler.templates.cpu.layer import (
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
-__all__ = ["DenseOnCpu", "packed_dense", "schedule_packed_dense"]
-
 _ZERO = index(0)
 
 

@@ -27,16 +27,6 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
 
-__all__ = [
-    "LayerOnCpu",
-    "LayerWorkload",
-    "PackedLayer",
-    "carry_in_registers",
-    "layer_patterns",
-    "placeholders",
-    "second_program",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:

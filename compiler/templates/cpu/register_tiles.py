@@ -11,8 +11,6 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te.knobs import Choice
 from compiler.templates.space import Bools, Choices, Floats, Space, rank_by
 
-__all__ = ["Tile", "TileSpace", "best_tile"]
-
 _LATENCY = 8
 """Independent multiplications that keep two pipelined units of four cycles busy."""
 _MOST_VECTORS = 8

@@ -28,8 +28,6 @@ from scripts.run.page.style import (
     spec_of,
 )
 
-__all__ = ["cause_bars", "cause_totals"]
-
 _LABEL_SPACE = 1.2
 """Ratio of the chart's width to the longest bar, whose label is at its end."""
 

@@ -12,8 +12,6 @@ from scripts.run.page.page import Page
 from scripts.run.page.roofline import roofline
 from scripts.run.page.style import ChartSpec
 
-__all__ = ["Figure", "figures"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:

@@ -29,8 +29,6 @@ from scripts.run.page.style import (
     spec_of,
 )
 
-__all__ = ["byte_bars", "utilization_bars"]
-
 
 def utilization_bars(rows: Sequence[LayerRow]) -> ChartSpec:
     """Utilisation of each layer that multiplies, without and with latency hiding."""

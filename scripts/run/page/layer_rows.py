@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from runtime.layer_profiles import LayerProfile
 from scripts.run.page.page import Page
 
-__all__ = ["LayerRow", "Totals", "rows", "totals"]
-
 
 @dataclass(frozen=True, slots=True)
 class LayerRow:

@@ -11,8 +11,6 @@ import vl_convert
 from hw.cache import ContentCache, content_key, default_cache
 from scripts.errors import CommandError
 
-__all__ = ["chart_library"]
-
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _FILE = "charts.js"
 

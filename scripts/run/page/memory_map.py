@@ -9,8 +9,6 @@ import altair as alt
 from scripts.run.page.page import Area, AreaKind
 from scripts.run.page.style import ChartSpec, Values, data, short_axis, spec_of
 
-__all__ = ["memory_map"]
-
 # Okabe and Ito's colours, as in the other charts; each kind also has its own row.
 _COLOURS = {
     AreaKind.INPUTS: "#56B4E9",

@@ -11,8 +11,6 @@ from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
 
-__all__ = ["Area", "AreaKind", "CpuStep", "Page"]
-
 _CLOCK_MHZ = 100.0
 """The clock of VTA's default configuration on its board."""
 

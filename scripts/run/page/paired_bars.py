@@ -10,18 +10,6 @@ from runtime.layer_profiles import LayerProfile
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.style import HIDING_COLOURS, INK, Hiding
 
-__all__ = [
-    "BAR",
-    "end_labels",
-    "hiding_colour",
-    "hiding_kinds",
-    "hiding_legend",
-    "hiding_tooltip",
-    "offset",
-    "pairs_height",
-    "runs",
-]
-
 BAR = 10
 """The height of a bar in pixels."""
 _PAIR_GAP = 6  # pixels

@@ -13,8 +13,6 @@ from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.library import chart_library
 from scripts.run.page.page import Page
 
-__all__ = ["render"]
-
 _HERE = Path(__file__).parent
 
 

@@ -17,8 +17,6 @@ from scripts.run.page.paired_bars import (
 )
 from scripts.run.page.style import INK, PALE, ChartSpec, Hiding, Values, data, spec_of
 
-__all__ = ["roofline"]
-
 _MARGIN = 2.0
 """Margin on each side of the points, as a factor."""
 _HEIGHT = 420

@@ -10,22 +10,6 @@ import altair as alt
 
 from runtime.layer_profiles import Cause
 
-__all__ = [
-    "CAUSE_COLOURS",
-    "HIDING_COLOURS",
-    "INK",
-    "LOADED",
-    "PALE",
-    "STORED",
-    "ChartSpec",
-    "Hiding",
-    "Values",
-    "data",
-    "layer_axis",
-    "short_axis",
-    "spec_of",
-]
-
 ChartSpec: TypeAlias = dict[str, Any]
 """A chart in Vega-Lite's JSON."""
 Values: TypeAlias = list[dict[str, Any]]

@@ -9,8 +9,6 @@ from hw.files import check_destination, write_atomically
 from scripts.errors import CommandError
 from scripts.run.page.page import Page
 
-__all__ = ["check_page", "write_page"]
-
 _SUFFIX = ".html"
 _NEEDED = ("altair", "jinja2", "vl_convert")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compiler.errors import IRError
 from compiler.ir import FLOAT32, INT32, INT64, Buffer, Const, Expr, Load, Var
 from compiler.ir.boxes import Box, NotABox, box, union
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, index
 from compiler.ir.printer import text
 from compiler.ir.visit import variables

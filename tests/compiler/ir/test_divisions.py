@@ -9,7 +9,8 @@ from compiler.ir import INT64, Buffer, Expr, Load, Var
 from compiler.ir.divisions import Divisions, divided, steps
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import BinaryOp
-from compiler.ir.interval import NO_RANGES, Interval
+from compiler.ir.interval import NO_RANGES
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.printer import text

@@ -29,7 +29,8 @@ from compiler.ir import (
     Var,
 )
 from compiler.ir.expr import binary, unary
-from compiler.ir.interval import Interval, interval
+from compiler.ir.interval import interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, index, maximum, minimum, select
 from compiler.ir.visit import variables
 from tests.support.index_values import conditions, indices, points, ranges, value

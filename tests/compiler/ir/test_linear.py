@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import IRError
 from compiler.ir import INT32, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import index, minimum, select
 from compiler.ir.printer import text

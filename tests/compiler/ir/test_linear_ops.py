@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.ir import BOOL, FLOAT32, INT8, Binary, BinaryOp, Const, Expr, Var
 from compiler.ir.divisions import Divisions
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
 from compiler.ir.linear_ops import compared, negated
 from compiler.ir.ops import equal, not_equal

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import BOOL, FLOAT32, INT8, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.interval import Interval
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear
 from compiler.ir.ops import cast, equal, maximum, minimum, not_equal, select
 from compiler.ir.prove import contradictory, prove

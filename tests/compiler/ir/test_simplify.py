@@ -26,7 +26,8 @@ from compiler.ir import (
     Var,
 )
 from compiler.ir.interpreter import run
-from compiler.ir.interval import NO_RANGES, Interval
+from compiler.ir.interval import NO_RANGES
+from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, const, equal, index, maximum, minimum, not_equal, select
 from compiler.ir.parser import parse
 from compiler.ir.printer import text

@@ -18,10 +18,11 @@ from compiler.ir.ops import cast, const
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
+from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.join import join
 from compiler.lower.accelerator.programs import ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.stream import Operator, compile_stream
+from compiler.lower.accelerator.stream import compile_stream
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from hw.operations import AluOp

@@ -10,7 +10,8 @@ import pytest
 from compiler.errors import LoweringError
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.dram_layout import Operator
+from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from hw.isa import Finish, Load, unit_of
 from hw.isa.disasm import disassemble

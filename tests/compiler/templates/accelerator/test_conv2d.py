@@ -13,7 +13,8 @@ from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
 from hw.operations import AluOp

@@ -16,7 +16,8 @@ from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass, OperandKind
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.space import Choices

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.space import Choices

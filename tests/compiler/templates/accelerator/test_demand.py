@@ -12,7 +12,7 @@ from compiler.lower.accelerator import Stream
 from compiler.operators.window import Window
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dWorkload
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.demand import (
     Copies,
     Demand,

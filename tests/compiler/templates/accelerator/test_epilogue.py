@@ -18,7 +18,8 @@ from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.te import Tensor, placeholder
 from compiler.te.build import stages
 from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import (
     AluPass,
     Epilogue,

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from compiler.lower.accelerator.stream import Operator, Stream, compile_stream
+from compiler.lower.accelerator.dram_layout import Operator
+from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import alu_passes
 from compiler.templates.accelerator.packing import (
     pack_data,

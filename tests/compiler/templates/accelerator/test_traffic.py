@@ -19,7 +19,8 @@ from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
 from compiler.operators.window import Window
-from compiler.templates.accelerator.conv2d import Conv2dOnArray, Conv2dWorkload
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
