@@ -8,7 +8,7 @@ from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import (
     TensorInstruction,
     base_instructions,
-    immediate_called,
+    immediate_by_name,
 )
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
@@ -47,7 +47,7 @@ class AcceleratorTarget:
         for number, instruction in enumerate(more):
             name = instruction.name
             taken = {other.name for other in (*self.instructions, *more[:number])}
-            if name in taken or immediate_called(self.config, name):
+            if name in taken or immediate_by_name(self.config, name):
                 raise LoweringError(f"there is an instruction {name} already")
             missing = instruction.features - self.config.features
             if missing:
@@ -66,7 +66,7 @@ class AcceleratorTarget:
         for instruction in self.instructions:
             if instruction.name == name:
                 return instruction
-        found = immediate_called(self.config, name)
+        found = immediate_by_name(self.config, name)
         if found is None:
             names = ", ".join(each.name for each in self.instructions)
             raise LoweringError(

@@ -12,17 +12,17 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
-from runtime.inputs import Pixels
+from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
 from scripts.explain import print_reasons
 from scripts.model_options import (
     CalibrateOption,
     DeviceName,
     DeviceOption,
-    HidingOption,
+    LatencyHidingOption,
     PixelsOption,
     QuantiseOption,
-    check_for_cpu,
+    refuse_accelerator_options,
 )
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -35,7 +35,7 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.sources import Accelerator, ModelOptions, compile_source
+from scripts.sources import Accelerator, ModelOptions, compile_model
 
 
 def command(
@@ -54,10 +54,10 @@ def command(
     ],
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
-    pixels: PixelsOption = Pixels.IMAGENET,
+    pixels: PixelsOption = PixelNormalisation.IMAGENET,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
-    hiding: HidingOption = True,
+    hiding: LatencyHidingOption = True,
     device: DeviceOption = DeviceName.ACCELERATOR,
     seed: SeedOption = 0,
     explain: ExplainOption = False,
@@ -73,12 +73,12 @@ def command(
         begun = perf_counter()
         check_destination(output)
         if device is DeviceName.CPU:
-            check_for_cpu(context, ["--explain"] * explain)
+            refuse_accelerator_options(context, ["--explain"] * explain)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding)
             chosen = machine if device is DeviceName.ACCELERATOR else None
-            artifact = compile_source(model, options, chosen, report)
+            artifact = compile_model(model, options, chosen, report)
             if report is not None:
                 report("writing")
             write_artifact(artifact, output)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from compiler.quantise.options import Mode
-from runtime.inputs import Pixels
+from runtime.inputs import PixelNormalisation
 from scripts.errors import CommandError
 
 
@@ -47,7 +47,7 @@ CalibrateOption = Annotated[
     ),
 ]
 PixelsOption = Annotated[
-    Pixels,
+    PixelNormalisation,
     typer.Option(
         "--pixels", help="Values of pictures: normalised as for ImageNet, or from 0 to 1."
     ),
@@ -65,7 +65,7 @@ DeviceOption = Annotated[
     DeviceName,
     typer.Option("--device", help="The simulated accelerator with the CPU, or the CPU alone."),
 ]
-HidingOption = Annotated[
+LatencyHidingOption = Annotated[
     bool,
     typer.Option(
         " /--no-latency-hiding",
@@ -90,7 +90,7 @@ _ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
 """Options for the accelerator only, by the names of the subcommand's parameters."""
 
 
-def check_for_cpu(context: typer.Context, options: Sequence[str] = ()) -> None:
+def refuse_accelerator_options(context: typer.Context, options: Sequence[str] = ()) -> None:
     """Raise `CommandError` for accelerator options, which `--device cpu` does not allow.
 
     These are `options`, and those on the command line, even with their default value.

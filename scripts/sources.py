@@ -27,7 +27,7 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Provenance, Tensor
-from runtime.inputs import Pixels, read_samples
+from runtime.inputs import PixelNormalisation, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
 from scripts.model_options import Quantise
@@ -39,7 +39,7 @@ class ModelOptions:
 
     quantise: Quantise | None
     calibrate: Path | None
-    pixels: Pixels
+    pixels: PixelNormalisation
     seed: int
 
     @property
@@ -74,7 +74,7 @@ def targets(device: Accelerator | None) -> tuple[Target[Any], ...]:
     return (host,) if device is None else (device.target(), host)
 
 
-def compile_source(
+def compile_model(
     model: str,
     options: ModelOptions,
     device: Accelerator | None,
@@ -82,9 +82,9 @@ def compile_source(
 ) -> Artifact:
     """Compile a model for this processor and, if there is one, the accelerator.
 
-    Raises as `open_source` and `Source.prepared`.
+    Raises as `import_model` and `Source.prepared`.
     """
-    prepared = open_source(model, options, report).prepared(report)
+    prepared = import_model(model, options, report).prepared(report)
     artifact = prepared.build(targets(device), report)
     if not artifact.streams:
         return artifact
@@ -111,7 +111,7 @@ class Source:
         return prepare_network(self.imported, self.provenance, self.options, report)
 
 
-def open_source(model: str, options: ModelOptions, report: Callable[[str], None] | None) -> Source:
+def import_model(model: str, options: ModelOptions, report: Callable[[str], None] | None) -> Source:
     """Import a built-in model or an ONNX file.
 
     Raises

@@ -18,8 +18,8 @@ from hw.rtl.top import Accelerator
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.result import Result
-from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
-from sim.rtl.bus import Memory, Pins, ReadBus, Stalling, WriteBus
+from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
+from sim.rtl.bus import Memory, Pins, ReadBus, StallGenerator, WriteBus
 from sim.rtl.constants import Rule
 from sim.rtl.launch import Driver
 from sim.rtl.register_port import RegisterPort
@@ -84,7 +84,7 @@ class SimulatorBench:
         self._writes = WriteBus(model, beat_bytes)
         self._registers = RegisterPort()
         self._memory = _no_memory()
-        self._stalls = Stalling()
+        self._stalls = StallGenerator()
         self._broken: Rule | None = None
         self._log: list[tuple[int, int]] = []
         self._wants_events = False
@@ -96,17 +96,17 @@ class SimulatorBench:
         self._simulator.add_clock(_PERIOD)
         self._started = False
 
-    def attach(self, setup: Setup) -> None:
+    def attach(self, setup: BenchSetup) -> None:
         threshold = stall_threshold(setup.stalls)
         seed = setup.stalls.seed if setup.stalls is not None else 0
         self._memory = Memory(setup.memory, setup.refused)
-        self._stalls = Stalling(threshold, seed)
+        self._stalls = StallGenerator(threshold, seed)
         self._wants_events = setup.events
         self._armed, self._origin, self._log = self._now, None, []
         if setup.waveform is not None:
             self._open_waveform(setup)
 
-    def _open_waveform(self, setup: Setup) -> None:
+    def _open_waveform(self, setup: BenchSetup) -> None:
         try:
             file = self._waveform.enter_context(open(str(setup.waveform), "w", encoding="utf-8"))
         except OSError as error:
@@ -115,7 +115,7 @@ class SimulatorBench:
 
     def detach(self) -> None:
         self._waveform.close()
-        self._memory, self._stalls = _no_memory(), Stalling()
+        self._memory, self._stalls = _no_memory(), StallGenerator()
 
     def write(self, offset: int, value: int) -> None:
         self._registers.begin_write(offset, value)

@@ -15,12 +15,12 @@ from compiler.codegen.frame import Frame, LaneVar
 from compiler.codegen.llvm import (
     I32,
     I64,
+    broadcast_lanes,
     call_intrinsic,
     constant,
     lanes_of,
     register_type,
     splat,
-    together,
 )
 from compiler.codegen.math_functions import call_function, power
 from compiler.codegen.offset import known_number, offset_sum
@@ -92,9 +92,9 @@ def _binary(frame: Frame, expr: Binary) -> Any:
         for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))
-                return value_ops.fused(frame.builder, *together(frame.builder, *parts))
+                return value_ops.fused(frame.builder, *broadcast_lanes(frame.builder, *parts))
     left, right = evaluate(frame, expr.left), evaluate(frame, expr.right)
-    left, right = together(frame.builder, left, right)
+    left, right = broadcast_lanes(frame.builder, left, right)
     if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:
         if _natural(frame, expr.left) and _natural(frame, expr.right, least=1):
             dtype = UINT64  # the same result in fewer instructions
@@ -155,14 +155,14 @@ def _select(frame: Frame, expr: Select) -> Any:
         return builder.select(condition, *(splat(builder, value, frame.lanes) for value in values))
     if all(_harmless(frame, side) for side in sides):
         values = [evaluate(frame, side) for side in sides]
-        return builder.select(condition, *together(builder, *values))
+        return builder.select(condition, *broadcast_lanes(builder, *values))
     return _branch(frame, condition, sides)
 
 
 def _harmless(frame: Frame, expr: Expr) -> bool:
     """Whether an expression can be evaluated speculatively: all its loads are in bounds."""
     loads = (each for each in subexpressions(expr) if isinstance(each, Load))
-    return all(load_store.safe(frame, each) for each in loads)
+    return all(load_store.in_bounds(frame, each) for each in loads)
 
 
 def _branch(frame: Frame, condition: Any, sides: tuple[Expr, Expr]) -> Any:

@@ -38,7 +38,9 @@ def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
     return None
 
 
-def across(builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, mask: Any) -> Any:
+def reduce_lanes(
+    builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, mask: Any
+) -> Any:
     """The reduction by `op` of `start` and the lanes of `vector` where `mask` holds (None: all)."""
     kind = register_type(dtype)
     if mask is not None:

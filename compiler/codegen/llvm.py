@@ -35,14 +35,14 @@ def lanes_of(value: Any) -> int | None:
     return value.type.count if isinstance(value.type, ir.VectorType) else None
 
 
-def shaped(kind: Any, lanes: int | None) -> Any:
+def vector_type(kind: Any, lanes: int | None) -> Any:
     """The type of a vector of `lanes` elements of `kind`; `kind` if `lanes` is None."""
     return kind if lanes is None else ir.VectorType(kind, lanes)
 
 
 def in_lanes(kind: Any, like: Any) -> Any:
     """The type of a vector of `kind` with the lanes of `like`; `kind` if `like` is a scalar."""
-    return shaped(kind, lanes_of(like))
+    return vector_type(kind, lanes_of(like))
 
 
 def constant(kind: Any, value: Any) -> Any:
@@ -66,7 +66,7 @@ def splat(builder: Any, value: Any, lanes: int | None) -> Any:
     return builder.shuffle_vector(first, undefined, constant(ir.VectorType(I32, lanes), 0))
 
 
-def together(builder: Any, *values: Any) -> list[Any]:
+def broadcast_lanes(builder: Any, *values: Any) -> list[Any]:
     """The values with equal numbers of lanes: scalars become vectors if any value is a vector."""
     lanes = next((n for n in map(lanes_of, values) if n is not None), None)
     return [splat(builder, each, lanes) for each in values]
@@ -91,7 +91,7 @@ def call_intrinsic(
 
 
 @contextmanager
-def counted(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
+def counted_loop(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
     """A loop from `begin` to `end` - 1 around the instructions emitted in the `with` block.
 
     Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` leaves

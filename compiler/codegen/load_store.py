@@ -22,9 +22,9 @@ from compiler.codegen.llvm import (
     constant,
     lanes_of,
     memory_type,
-    shaped,
     splat,
     suffix,
+    vector_type,
 )
 from compiler.codegen.offset import Offset, offset_of
 from compiler.ir.buffer import Buffer
@@ -51,7 +51,7 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     elif vector_access.scattered(elements) or offset.lane not in (0, 1):
         value = vector_access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
     elif offset.lane == 1:
-        value = vector_access.vector(frame, place, element, elements, mask)
+        value = vector_access.load_vector(frame, place, element, elements, mask)
     elif mask is None:
         value = vector_access.read(frame, expr.buffer, element, elements)
     else:
@@ -79,7 +79,7 @@ def store(
     elements = _pointers(frame, place, offset, evaluate)
     builder, mask = frame.builder, frame.mask
     if buffer.dtype == BOOL:
-        value = builder.zext(value, shaped(BYTE, lanes_of(value)))
+        value = builder.zext(value, vector_type(BYTE, lanes_of(value)))
     if not vector_access.scattered(elements) and offset.lane == 0:
         if frame.lanes is not None and lanes_of(value) is not None:
             if mask is not None:
@@ -97,12 +97,12 @@ def store(
         return
     if mask is not None and place.stack and offset.within(place.size, frame):
         # LLVM does not promote memory with masked stores to registers.
-        old = vector_access.vector(frame, place, value.type.element, elements, None)
+        old = vector_access.load_vector(frame, place, value.type.element, elements, None)
         value, mask = builder.select(mask, value, old), None
     vector_access.store_vector(frame, place, value, elements, mask)
 
 
-def safe(frame: Frame, expr: Load) -> bool:
+def in_bounds(frame: Frame, expr: Load) -> bool:
     """Whether a load is provably in bounds in every iteration and lane."""
     place = frame.place(expr.buffer)
     return offset_of(place, expr.indices, frame).within(place.size, frame)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
-from compiler.codegen.llvm import constant, together
+from compiler.codegen.llvm import broadcast_lanes, constant
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
@@ -65,7 +65,7 @@ class Offset:
             if total is None:
                 total = part
             else:
-                total = frame.builder.add(*together(frame.builder, total, part))
+                total = frame.builder.add(*broadcast_lanes(frame.builder, total, part))
         # The sum can be reused while its variables are in scope, unless it depends on memory.
         reusable = not any(map(reads_memory, self.terms))
         return frame.keep(key, total) if reusable and total is not None else total

@@ -8,8 +8,8 @@ from typing import Any, assert_never
 from compiler.codegen import load_store
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
-from compiler.codegen.lane_reductions import across, update_of
-from compiler.codegen.llvm import I64, constant, counted, lanes_of, splat
+from compiler.codegen.lane_reductions import reduce_lanes, update_of
+from compiler.codegen.llvm import I64, constant, counted_loop, lanes_of, splat
 from compiler.codegen.offset import known_number
 from compiler.codegen.tasks import Tasks
 from compiler.codegen.tensor_intrinsics import emit_invoke
@@ -58,7 +58,7 @@ def _store(frame: Frame, stmt: Store) -> None:
             op, term = update
             vector = splat(frame.builder, value_of(term), frame.lanes)
             old = value_of(Load(stmt.buffer, stmt.indices))
-            value = across(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
+            value = reduce_lanes(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
             load_store.store(frame, stmt.buffer, stmt.indices, value, value_of)
             return
     load_store.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)
@@ -113,7 +113,7 @@ def _vectorized(frame: Frame, stmt: For, tasks: Tasks) -> None:
             _strip(frame, stmt, strip, strip.begin, tasks)
             continue
         zero, vectors = constant(I64, 0), constant(I64, strip.vectors)
-        with counted(frame.builder, zero, vectors, nonempty=True) as number:
+        with counted_loop(frame.builder, zero, vectors, nonempty=True) as number:
             base = frame.builder.mul(number, constant(I64, strip.lanes), flags=("nsw",))
             base = frame.builder.add(base, constant(I64, strip.begin), flags=("nsw",))
             _strip(frame, stmt, strip, base, tasks)
@@ -141,7 +141,7 @@ def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
         return
     end = frame.number(extent)
     with (
-        counted(frame.builder, constant(I64, 0), end, nonempty=known) as index,
+        counted_loop(frame.builder, constant(I64, 0), end, nonempty=known) as index,
         frame.bound(stmt.var.name, index, loop_range(stmt, frame.ranges)),
     ):
         emit(frame, stmt.body, tasks)

@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.codegen.frame import Frame
-from compiler.codegen.llvm import BYTE, I32, I64, POINTER, constant, counted
+from compiler.codegen.llvm import BYTE, I32, I64, POINTER, constant, counted_loop
 from compiler.codegen.storage import Slot, StoragePlan
 from compiler.ir.facts import facts
 from compiler.ir.stmt import For, Stmt
@@ -101,7 +101,7 @@ class Tasks:
     def _body(self, frame: Frame, loop: For, emit: Emit) -> None:
         begin, end = frame.builder.function.args[1:3]
         with (
-            counted(frame.builder, begin, end) as index,
+            counted_loop(frame.builder, begin, end) as index,
             frame.bound(loop.var.name, index, loop_range(loop, frame.ranges)),
         ):
             emit(frame, loop.body, self)

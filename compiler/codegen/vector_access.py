@@ -19,8 +19,8 @@ from compiler.codegen.llvm import (
     call_intrinsic,
     constant,
     lanes_of,
-    shaped,
     suffix,
+    vector_type,
 )
 from compiler.ir.buffer import Buffer
 
@@ -57,7 +57,7 @@ def _alignment(buffer: Buffer) -> int:
     return int(buffer.dtype.numpy.itemsize)
 
 
-def vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
+def load_vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
     """A load of consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
     if mask is None and not place.stack and _odd(frame, element):
@@ -148,7 +148,7 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
     """`pointer` plus `index` elements; a vector if `pointer` or `index` is a vector."""
     result = frame.builder.gep(pointer, [index], source_etype=element)
     lanes = lanes_of(pointer) or lanes_of(index)
-    result.type = shaped(POINTER, lanes)  # llvmlite keeps the first operand's type
+    result.type = vector_type(POINTER, lanes)  # llvmlite keeps the first operand's type
     return result
 
 

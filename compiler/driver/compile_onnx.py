@@ -24,7 +24,7 @@ from compiler.graph.verify import verify
 from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.points import points, with_results
+from compiler.quantise.points import int8_values, return_values
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
@@ -63,8 +63,8 @@ class RealNetwork:
         given = [inputs[name] for name in self.inputs]
         if isinstance(result, Var):
             # With all calibrated values as results, kernels are the same as in calibration.
-            names = points(function, verify(function))
-            function = with_results(function, (*names, result.name))
+            names = int8_values(function, verify(function))
+            function = return_values(function, (*names, result.name))
         values = evaluate(function, given, self.runner)
         found = values[-1] if isinstance(result, Var) else values
         several = found if isinstance(found, tuple) else (found,)

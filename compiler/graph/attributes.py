@@ -21,7 +21,7 @@ class Attributes:
     """The base class of all attributes; instances are the attributes of operators without any."""
 
 
-NOTHING: Final = Attributes()
+NO_ATTRIBUTES: Final = Attributes()
 """The attributes of calls of functions, and of operators without attributes."""
 
 

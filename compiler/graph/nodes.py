@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from compiler.errors import GraphError
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.opspec import AnyOp
 from compiler.graph.types import Type
@@ -32,7 +32,7 @@ class Call:
 
     callee: AnyOp | Function
     args: tuple[Atom, ...]
-    attributes: Attributes = NOTHING
+    attributes: Attributes = NO_ATTRIBUTES
 
 
 @dataclass(frozen=True, slots=True)

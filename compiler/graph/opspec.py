@@ -270,7 +270,7 @@ def keywords(attributes: Attributes) -> dict[str, Any]:
     return {each.name: getattr(attributes, each.name) for each in fields(attributes)}
 
 
-def computed_by(
+def define_operator(
     function: Callable[..., Any],
     pattern: Pattern,
     operands: Operands,

@@ -1,7 +1,8 @@
 """Graphs as text (the grammar is in `compiler.graph`), which `parser` reads back.
 
-Attributes equal to their defaults are omitted. Constants of up to `SMALL` elements are printed in
-full, larger constants as type and digest: `visit.constants` gives the table that `parser` needs.
+Attributes equal to their defaults are omitted. Constants of up to `MAX_INLINE_ELEMENTS` elements
+are printed in full, larger constants as type and digest: `visit.constants` gives the table that
+`parser` needs.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from compiler.graph.nodes import (
     TupleGet,
     Value,
 )
-from compiler.graph.syntax import NONE, REFERENCE, SMALL
+from compiler.graph.syntax import MAX_INLINE_ELEMENTS, NONE, REFERENCE
 from compiler.graph.visit import functions
 from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import Const
@@ -113,7 +114,9 @@ def _atom(atom: Atom) -> str:
         return atom.name
     type_ = atom.type
     # All NaN bit patterns have the same text.
-    if atom.array.size > SMALL or (type_.dtype.is_float and bool(np.isnan(atom.array).any())):
+    if atom.array.size > MAX_INLINE_ELEMENTS or (
+        type_.dtype.is_float and bool(np.isnan(atom.array).any())
+    ):
         return f"{type_} @ {REFERENCE}{atom.digest}"
     return f"{type_}({', '.join(_number(each, type_.dtype) for each in atom.array.flat)})"
 

@@ -17,7 +17,7 @@ NONE: Final = "none"
 REFERENCE: Final = "h"
 """The prefix of a constant's digest: names do not begin with digits."""
 
-SMALL: Final = 8
+MAX_INLINE_ELEMENTS: Final = 8
 """The maximum number of elements of a constant that is printed in full."""
 
 
@@ -36,7 +36,7 @@ def is_name(text: str) -> bool:
     return word and text not in KEYWORDS | NUMBER_WORDS and dtype_named(text) is None
 
 
-def fresh(stem: str, taken: set[str]) -> str:
+def unique_name(stem: str, taken: set[str]) -> str:
     """The first of `stem`, `stem_1`, `stem_2`, ... not in `taken`; adds it to `taken`."""
     name, number = stem, 0
     while name in taken:

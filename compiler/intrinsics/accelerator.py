@@ -125,7 +125,7 @@ def gemm(config: HardwareConfig) -> TensorInstruction:
     return TensorInstruction(function, "C", (GemmStep("C", "A", "B"),))
 
 
-def two_operands(config: HardwareConfig, op: AluOp) -> TensorInstruction:
+def alu_binary(config: HardwareConfig, op: AluOp) -> TensorInstruction:
     """`C[b, o] = op(A[b, o], B[b, o])`: a micro-op of the ALU."""
     function = element_program(
         config, f"alu_{op.name.lower()}", lambda a, b: alu_value(op, a, b), "A", "B"
@@ -168,11 +168,11 @@ def fill(config: HardwareConfig, value: int) -> TensorInstruction:
 
 def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
     """The base instruction set, without `immediate` and `fill`, which depend on a number."""
-    by_operation = (two_operands, immediate_argument)
+    by_operation = (alu_binary, immediate_argument)
     return (gemm(config), *(make(config, op) for make in by_operation for op in AluOp))
 
 
-def immediate_called(config: HardwareConfig, name: str) -> TensorInstruction | None:
+def immediate_by_name(config: HardwareConfig, name: str) -> TensorInstruction | None:
     """The instruction of this name that `immediate` or `fill` makes; None for any other name.
 
     Raises

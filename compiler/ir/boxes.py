@@ -8,17 +8,17 @@ from functools import partial, reduce
 from typing import TypeAlias
 
 from compiler.errors import IRError
-from compiler.ir.divisions import Divisions, divided
+from compiler.ir.divisions import DivisionSimplifier, divided
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
 from compiler.ir.interval import Ranges, depends_on_data
 from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import binary_sum, chain
+from compiler.ir.linear_ops import binary_sum, flatten_operands
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
 
-class NotABox(IRError):
+class UnboundedBoxError(IRError):
     """Raised where no bounding box of constant shape is found."""
 
 
@@ -64,13 +64,13 @@ def box(indices: Sequence[Expr], inner: Ranges, outer: Ranges, within: Sequence[
         If an inner variable has no bounds, or there is not one index for each dimension.
     """
     if len(indices) != len(within):
-        raise NotABox(f"{len(indices)} indices in a buffer of {len(within)} dimensions")
+        raise UnboundedBoxError(f"{len(indices)} indices in a buffer of {len(within)} dimensions")
     for name, found in inner.items():
         if found.bounds is None:
-            raise NotABox(f"{name} is not bounded: from {found.low} to {found.high}")
+            raise UnboundedBoxError(f"{name} is not bounded: from {found.low} to {found.high}")
     for index in indices:
         if index.dtype != INDEX:
-            raise NotABox(f"an index is of the type {INDEX}, not {index.dtype}")
+            raise UnboundedBoxError(f"an index is of the type {INDEX}, not {index.dtype}")
     if any(each.empty for each in inner.values()):
         return Box(tuple(Const(0) for _ in within), tuple(0 for _ in within))
     spans = _Spans(inner, outer)
@@ -116,7 +116,7 @@ class _Spans:
     def __init__(self, inner: Ranges, outer: Ranges) -> None:
         self._inner = inner
         self._normal = Normaliser({**outer, **inner})
-        self._sums: Divisions = self._normal.sums
+        self._sums: DivisionSimplifier = self._normal.sums
 
     def side(self, index: Expr, extent: int) -> tuple[Expr, int]:
         """The start and the length of a box along one dimension."""
@@ -161,7 +161,7 @@ class _Spans:
                     return None
                 return self._divided(op, *span, inner[1])
             case Binary(op=BinaryOp.MIN | BinaryOp.MAX as op):
-                spans = [self._span(self._sums.of(each)) for each in chain(op, atom)]
+                spans = [self._span(self._sums.of(each)) for each in flatten_operands(op, atom)]
                 known = [span for span in spans if span is not None]
                 if len(known) < len(spans):
                     return None

@@ -19,7 +19,7 @@ from compiler.ir.interval_ops import EMPTY, Interval
 from compiler.ir.linear import Linear, linear
 
 
-class Divisions:
+class DivisionSimplifier:
     """Arithmetic of sums of simplified atoms, for given ranges of the variables."""
 
     def __init__(self, ranges: Ranges) -> None:

@@ -103,20 +103,20 @@ class ExprFacts(NamedTuple):
     loads: Mapping[str, Buffer]
 
 
-def _infix(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
+def _infix(op: BinaryOp) -> Callable[[ExprOperators, Operand], Expr]:
     return lambda left, right: binary(op, left, right)
 
 
-def _swapped(op: BinaryOp) -> Callable[[Operators, Operand], Expr]:
+def _swapped(op: BinaryOp) -> Callable[[ExprOperators, Operand], Expr]:
     """The reflected operator: the method's own expression is the right operand."""
     return lambda right, left: binary(op, left, right)
 
 
-def _prefix(op: UnaryOp) -> Callable[[Operators], Expr]:
+def _prefix(op: UnaryOp) -> Callable[[ExprOperators], Expr]:
     return lambda value: unary(op, value)
 
 
-class Operators:
+class ExprOperators:
     """Python's operators on expressions. `==` compares structure: see `ops.equal`.
 
     Attributes
@@ -167,7 +167,7 @@ class Operators:
 
 
 @dataclass(frozen=True, slots=True)
-class Const(Operators):
+class Const(ExprOperators):
     """A constant. `value` is an int, a float (rounded to the type) or a bool.
 
     Constants are equal if they print the same: 0.0 is not -0.0, and a NaN equals itself.
@@ -191,7 +191,7 @@ class Const(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Var(Operators):
+class Var(ExprOperators):
     """The variable of a loop or of a block's axis, identified by its name."""
 
     name: str
@@ -202,7 +202,7 @@ class Var(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Load(Operators):
+class Load(ExprOperators):
     """The element of `buffer` at `indices`, one index for each dimension."""
 
     buffer: Buffer
@@ -215,7 +215,7 @@ class Load(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Operators):
+class Unary(ExprOperators):
     """`op` of a value."""
 
     op: UnaryOp
@@ -228,7 +228,7 @@ class Unary(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(Operators):
+class Binary(ExprOperators):
     """`op` of two values of one type."""
 
     op: BinaryOp
@@ -242,7 +242,7 @@ class Binary(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Cast(Operators):
+class Cast(ExprOperators):
     """A value in another type.
 
     Integers wrap; floats are truncated and saturate when cast to an integer, and NaN becomes 0;
@@ -254,7 +254,7 @@ class Cast(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Select(Operators):
+class Select(ExprOperators):
     """`then` if the condition holds, else `otherwise`; only one of the two is evaluated."""
 
     condition: Expr
@@ -268,7 +268,7 @@ class Select(Operators):
 
 
 Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Select]  # noqa: UP007
-Operand: TypeAlias = Union["Operators", int, float, bool]
+Operand: TypeAlias = Union["ExprOperators", int, float, bool]
 """An operand of Python's operators: a number takes the type of the other operand."""
 
 
@@ -311,7 +311,7 @@ def _rounded(value: int | float | bool, dtype: DType) -> float:
 
 def operand(value: Operand, dtype: DType) -> Expr:
     """Return an operand as an expression of a type; IRError if it has another type."""
-    if not isinstance(value, Operators):
+    if not isinstance(value, ExprOperators):
         return constant(value, dtype)
     expr = cast(Expr, value)
     _same(dtype, expr.dtype)
@@ -327,7 +327,7 @@ def _same(expected: DType, found: DType) -> None:
 def common_dtype(what: str, left: Operand, right: Operand) -> DType:
     """The type of two operands of `what`; a Python number takes the type of the other operand."""
     for value in (left, right):
-        if isinstance(value, Operators):
+        if isinstance(value, ExprOperators):
             return cast(Expr, value).dtype
     raise IRError(f"{what} of two plain numbers, which have no type")
 
@@ -364,7 +364,7 @@ def binary_dtype(op: BinaryOp, left: DType, right: DType) -> DType:
     return BOOL if op.compares else dtype
 
 
-def unary(op: UnaryOp, value: Operators) -> Expr:
+def unary(op: UnaryOp, value: ExprOperators) -> Expr:
     """Return `op` of a value."""
     expr = cast(Expr, value)
     unary_dtype(op, expr.dtype)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from math import gcd
 
 from compiler.ir.arithmetic import binary_function, unary_function
-from compiler.ir.divisions import Divisions, divided, steps
+from compiler.ir.divisions import DivisionSimplifier, divided, steps
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
 from compiler.ir.interval import depends_on_data
 from compiler.ir.linear import Linear, term_order
-from compiler.ir.ops import chained
+from compiler.ir.ops import fold_operands
 
 
-def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
+def unary_sum(op: UnaryOp, value: Linear, sums: DivisionSimplifier) -> Linear:
     """Return `op` of an exact sum."""
     if not value.terms:
         return Linear((), unary_function(op, INDEX)(value.constant))
@@ -36,7 +36,7 @@ def unary_sum(op: UnaryOp, value: Linear, sums: Divisions) -> Linear:
     return result if sums.exact(result) else Linear.atom(Unary(op, value.expr()))
 
 
-def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
+def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: DivisionSimplifier) -> Linear:
     """Return `op` of two exact sums."""
     if not left.terms and not right.terms:
         return Linear((), binary_function(op, INDEX)(left.constant, right.constant))
@@ -51,7 +51,7 @@ def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Li
     return sums.atom(Binary(op, left.expr(), right.expr()))
 
 
-def _affine(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear | None:
+def _affine(op: BinaryOp, left: Linear, right: Linear, sums: DivisionSimplifier) -> Linear | None:
     """The result as a sum that may not be exact; None if the result is not affine."""
     number = None if right.terms else right.constant
     match op:
@@ -77,7 +77,7 @@ def _affine(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linea
             return None
 
 
-def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Linear | None:
+def _division(op: BinaryOp, left: Linear, divisor: int, sums: DivisionSimplifier) -> Linear | None:
     if divisor == 0:
         return Linear(())
     if divisor < 0:
@@ -90,7 +90,7 @@ def _division(op: BinaryOp, left: Linear, divisor: int, sums: Divisions) -> Line
     return (sums.quotient if op is BinaryOp.FLOORDIV else sums.remainder)(left, divisor)
 
 
-def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
+def _product(left: Linear, right: Linear, sums: DivisionSimplifier) -> Linear:
     """The product of two sums, neither of which is a constant."""
     written = Binary(BinaryOp.MUL, left.expr(), right.expr())
     if depends_on_data(written):
@@ -100,11 +100,11 @@ def _product(left: Linear, right: Linear, sums: Divisions) -> Linear:
         common = gcd(value.divisor, value.constant) * (1 if value.terms[0][1] > 0 else -1)
         factor *= common
         terms = {atom: times // common for atom, times in value.terms}
-        parts += chain(BinaryOp.MUL, Linear.of(terms, value.constant // common).expr())
+        parts += flatten_operands(BinaryOp.MUL, Linear.of(terms, value.constant // common).expr())
     return sums.atom(_in_order(BinaryOp.MUL, parts)).times(factor)
 
 
-def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Linear:
+def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: DivisionSimplifier) -> Linear:
     """The minimum or maximum of two sums, without operands that are never the result."""
     kept: list[Linear] = []
     for value in (*_choices(op, left, sums), *_choices(op, right, sums)):
@@ -115,32 +115,32 @@ def _extreme(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Line
     return sums.atom(_in_order(op, [each.expr() for each in kept]))
 
 
-def _choices(op: BinaryOp, value: Linear, sums: Divisions) -> list[Linear]:
+def _choices(op: BinaryOp, value: Linear, sums: DivisionSimplifier) -> list[Linear]:
     if len(value.terms) != 1 or value.terms[0][1] != 1 or value.constant:
         return [value]
-    parts = chain(op, value.terms[0][0])
+    parts = flatten_operands(op, value.terms[0][0])
     return [value] if len(parts) == 1 else [sums.of(each) for each in parts]
 
 
-def _decided(op: BinaryOp, one: Linear, other: Linear, sums: Divisions) -> bool:
+def _decided(op: BinaryOp, one: Linear, other: Linear, sums: DivisionSimplifier) -> bool:
     """Whether the minimum or maximum of two sums is always `one`."""
     found = sums.interval(one - other)
     end = found.high if op is BinaryOp.MIN else found.low
     return end is not None and (end <= 0 if op is BinaryOp.MIN else end >= 0)
 
 
-def chain(op: BinaryOp, expr: Expr) -> list[Expr]:
+def flatten_operands(op: BinaryOp, expr: Expr) -> list[Expr]:
     """The operands of nested `op`, from left to right; the expression itself if it is not `op`."""
     match expr:
         case Binary(op=found, left=left, right=right) if found is op:
-            return [*chain(op, left), *chain(op, right)]
+            return [*flatten_operands(op, left), *flatten_operands(op, right)]
         case _:
             return [expr]
 
 
 def _in_order(op: BinaryOp, parts: list[Expr]) -> Expr:
     """Return `op` of all parts in a canonical order, numbers last."""
-    return chained(
+    return fold_operands(
         op, sorted(parts, key=lambda part: (isinstance(part, Const), term_order((part, 1))))
     )
 
@@ -156,7 +156,7 @@ _OPPOSITE = {
 """The negated operation; of LT and LE, with the sides exchanged."""
 
 
-def compared(op: BinaryOp, left: Linear, right: Linear, sums: Divisions) -> Expr:
+def compared(op: BinaryOp, left: Linear, right: Linear, sums: DivisionSimplifier) -> Expr:
     """Return the comparison `left op right` of exact sums, decided if intervals allow it."""
     difference = left - right
     ordered = op in (BinaryOp.LT, BinaryOp.LE)
@@ -193,7 +193,7 @@ def negated(condition: Expr) -> Expr | None:
             return None
 
 
-def _negative(value: Linear, sums: Divisions) -> Linear | bool:
+def _negative(value: Linear, sums: DivisionSimplifier) -> Linear | bool:
     """Whether a sum is below 0, if decided; else the simplest sum with the same cases below 0.
 
     If `b // g` is always `k`, then `g * a + b < 0` is equivalent to `a + k < 0`; and
@@ -227,7 +227,7 @@ def _undivided(value: Linear) -> Linear | None:
     return inner[0].times(-1).shifted((value.constant + 1) * inner[1] - 1)
 
 
-def _zero(value: Linear, sums: Divisions) -> Linear | bool:
+def _zero(value: Linear, sums: DivisionSimplifier) -> Linear | bool:
     """Whether a sum is 0, if decided; else the simplest sum that is 0 in the same cases."""
     if not value.terms:
         return value.constant == 0

@@ -11,14 +11,14 @@ from typing import assert_never
 import numpy as np
 
 from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
-from compiler.ir.divisions import Divisions
+from compiler.ir.divisions import DivisionSimplifier
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import ANY
 from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import binary_sum, chain, compared, negated, unary_sum
+from compiler.ir.linear_ops import binary_sum, compared, flatten_operands, negated, unary_sum
 from compiler.ir.ops import all_of, any_of
 
 _RIGHT_ZERO_NEUTRAL = (
@@ -39,7 +39,7 @@ class Normaliser:
     """Simplifies expressions whose variables have given ranges."""
 
     def __init__(self, ranges: Ranges) -> None:
-        self.sums = Divisions(ranges)
+        self.sums = DivisionSimplifier(ranges)
 
     def expr(self, expr: Expr) -> Expr:
         """Return the normal form of an expression of any type; the same object if it is known to be
@@ -172,7 +172,7 @@ _NEUTRAL = {BinaryOp.AND: True, BinaryOp.OR: False}
 def _connected(op: BinaryOp, left: Expr, right: Expr) -> Expr:
     """Return a conjunction or disjunction without duplicate or constant operands."""
     parts: dict[Expr, None] = {}
-    for part in (*chain(op, left), *chain(op, right)):
+    for part in (*flatten_operands(op, left), *flatten_operands(op, right)):
         if isinstance(part, Const):
             if bool(part.value) is not _NEUTRAL[op]:
                 return part

@@ -15,9 +15,9 @@ from compiler.ir.expr import (
     Cast,
     Const,
     Expr,
+    ExprOperators,
     Load,
     Operand,
-    Operators,
     Select,
     binary,
     common_dtype,
@@ -36,7 +36,7 @@ def index(value: int) -> Const:
     return constant(value, INDEX)
 
 
-def cast(value: Operators, dtype: DType) -> Expr:
+def cast(value: ExprOperators, dtype: DType) -> Expr:
     """Return `value` cast to a type (see `Cast`); `value` itself if it has that type."""
     expr = as_type(Expr, value)
     return expr if expr.dtype == dtype else Cast(expr, dtype)
@@ -56,20 +56,20 @@ not_equal = partial(binary, BinaryOp.NE)
 
 def all_of(*conditions: Expr) -> Expr:
     """Return the conjunction of conditions."""
-    return chained(BinaryOp.AND, conditions) if conditions else Const(True, BOOL)
+    return fold_operands(BinaryOp.AND, conditions) if conditions else Const(True, BOOL)
 
 
 def any_of(*conditions: Expr) -> Expr:
     """Return the disjunction of conditions."""
-    return chained(BinaryOp.OR, conditions) if conditions else Const(False, BOOL)
+    return fold_operands(BinaryOp.OR, conditions) if conditions else Const(False, BOOL)
 
 
-def chained(op: BinaryOp, parts: Iterable[Expr]) -> Expr:
+def fold_operands(op: BinaryOp, parts: Iterable[Expr]) -> Expr:
     """Return `op` of one or more parts, from left to right."""
     return reduce(partial(Binary, op), parts)
 
 
-def select(condition: Operators, then: Operand, otherwise: Operand) -> Expr:
+def select(condition: ExprOperators, then: Operand, otherwise: Operand) -> Expr:
     """Return `then` if the condition holds, else `otherwise`. Only one of the two is evaluated, so
     that a condition can keep an index within its buffer."""
     test = operand(condition, BOOL)

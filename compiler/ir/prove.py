@@ -10,7 +10,7 @@ from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
 from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import chain, negated
+from compiler.ir.linear_ops import flatten_operands, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.visit import variables
 
@@ -31,7 +31,9 @@ def prove(condition: Expr, ranges: Ranges, assuming: Sequence[Expr] = ()) -> boo
     goal = normal.expr(condition)
     if isinstance(goal, Const) and (goal.value or not assuming):
         return bool(goal.value)
-    known = [part for each in assuming for part in chain(BinaryOp.AND, normal.expr(each))]
+    known = [
+        part for fact in assuming for part in flatten_operands(BinaryOp.AND, normal.expr(fact))
+    ]
     return _Proof(normal, tuple(known)).holds(goal)
 
 
@@ -67,7 +69,7 @@ class _Proof:
                 return False
 
     def _assuming(self, condition: Expr) -> _Proof:
-        more = chain(BinaryOp.AND, self._normal.expr(condition))
+        more = flatten_operands(BinaryOp.AND, self._normal.expr(condition))
         return _Proof(self._normal, (*self._known, *more))
 
     def _compares(self, op: BinaryOp, difference: Linear) -> bool:
@@ -122,7 +124,10 @@ class _Proof:
                         yield rest.times(-1).shifted(divisor - 1)
             case Binary(op=BinaryOp.MIN | BinaryOp.MAX as op):
                 sign = 1 if op is BinaryOp.MIN else -1
-                above = [(sums.of(each) - itself).times(sign) for each in chain(op, atom)]
+                above = [
+                    (sums.of(operand) - itself).times(sign)
+                    for operand in flatten_operands(op, atom)
+                ]
                 yield from above
                 choices.append([each.times(-1) for each in above])
 

@@ -9,7 +9,7 @@ from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
 from compiler.ir.interval import NO_RANGES, Ranges
 from compiler.ir.interval_ops import Interval
-from compiler.ir.linear_ops import chain, negated
+from compiler.ir.linear_ops import flatten_operands, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
@@ -106,7 +106,11 @@ class _Context:
         """The conditions not implied by the others or `known`; only False if they contradict."""
         normal = Normaliser(self.ranges)
         never = (Const(False, BOOL),)
-        left = [part for each in conditions for part in chain(BinaryOp.AND, normal.expr(each))]
+        left = [
+            part
+            for condition in conditions
+            for part in flatten_operands(BinaryOp.AND, normal.expr(condition))
+        ]
         for part in list(dict.fromkeys(left)):
             others = [each for each in left if each != part]
             if prove(part, self.ranges, (*self.known, *others)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from compiler.ir.boxes import NotABox, box, union
+from compiler.ir.boxes import UnboundedBoxError, box, union
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
 from compiler.ir.facts import expr_facts
@@ -110,7 +110,7 @@ class _BufferUses:
         try:
             boxes = [box(at, inner, outer, buffer.shape) for at, inner in self._accesses[name]]
             used = union(boxes, buffer.shape, outer)
-        except NotABox:
+        except UnboundedBoxError:
             return None
         if used.shape == buffer.shape:
             return None

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
 from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
@@ -53,12 +53,12 @@ class Builder:
         suffix: str,
         operator: str,
         args: Sequence[Atom],
-        attributes: Attributes = NOTHING,
+        attributes: Attributes = NO_ATTRIBUTES,
     ) -> Var:
         """An operator's result, named as the value that it computes, or computes a part of, with a
         suffix. A second one of that name, say in another scale, is a value of its own: no two
         layers have one name."""
-        name = fresh(f"{of}{suffix}", self._taken)
+        name = unique_name(f"{of}{suffix}", self._taken)
         first = name == f"{of}{suffix}"
         origin = self._origins.get(of, of) if first else None
         self._origins[name] = origin or name
@@ -107,7 +107,7 @@ class Builder:
     def emit_integer(self, name: str, value: Int8Value, type_: TensorType) -> None:
         """An int8 tensor as the integer value `name` of the network."""
         if type_.dtype == INT8:
-            self.emit(name, "identity", [value.var], NOTHING)
+            self.emit(name, "identity", [value.var], NO_ATTRIBUTES)
         else:
             wide = self._cast(name, "_wide", value.var, INT16)
             moved = self.call(name, "_moved", "add", [wide, _constant(128, np.int16)])

@@ -12,7 +12,7 @@ from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType, specialised, symbols_of
 from compiler.graph.verify import verify
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points, with_results
+from compiler.quantise.points import int8_values, return_values
 
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
@@ -40,7 +40,7 @@ def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Seq
 def calibrate(
     function: Function, samples: Iterable[Sequence[NestedArray]], run: Runner
 ) -> dict[str, Histogram]:
-    """The histograms of the tensors that become int8 (`points`), by name.
+    """The histograms of the tensors that become int8 (`int8_values`), by name.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def calibrate(
     GraphError
         Samples that do not fit the parameters.
     """
-    names = points(function, verify(function))
+    names = int8_values(function, verify(function))
     histograms = {name: Histogram() for name in names}
-    watched = with_results(function, names)
+    watched = return_values(function, names)
     seen = False
     for sample in samples:
         seen = True

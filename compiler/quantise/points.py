@@ -8,7 +8,7 @@ from dataclasses import replace
 from compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import EliminateDead, Fuse, transform
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import names_of
 from compiler.ir.dtypes import FLOAT32
@@ -16,7 +16,7 @@ from compiler.quantise.rewriter import Rule
 from compiler.quantise.rules import RULES
 
 
-def points(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
+def int8_values(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
     """The names of float32 values that become int8, in program order.
 
     These are the values that rules take as int8, and results of rules with `always_int8`, as of a
@@ -77,10 +77,10 @@ def _rule_of(value: Value) -> Rule | None:
     return None
 
 
-def with_results(function: Function, names: Sequence[str]) -> Function:
+def return_values(function: Function, names: Sequence[str]) -> Function:
     """The function fused into kernels, with the tuple of the named values as its result."""
     taken = {each.name for each in function.params} | {each.name for each in function.body.lets}
-    result = fresh("watched", taken)
+    result = unique_name("watched", taken)
     values = Let(result, Tuple(tuple(map(Var, names))))
     body = Body((*function.body.lets, values), Var(result))
     watched = replace(function, body=body, result=None)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from compiler.errors import QuantisationError
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Function, Var
 from compiler.graph.operators.elementwise import Clip
@@ -242,7 +242,7 @@ class Rewriter:
             return
         free = self.builder.dequantise_accumulator(name, "_sums", pending)
         if pending.low == 0 and pending.high is None:
-            self.builder.emit(name, "relu", [free], NOTHING)
+            self.builder.emit(name, "relu", [free], NO_ATTRIBUTES)
         else:
             self.builder.emit(name, "clip", [free], Clip(pending.low, pending.high))
 

@@ -58,7 +58,7 @@ def collapse(values: Sequence[int], channels: int | None) -> PerChannel:
     return values[0] if channels is None else tuple(values)
 
 
-def along_axis(
+def broadcast_along_axis(
     caller: str, value: PerChannel, shape: tuple[int, ...], axis: int | None
 ) -> npt.NDArray[np.int64]:
     """`value` as an array that broadcasts to `shape`, with channels along `axis`."""

@@ -17,8 +17,8 @@ from compiler.requantisation.channels import (
     INT32,
     Integers,
     PerChannel,
-    along_axis,
     broadcast,
+    broadcast_along_axis,
     channel_count,
     check_range,
     checked_int32,
@@ -279,7 +279,7 @@ class RequantSpec:
         """
         total = checked_int32("reference", acc, self.limits).astype(np.int64)
         m, c, s = (
-            along_axis("reference", numbers, acc.shape, axis)
+            broadcast_along_axis("reference", numbers, acc.shape, axis)
             for numbers in (self.multiplier, self.addend, self.shift)
         )
         total = total * m + c

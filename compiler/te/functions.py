@@ -8,48 +8,48 @@ from typing import cast as as_type
 
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import BOOL, DType
-from compiler.ir.expr import Const, Expr, Operators, UnaryOp, constant, unary
+from compiler.ir.expr import Const, Expr, ExprOperators, UnaryOp, constant, unary
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Axes = ReduceAxis | Sequence[ReduceAxis]
 
 
-def sum(term: Operators, axis: Axes) -> Reduction:
+def sum(term: ExprOperators, axis: Axes) -> Reduction:
     """The sum of `term` along axes, in the type of `term`: cast it first if sums may overflow."""
     return _reduction(Combiner.SUM, term, axis)
 
 
-def prod(term: Operators, axis: Axes) -> Reduction:
+def prod(term: ExprOperators, axis: Axes) -> Reduction:
     """The product of `term` along axes."""
     return _reduction(Combiner.PRODUCT, term, axis)
 
 
-def max(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
+def max(term: ExprOperators, axis: Axes, *, start: int | float | None = None) -> Reduction:
     """The greatest `term` along axes, NaN if any is NaN; never less than the initial value `start`,
     which is the least number of the type by default."""
     return _reduction(Combiner.MAX, term, axis, start)
 
 
-def min(term: Operators, axis: Axes, *, start: int | float | None = None) -> Reduction:
+def min(term: ExprOperators, axis: Axes, *, start: int | float | None = None) -> Reduction:
     """The least `term` along axes, NaN if any is NaN; never more than the initial value `start`,
     which is the greatest number of the type by default."""
     return _reduction(Combiner.MIN, term, axis, start)
 
 
-def all_along(term: Operators, axis: Axes) -> Reduction:
+def all_along(term: ExprOperators, axis: Axes) -> Reduction:
     """Whether `term`, a bool, holds everywhere along axes."""
     return _reduction(Combiner.ALL, term, axis)
 
 
-def any_along(term: Operators, axis: Axes) -> Reduction:
+def any_along(term: ExprOperators, axis: Axes) -> Reduction:
     """Whether `term`, a bool, holds anywhere along axes."""
     return _reduction(Combiner.ANY, term, axis)
 
 
 def _reduction(
-    combiner: Combiner, term: Operators, axis: Axes, start: int | float | None = None
+    combiner: Combiner, term: ExprOperators, axis: Axes, start: int | float | None = None
 ) -> Reduction:
-    if not isinstance(term, Operators):
+    if not isinstance(term, ExprOperators):
         raise TensorError(f"{term!r} is no expression to reduce")
     axes = (axis,) if isinstance(axis, ReduceAxis) else tuple(axis)
     if not axes:

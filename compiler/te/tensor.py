@@ -15,7 +15,7 @@ from compiler.errors import IRError, TensorError
 from compiler.ir.arithmetic import neutral
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INDEX, DType
-from compiler.ir.expr import BinaryOp, Const, Expr, Load, Operand, Operators, Var, operand
+from compiler.ir.expr import BinaryOp, Const, Expr, ExprOperators, Load, Operand, Var, operand
 from compiler.ir.visit import subexpressions
 
 
@@ -108,7 +108,7 @@ def reduce_axis(extent: int, name: str) -> ReduceAxis:
 
 def compute(
     shape: Sequence[int],
-    function: Callable[..., Operators | Reduction],
+    function: Callable[..., ExprOperators | Reduction],
     name: str,
     axes: Sequence[str] | None = None,
 ) -> Tensor:
@@ -138,7 +138,7 @@ def compute(
     result = function(*variables)
     if isinstance(result, Reduction):
         source = Compute(variables, result.term, result.combiner, result.axes, result.start)
-    elif isinstance(result, Operators):
+    elif isinstance(result, ExprOperators):
         source = Compute(variables, cast(Expr, result))
     else:
         raise TensorError(f"{name} is computed as {result!r}, which is no expression")

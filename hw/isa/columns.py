@@ -20,7 +20,7 @@ from hw.encoding import (
     uop_layout,
 )
 from hw.errors import EncodingError
-from hw.isa.field_writer import misfit
+from hw.isa.field_writer import out_of_range_error
 from hw.routing import executing_unit
 from hw.topology import TOKEN_FLAGS, MemoryId
 
@@ -112,7 +112,9 @@ def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
         position, _, field = min(misfits, key=lambda found: found[:2])
         opcode = int(columns.opcode[position])
         name = f"{Opcode(opcode).name} " if opcode in set(Opcode) else ""
-        error = misfit(f"{name}{field.name}", int(values[field.name][position]), field.limits)
+        error = out_of_range_error(
+            f"{name}{field.name}", int(values[field.name][position]), field.limits
+        )
         raise EncodingError(f"instruction {position}: {error}")
     return words.tobytes()
 
@@ -129,7 +131,9 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
     layout, values = uop_layout(config), {"dst": dst, "src": src, "wgt": wgt}
     _check_arrays(values)
     for at, field in sorted(_misfits(layout.fields, values), key=lambda found: found[0])[:1]:
-        error = misfit(f"micro-op {field.name}", int(values[field.name][at]), field.limits)
+        error = out_of_range_error(
+            f"micro-op {field.name}", int(values[field.name][at]), field.limits
+        )
         raise EncodingError(f"micro-op {at}: {error}")
     return _packed(layout.fields, values, len(dst), 1).astype("<u4").tobytes()
 

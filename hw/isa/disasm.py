@@ -23,7 +23,7 @@ from hw.isa.instructions import (
     unit_of,
 )
 from hw.isa.program import Program
-from hw.isa.rules import broken_rules, facts_of
+from hw.isa.rules import broken_rules, rule_inputs
 from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 
@@ -49,7 +49,7 @@ def _reasons(program: Program) -> dict[int, str]:
     """By position of an illegal instruction, the message of its lowest fault number."""
     columns = program.columns()
     reasons: dict[int, str] = {}
-    for fault, mask in broken_rules(facts_of(program.config, columns)).items():
+    for fault, mask in broken_rules(rule_inputs(program.config, columns)).items():
         for position in mask.nonzero()[0].tolist():
             if position not in reasons:
                 reason = describe(program.config, columns, position, fault)

@@ -46,14 +46,14 @@ class Writer:
         except TypeError:
             self._refuse(value, "a whole number")
         if not self.low <= number <= self.high:
-            raise misfit(f"{self.word} {self.name}", number, (self.low, self.high))
+            raise out_of_range_error(f"{self.word} {self.name}", number, (self.low, self.high))
         return (number & self.mask) << self.lsb
 
     def _refuse(self, value: object, wanted: str) -> NoReturn:
         raise EncodingError(f"{self.word} {self.name} is {value!r}: it must be {wanted}") from None
 
 
-def misfit(what: str, value: int, limits: tuple[int, int]) -> EncodingError:
+def out_of_range_error(what: str, value: int, limits: tuple[int, int]) -> EncodingError:
     """The error about a value that does not fit its field; `limits` are `Field.limits`."""
     low, high = limits
     return EncodingError(f"{what} is {value}: it must lie in {low}..{high}")

@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RuleInputs:
     """The masks and sizes that rules are stated over, as arrays by position in the program."""
 
     config: HardwareConfig
@@ -40,12 +40,12 @@ class Facts:
     """Elements of the memory that a LOAD or STORE names; 0 for an illegal memory id."""
 
 
-def facts_of(config: HardwareConfig, columns: Columns) -> Facts:
-    """The `Facts` of a program."""
+def rule_inputs(config: HardwareConfig, columns: Columns) -> RuleInputs:
+    """The `RuleInputs` of a program."""
     load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
     moves = (load | store) & (columns.x_size > 0)
     depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
-    return Facts(
+    return RuleInputs(
         config=config,
         columns=columns,
         units=units_of(columns),
@@ -66,7 +66,7 @@ def sram_elements(columns: Columns) -> Ints:
     return np.where(columns.x_size > 0, rows * row, 0)
 
 
-def broken_rules(facts: Facts) -> dict[Fault, Mask]:
+def broken_rules(facts: RuleInputs) -> dict[Fault, Mask]:
     """By rule, in order of fault numbers, the instructions that break it."""
     return {fault: rule(facts) for fault, rule in sorted(_RULES.items())}
 
@@ -81,53 +81,53 @@ def _above(column: Ints, value: int) -> Mask:
     return above
 
 
-def _bad_opcode(facts: Facts) -> Mask:
+def _bad_opcode(facts: RuleInputs) -> Mask:
     return _above(facts.columns.opcode, max(Opcode))
 
 
-def _bad_memory(facts: Facts) -> Mask:
+def _bad_memory(facts: RuleInputs) -> Mask:
     return (facts.load | facts.store) & _above(facts.columns.memory_type, max(MemoryId))
 
 
-def _load_of_out(facts: Facts) -> Mask:
+def _load_of_out(facts: RuleInputs) -> Mask:
     return facts.load & _is(facts.columns.memory_type, MemoryId.OUT)
 
 
-def _store_of_other(facts: Facts) -> Mask:
+def _store_of_other(facts: RuleInputs) -> Mask:
     return facts.store & ~_is(facts.columns.memory_type, MemoryId.OUT)
 
 
-def _padded_store(facts: Facts) -> Mask:
+def _padded_store(facts: RuleInputs) -> Mask:
     c = facts.columns
     return facts.store & facts.moves & ~_is(c.y_pad_0 | c.y_pad_1 | c.x_pad_0 | c.x_pad_1, 0)
 
 
-def _no_rows(facts: Facts) -> Mask:
+def _no_rows(facts: RuleInputs) -> Mask:
     return facts.moves & _is(facts.columns.y_size, 0)
 
 
-def _no_loops(facts: Facts) -> Mask:
+def _no_loops(facts: RuleInputs) -> Mask:
     c = facts.columns
     return (facts.gemm | facts.alu) & (_is(c.iter_out, 0) | _is(c.iter_in, 0))
 
 
-def _bad_uops(facts: Facts) -> Mask:
+def _bad_uops(facts: RuleInputs) -> Mask:
     c = facts.columns
     beyond = c.uop_end > facts.config.depth(MemoryId.UOP)
     return (facts.gemm | facts.alu) & ((c.uop_end <= c.uop_bgn) | beyond)
 
 
-def _bad_shift(facts: Facts) -> Mask:
+def _bad_shift(facts: RuleInputs) -> Mask:
     c = facts.columns
     shifts = facts.alu & _is(c.alu_opcode, AluOp.SHR) & _is(c.use_imm, 1)
     return shifts & (np.abs(c.imm) > MAX_SHIFT)
 
 
-def _beyond_memory(facts: Facts) -> Mask:
+def _beyond_memory(facts: RuleInputs) -> Mask:
     return facts.moves & (facts.depth > 0) & (facts.reach > facts.depth)
 
 
-def _bad_flags(facts: Facts) -> Mask:
+def _bad_flags(facts: RuleInputs) -> Mask:
     c = facts.columns
     bad = np.zeros(len(c.opcode), dtype=np.bool_)
     for unit in Unit:
@@ -136,11 +136,11 @@ def _bad_flags(facts: Facts) -> Mask:
     return bad
 
 
-def _no_feature(facts: Facts) -> Mask:
+def _no_feature(facts: RuleInputs) -> Mask:
     return facts.alu & _above(facts.columns.alu_opcode, max(AluOp))
 
 
-def _beyond_index(facts: Facts) -> Mask:
+def _beyond_index(facts: RuleInputs) -> Mask:
     """Loops whose factors alone exceed a memory: micro-op indices only increase the address."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
@@ -157,12 +157,12 @@ def _beyond_index(facts: Facts) -> Mask:
     )
 
 
-def _after_finish(facts: Facts) -> Mask:
+def _after_finish(facts: RuleInputs) -> Mask:
     finish = _is(facts.columns.opcode, Opcode.FINISH).astype(np.int64)
     return _above(np.cumsum(finish) - finish, 0)
 
 
-_RULES: dict[Fault, Callable[[Facts], Mask]] = {
+_RULES: dict[Fault, Callable[[RuleInputs], Mask]] = {
     Fault.OPCODE: _bad_opcode,
     Fault.MEMORY_ID: _bad_memory,
     Fault.LOAD_OUT: _load_of_out,

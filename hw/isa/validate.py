@@ -14,7 +14,7 @@ from hw.faults import Fault
 from hw.isa.columns import Columns, Ints
 from hw.isa.diagnostics import describe
 from hw.isa.program import Program
-from hw.isa.rules import broken_rules, facts_of
+from hw.isa.rules import broken_rules, rule_inputs
 from hw.isa.tokens import check_tokens
 from hw.topology import MemoryId
 
@@ -45,7 +45,7 @@ def validate_columns(config: HardwareConfig, columns: Columns) -> None:
 
 
 def _check_instructions(config: HardwareConfig, columns: Columns) -> None:
-    broken = broken_rules(facts_of(config, columns))
+    broken = broken_rules(rule_inputs(config, columns))
     firsts = [(int(np.argmax(mask)), fault) for fault, mask in broken.items() if mask.any()]
     if firsts:
         position, fault = min(firsts)

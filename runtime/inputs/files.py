@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 from runtime.inputs.batches import samples_of
-from runtime.inputs.pictures import SUFFIXES, Pixels, read_picture
+from runtime.inputs.pictures import SUFFIXES, PixelNormalisation, read_picture
 
 Arrays = dict[str, NDArray[Any]]
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
@@ -21,7 +21,9 @@ _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
 
 
 def read_inputs(
-    paths: Sequence[Path], tensors: Sequence[Tensor], pixels: Pixels = Pixels.IMAGENET
+    paths: Sequence[Path],
+    tensors: Sequence[Tensor],
+    pixels: PixelNormalisation = PixelNormalisation.IMAGENET,
 ) -> Arrays:
     """The arrays of files, by input names.
 
@@ -52,7 +54,7 @@ def read_inputs(
 
 
 def read_samples(
-    path: Path, tensors: Sequence[Tensor], pixels: Pixels = Pixels.IMAGENET
+    path: Path, tensors: Sequence[Tensor], pixels: PixelNormalisation = PixelNormalisation.IMAGENET
 ) -> Iterator[Arrays]:
     """Batches of samples, from the files of a folder in the order of their names, or from one file.
 
@@ -74,7 +76,7 @@ def read_samples(
         yield from samples_of(path, read_inputs([path], tensors, pixels), tensors)
 
 
-def _single(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
+def _single(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDArray[Any]:
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
         return read_picture(path, tensor, pixels)

@@ -21,7 +21,7 @@ _MODES = {1: "L", 3: "RGB"}
 """Pillow's names of modes, by the number of channels."""
 
 
-class Pixels(Enum):
+class PixelNormalisation(Enum):
     """The normalisation of pixels, whose values are 0..1."""
 
     IMAGENET = "imagenet"
@@ -30,7 +30,7 @@ class Pixels(Enum):
     """The values 0..1 are kept."""
 
 
-def read_picture(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
+def read_picture(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDArray[Any]:
     """A picture, resized and cropped to the tensor's height and width, as torchvision does it.
 
     Raises
@@ -59,11 +59,11 @@ def read_picture(path: Path, tensor: Tensor, pixels: Pixels) -> NDArray[Any]:
     resized = picture.resize(size, Image.Resampling.BILINEAR)
     cut = resized.crop((left, top, left + width, top + height))
     values = np.asarray(cut, np.float64).reshape(height, width, channels) / 255
-    if pixels is Pixels.IMAGENET:
+    if pixels is PixelNormalisation.IMAGENET:
         if channels == 1:
             raise InputError(
                 f"{path}: input {tensor.name} has one channel, and ImageNet's pixels have three: "
-                f"{Pixels.UNIT.value} pixels are meant"
+                f"{PixelNormalisation.UNIT.value} pixels are meant"
             )
         values = (values - _MEAN) / _DEVIATION
     return np.ascontiguousarray(values.transpose(2, 0, 1)[np.newaxis], np.float32)

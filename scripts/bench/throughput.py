@@ -35,7 +35,7 @@ Fill = Callable[[Assembler, int], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ThroughputRow:
     """A row of the table: the operation, its measured cost, and the limit."""
 
     operation: str
@@ -86,13 +86,13 @@ class _Bench:
         return cycles
 
 
-def measure(config: HardwareConfig) -> list[Line]:
+def measure(config: HardwareConfig) -> list[ThroughputRow]:
     """All lines of the throughput table for `config`."""
     bench = _Bench(config)
     return [*_micro_ops(bench), *_gaps(bench), *_loads(bench), *_stores(bench), *_fetch(bench)]
 
 
-def _micro_ops(bench: _Bench) -> list[Line]:
+def _micro_ops(bench: _Bench) -> list[ThroughputRow]:
     """Cycles per micro-op: one, whatever the accumulators; two for an ALU instruction with two
     operands from ACC if ACC has one read port.
     """
@@ -120,7 +120,7 @@ def _micro_ops(bench: _Bench) -> list[Line]:
     }
     tensor = 3 - bench.config.acc_read_ports
     return [
-        Line(
+        ThroughputRow(
             what,
             bench.slope(fast, fill, 768, 7680),
             "cycles a micro-op",
@@ -130,7 +130,7 @@ def _micro_ops(bench: _Bench) -> list[Line]:
     ]
 
 
-def _gaps(bench: _Bench) -> list[Line]:
+def _gaps(bench: _Bench) -> list[ThroughputRow]:
     """Idle cycles between independent instructions of 64 micro-ops.
 
     Two hundred instructions are more than fetch prefetches, which delays the first LOAD.
@@ -149,7 +149,7 @@ def _gaps(bench: _Bench) -> list[Line]:
     kinds: dict[str, Fill] = {"GEMM to GEMM": gemms, "ALU to ALU": alus, "GEMM to ALU": both}
     fast = MEMORY_PRESETS["fast"]
     return [
-        Line(what, bench.slope(fast, fill, 200, 400) - 64, "idle cycles", 2)
+        ThroughputRow(what, bench.slope(fast, fill, 200, 400) - 64, "idle cycles", 2)
         for what, fill in kinds.items()
     ]
 
@@ -174,7 +174,7 @@ def _amounts(bench: _Bench, memory: MemoryId, columns: int) -> tuple[int, int]:
     return many // 4, many
 
 
-def _loads(bench: _Bench) -> list[Line]:
+def _loads(bench: _Bench) -> list[ThroughputRow]:
     lines = []
     for name in ("fast", "ddr"):
         model = MEMORY_PRESETS[name]
@@ -188,7 +188,7 @@ def _loads(bench: _Bench) -> list[Line]:
             fill, beats = _rows(bench, memory, columns, gap)
             slope = bench.slope(model, fill, *_amounts(bench, memory, columns)) / beats
             what = f"LOAD {memory.name}, rows of {columns}, {name}"
-            lines.append(Line(what, slope, "cycles a beat", 1))
+            lines.append(ThroughputRow(what, slope, "cycles a beat", 1))
     fill, _ = _rows(bench, MemoryId.INP, 14, 2)
     fast, ddr = MEMORY_PRESETS["fast"], MEMORY_PRESETS["ddr"]
     paid = [
@@ -196,7 +196,9 @@ def _loads(bench: _Bench) -> list[Line]:
         for rows in _amounts(bench, MemoryId.INP, 14)
     ]
     lines.append(
-        Line("LOAD of four times the rows, ddr", paid[1] - paid[0], "cycles of latency more", 0)
+        ThroughputRow(
+            "LOAD of four times the rows, ddr", paid[1] - paid[0], "cycles of latency more", 0
+        )
     )
 
     def padding(asm: Assembler, width: int) -> object:
@@ -206,28 +208,34 @@ def _loads(bench: _Bench) -> list[Line]:
     size = bench.config.element_bytes(MemoryId.INP)
     data = max(1, size // bench.config.bus_bytes)
     slope = (bench.slope(fast, padding, 10, 60) - data) / 30
-    lines.append(Line("LOAD INP, padding", slope, "cycles an element", 1))
+    lines.append(ThroughputRow("LOAD INP, padding", slope, "cycles an element", 1))
     fill, beats = _rows(bench, MemoryId.INP, 16, 16)
     in_flight = FAR.latency / bench.slope(FAR, fill, *_amounts(bench, MemoryId.INP, 16))
-    lines.append(Line("LOAD INP, latency 1000", in_flight, "bursts in flight", 2, at_least=True))
+    lines.append(
+        ThroughputRow("LOAD INP, latency 1000", in_flight, "bursts in flight", 2, at_least=True)
+    )
     return lines
 
 
-def _stores(bench: _Bench) -> list[Line]:
+def _stores(bench: _Bench) -> list[ThroughputRow]:
     lines = []
     for name in ("fast", "ddr"):
         for columns, gap in ((16, 0), (14, 2), (2, 6)):
             fill, beats = _rows(bench, MemoryId.OUT, columns, gap)
             amounts = _amounts(bench, MemoryId.OUT, columns)
             slope = bench.slope(MEMORY_PRESETS[name], fill, *amounts) / beats
-            lines.append(Line(f"STORE, rows of {columns}, {name}", slope, "cycles a beat", 1))
+            lines.append(
+                ThroughputRow(f"STORE, rows of {columns}, {name}", slope, "cycles a beat", 1)
+            )
     fill, _ = _rows(bench, MemoryId.OUT, 16, 16)
     in_flight = FAR.latency / bench.slope(FAR, fill, *_amounts(bench, MemoryId.OUT, 16))
-    lines.append(Line("STORE, latency 1000", in_flight, "bursts in flight", 2, at_least=True))
+    lines.append(
+        ThroughputRow("STORE, latency 1000", in_flight, "bursts in flight", 2, at_least=True)
+    )
     return lines
 
 
-def _fetch(bench: _Bench) -> list[Line]:
+def _fetch(bench: _Bench) -> list[ThroughputRow]:
     """Empty instructions for all units in turn, which only fetch limits."""
 
     def nops(asm: Assembler, count: int) -> object:
@@ -235,7 +243,7 @@ def _fetch(bench: _Bench) -> list[Line]:
 
     beats = max(1.0, 16 / bench.config.bus_bytes)
     return [
-        Line(
+        ThroughputRow(
             f"fetch, {name}",
             bench.slope(MEMORY_PRESETS[name], nops, 300, 1500) / beats,
             "cycles a beat",

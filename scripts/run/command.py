@@ -12,7 +12,7 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact
 from runtime.executor import Progress
-from runtime.inputs import Pixels
+from runtime.inputs import PixelNormalisation
 from runtime.joined import join_runs
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
@@ -20,11 +20,11 @@ from scripts.model_options import (
     CalibrateOption,
     DeviceName,
     DeviceOption,
-    HidingOption,
+    LatencyHidingOption,
     PixelsOption,
     QuantiseOption,
     ThreadsOption,
-    check_for_cpu,
+    refuse_accelerator_options,
 )
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -85,7 +85,7 @@ def command(
     ] = None,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
-    hiding: HidingOption = True,
+    hiding: LatencyHidingOption = True,
     check: Annotated[
         bool,
         typer.Option(
@@ -114,7 +114,7 @@ def command(
     ] = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
-    pixels: PixelsOption = Pixels.IMAGENET,
+    pixels: PixelsOption = PixelNormalisation.IMAGENET,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
     explain: ExplainOption = False,
@@ -139,7 +139,7 @@ def command(
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
-            check_for_cpu(context, ["--check"] * check + ["--explain"] * explain)
+            refuse_accelerator_options(context, ["--check"] * check + ["--explain"] * explain)
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
         check_engine(engine)

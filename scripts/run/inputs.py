@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, Tensor
-from runtime.inputs import Pixels, random_inputs, read_inputs
+from runtime.inputs import PixelNormalisation, random_inputs, read_inputs
 from runtime.inputs.batches import batches_of
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 
@@ -41,7 +41,7 @@ class RunInputs:
         network: str,
         tensors: Sequence[Tensor],
         paths: Sequence[Path],
-        pixels: Pixels,
+        pixels: PixelNormalisation,
         seed: int,
     ) -> RunInputs:
         """Inputs from files, or seeded noise where there are no files.

@@ -19,7 +19,7 @@ from runtime.executor import Executor, Progress, Run
 from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
-from scripts.sources import Accelerator, ModelOptions, Source, open_source, targets
+from scripts.sources import Accelerator, ModelOptions, Source, import_model, targets
 from sim.engines import make_engine
 
 Report: TypeAlias = Callable[[str], None]
@@ -109,7 +109,7 @@ def open_model(model: str, options: ModelOptions, report: Report | None) -> Open
     """Read an artifact, for which `options` are ignored, or import a model."""
     if is_artifact(Path(model)):
         return Opened(read_artifact(Path(model)))
-    return Opened(open_source(model, options, report))
+    return Opened(import_model(model, options, report))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _TEMPLATE = Conv2dOnArray()
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class CompiledConvolution:
     """A compiled convolution: the stream, and the argument values."""
 
     stream: Stream
@@ -92,7 +92,7 @@ class Convolution:
             case, target, workload, {**values, **numbers.tensors}, numbers.immediates, choice
         )
 
-    def build(self, threads: int) -> Built:
+    def build(self, threads: int) -> CompiledConvolution:
         """Compile the stream with `threads` virtual threads; the tiles do not depend on `threads`.
 
         Raises
@@ -106,4 +106,4 @@ class Convolution:
         operator = Operator(program, {}, immediates=self.immediates)
         stream = compile_stream([operator], machine)
         shape = (1, self.case.layer.outputs, *self.case.layer.size)
-        return Built(stream, dict(self.values), shape, "out")
+        return CompiledConvolution(stream, dict(self.values), shape, "out")

@@ -10,7 +10,7 @@ from compiler.errors import CompilerError
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from scripts.errors import LayerError, WrongResultError
 from scripts.utilization import case as cases
-from scripts.utilization.build import HIDING, Built, Convolution
+from scripts.utilization.build import HIDING, CompiledConvolution, Convolution
 from scripts.utilization.case import Int8
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct
 from scripts.utilization.rows import Row, Times
@@ -70,7 +70,9 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
     return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
 
 
-def _run(engine: Engine, built: Built, wanted: Int8, label: str, say: Report) -> int | None:
+def _run(
+    engine: Engine, built: CompiledConvolution, wanted: Int8, label: str, say: Report
+) -> int | None:
     """The cycles of a run; raises `WrongResultError` if its result is wrong."""
     say(label)
     memory, address = place_program(built.image(), built.stream.program, None)

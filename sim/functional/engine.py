@@ -32,7 +32,7 @@ from sim.result import Result
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
-from sim.semantics.fields import Row
+from sim.semantics.fields import InstructionFields
 from sim.semantics.report import instruction_error
 from sim.slices import next_slice
 
@@ -144,7 +144,7 @@ class _Run:
         self.plan = plan
         self.dram = dram
         self.state: State = make_state()
-        self.log: Row = np.zeros(len(plan.units), dtype=np.int64)
+        self.log: InstructionFields = np.zeros(len(plan.units), dtype=np.int64)
         self.detail: Detail = make_detail()
 
 

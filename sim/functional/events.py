@@ -5,12 +5,12 @@ from __future__ import annotations
 from hw.isa import TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.result import Event, EventKind
-from sim.semantics.fields import Row
+from sim.semantics.fields import InstructionFields
 
 _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 
 
-def events_of(plan: Plan, log: Row) -> tuple[Event, ...]:
+def events_of(plan: Plan, log: InstructionFields) -> tuple[Event, ...]:
     """The events of the instructions in `log`, in the order of the log."""
     events: list[Event] = []
     for instruction in log.tolist():

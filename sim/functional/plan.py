@@ -11,9 +11,9 @@ from hw.config import HardwareConfig
 from hw.faults import Fault
 from hw.isa import Columns, TokenQueue, Unit
 from hw.isa.columns import units_of
-from hw.isa.rules import broken_rules, facts_of
+from hw.isa.rules import broken_rules, rule_inputs
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
-from sim.semantics.fields import Table, make_table
+from sim.semantics.fields import ProgramTable, make_table
 
 NOWHERE = len(TokenQueue)
 """Index of a dummy token queue, never empty or full, for token flags that are not set."""
@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 class Plan(NamedTuple):
     """The tables of a program, which do not change while it runs."""
 
-    table: Table
+    table: ProgramTable
     units: Ints
     """The unit of each instruction; -1 for an illegal opcode."""
     faults: Ints
@@ -55,7 +55,7 @@ def make_plan(config: HardwareConfig, columns: Columns) -> Plan:
 
 def _static_faults(config: HardwareConfig, columns: Columns) -> Ints:
     faults = np.zeros(len(columns.opcode), dtype=np.int64)
-    for fault, broken in broken_rules(facts_of(config, columns)).items():
+    for fault, broken in broken_rules(rule_inputs(config, columns)).items():
         # SRAM_INDEX is reported at run time, with the micro-op at fault.
         if fault is not Fault.SRAM_INDEX:
             faults[broken & (faults == 0)] = fault

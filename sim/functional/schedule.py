@@ -33,7 +33,7 @@ from sim.semantics.alu import alu
 from sim.semantics.chip import Chip
 from sim.semantics.detail import NONE, Detail
 from sim.semantics.dram import Dram
-from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, Row, Table
+from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, ProgramTable
 from sim.semantics.gemm import gemm
 from sim.semantics.load import load
 from sim.semantics.loops import micro_ops
@@ -55,7 +55,7 @@ TOKENS_LEFT = int(Fault.TOKENS_LEFT)
 TOKEN_OVERFLOW = int(Fault.TOKEN_OVERFLOW)
 DEADLOCK = int(Fault.DEADLOCK)
 
-RunSlice = Callable[[Plan, Chip, Dram, State, Table, Detail, int, int], int]
+RunSlice = Callable[[Plan, Chip, Dram, State, ProgramTable, Detail, int, int], int]
 
 
 @cache
@@ -72,7 +72,7 @@ def make_run_slice() -> RunSlice:
         chip: Chip,
         dram: Dram,
         state: State,
-        log: Row,
+        log: InstructionFields,
         detail: Detail,
         budget: int,
         limit: int,
@@ -104,7 +104,7 @@ def make_run_slice() -> RunSlice:
 
 
 @compiled
-def _start_next(plan: Plan, state: State, log: Row) -> bool:
+def _start_next(plan: Plan, state: State, log: InstructionFields) -> bool:
     """Start the earliest instruction that can start; returns False if none can."""
     _dispatch(plan, state)
     chosen = -1
@@ -143,7 +143,9 @@ def _dispatch(plan: Plan, state: State) -> None:
 
 
 @compiled
-def _compute(chip: Chip, row: Row, state: State, detail: Detail, most: int) -> tuple[int, int]:
+def _compute(
+    chip: Chip, row: InstructionFields, state: State, detail: Detail, most: int
+) -> tuple[int, int]:
     """Execute at most `most` micro-ops of a GEMM or ALU; returns a fault's code and the count."""
     total = micro_ops(row)
     start = state[POSITION]
@@ -158,7 +160,9 @@ def _compute(chip: Chip, row: Row, state: State, detail: Detail, most: int) -> t
 
 
 @compiled
-def _transfer(chip: Chip, dram: Dram, row: Row, state: State, detail: Detail) -> tuple[int, int]:
+def _transfer(
+    chip: Chip, dram: Dram, row: InstructionFields, state: State, detail: Detail
+) -> tuple[int, int]:
     """Execute a LOAD, STORE or FINISH; returns a fault's code and the cost in micro-ops."""
     fault = NONE
     if row[OPCODE] == LOAD:

@@ -25,7 +25,7 @@ EventLog = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class BenchSetup:
     """The design's environment in one launch: memory, bus errors, stalls, recording."""
 
     memory: Bytes
@@ -35,7 +35,7 @@ class Setup:
     waveform: Path | None
 
     @classmethod
-    def of(cls, memory: Bytes, how: Launch) -> Setup:
+    def of(cls, memory: Bytes, how: Launch) -> BenchSetup:
         """The environment for the launch options `how`."""
         return cls(memory, how.bus_errors, how.stalls, how.events, how.waveform)
 
@@ -43,7 +43,7 @@ class Setup:
 class Bench(Protocol):
     """A test bench: a design with a clock, memory and register access."""
 
-    def attach(self, setup: Setup) -> None:
+    def attach(self, setup: BenchSetup) -> None:
         """Connect memory to the design and clear the event log."""
         ...
 

@@ -39,7 +39,7 @@ class Pins:
 
 
 @dataclass(frozen=True, slots=True)
-class Stalling:
+class StallGenerator:
     """Random stalls of channels, as a function of seed and cycle: the same as in `bus.hpp`."""
 
     threshold: int = 0

@@ -11,7 +11,7 @@ from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError, MemoryImageError
 from sim.preflight import preflight
 from sim.result import Result, UnitCycles
-from sim.rtl.bench import ACCESS_CYCLES, Bench, Setup
+from sim.rtl.bench import ACCESS_CYCLES, Bench, BenchSetup
 from sim.rtl.events import decode_events
 from sim.rtl.outcome import failure
 from sim.slices import next_slice
@@ -39,7 +39,7 @@ class Driver:
         if not self._usable:
             raise EngineError(f"this {self._name} engine was lost to an earlier error")
         self._check(program, memory, how)
-        self._bench.attach(Setup.of(memory, how))
+        self._bench.attach(BenchSetup.of(memory, how))
         try:
             return self._launch(program, memory, how)
         finally:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.memory_model import MemoryModel
 from sim.errors import BuildError, EngineError
-from sim.rtl.bench import ACCESS_CYCLES, EventLog, Setup, stall_threshold
+from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
 from sim.rtl.constants import Outcome
 
 _EVENT_WORDS = 2
@@ -56,7 +56,7 @@ class CompiledBench:
             self._library.tandem_close(self._machine)
             self._machine = ctypes.c_void_p()
 
-    def attach(self, setup: Setup) -> None:
+    def attach(self, setup: BenchSetup) -> None:
         """See `sim.rtl.bench.Bench`."""
         threshold = stall_threshold(setup.stalls)
         seed = setup.stalls.seed if setup.stalls is not None else 0

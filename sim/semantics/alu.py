@@ -8,7 +8,7 @@ from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, Row
+from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, InstructionFields
 from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
@@ -36,7 +36,9 @@ def _immediate(lane: Lane) -> Body:
     """Compile a micro-op with an immediate operand."""
 
     @inlined
-    def immediate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    def immediate(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
         lanes = chip.batch * chip.row_out
         to = view(chip.acc, dst * lanes, lanes)
         b = row[IMM]
@@ -51,7 +53,9 @@ def _tensor(lane: Lane) -> Body:
     """Compile a micro-op with an operand from ACC."""
 
     @inlined
-    def tensor(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    def tensor(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
         lanes = chip.batch * chip.row_out
         to = view(chip.acc, dst * lanes, lanes)
         b = view(chip.acc, src * lanes, lanes)
@@ -70,7 +74,9 @@ def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
     opcode, remaining = int(ops[0]), _by_opcode(make, ops[1:])
 
     @inlined
-    def chosen(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    def chosen(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
         if row[ALU_OPCODE] == opcode:
             return first(chip, row, dst, src, wgt, detail)
         return remaining(chip, row, dst, src, wgt, detail)
@@ -82,7 +88,9 @@ _SHIFTED = _lane(AluOp.SHR)
 
 
 @inlined
-def _tensor_shift(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+def _tensor_shift(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
     """SHR by an accumulator's value; a fault if that value lies beyond MAX_SHIFT."""
     fault = NONE
     for b in range(chip.batch):
@@ -111,7 +119,7 @@ _SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
 
 
 @compiled
-def alu(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
+def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
     """Execute micro-ops [start, stop) of an ALU instruction that breaks no static rule.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.

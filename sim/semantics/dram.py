@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hw.jit import compiled, inlined
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
-from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, Row
+from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 _FAR = 1 << 60
 """Base registers are clipped to this address beyond every memory, so that sums fit int64."""
@@ -44,14 +44,14 @@ def make_dram(
 
 
 @inlined
-def row_address(dram: Dram, row: Row, size: int, y: int) -> int:
+def row_address(dram: Dram, row: InstructionFields, size: int, y: int) -> int:
     """Address of the first byte of row `y` of a LOAD or STORE of elements of `size` bytes."""
     element = row[DRAM_BASE] + y * row[X_STRIDE]
     return int(dram.bases[row[MEMORY_TYPE]] + element * size)
 
 
 @compiled
-def rows_accessible(dram: Dram, row: Row, size: int, detail: Detail) -> bool:
+def rows_accessible(dram: Dram, row: InstructionFields, size: int, detail: Detail) -> bool:
     """Whether every byte of a LOAD or STORE is accessible; else `detail` gets the first bad row."""
     length = row[X_SIZE] * size
     first = row_address(dram, row, size, 0)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from hw.isa import Columns
 
-Row = npt.NDArray[np.int64]
+InstructionFields = npt.NDArray[np.int64]
 """One instruction's fields, indexed by the constants below."""
-Table = npt.NDArray[np.int64]
-"""A program: a `Row` for each instruction."""
+ProgramTable = npt.NDArray[np.int64]
+"""A program: a `InstructionFields` for each instruction."""
 
 _NAMES = tuple(field.name for field in fields(Columns))
 
@@ -49,6 +49,6 @@ USE_IMM = _NAMES.index("use_imm")
 IMM = _NAMES.index("imm")
 
 
-def make_table(columns: Columns) -> Table:
+def make_table(columns: Columns) -> ProgramTable:
     """The table of a program."""
     return np.stack([getattr(columns, name) for name in _NAMES], axis=1)

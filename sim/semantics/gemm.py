@@ -6,13 +6,15 @@ from hw.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
-from sim.semantics.fields import RESET_REG, Row
+from sim.semantics.fields import RESET_REG, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
 
 @inlined
-def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+def _accumulate(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
     inp = src * chip.batch * chip.row_in
     acc = dst * chip.batch * chip.row_out
     for _ in range(chip.batch):
@@ -26,7 +28,9 @@ def _accumulate(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Deta
 
 
 @inlined
-def _accumulate_vector(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+def _accumulate_vector(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
     """`_accumulate` for elements of one vector, without the overhead of its loops."""
     weights = wgt * LANES * chip.row_in
     dot(chip.acc, dst * LANES, chip.inp, src * chip.row_in, chip.wgt, weights, chip.pairs)
@@ -34,7 +38,7 @@ def _accumulate_vector(chip: Chip, row: Row, dst: int, src: int, wgt: int, detai
 
 
 @inlined
-def _reset(chip: Chip, row: Row, dst: int, src: int, wgt: int, detail: Detail) -> int:
+def _reset(chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail) -> int:
     lanes = chip.batch * chip.row_out
     to = view(chip.acc, dst * lanes, lanes)
     for k in range(len(to)):
@@ -48,7 +52,7 @@ _SWEEP_RESET = with_loops(_reset)
 
 
 @compiled
-def gemm(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
+def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
     """Execute micro-ops [start, stop) of a GEMM that breaks no static rule.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.

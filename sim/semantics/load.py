@@ -18,7 +18,7 @@ from sim.semantics.fields import (
     Y_PAD_0,
     Y_PAD_1,
     Y_SIZE,
-    Row,
+    InstructionFields,
 )
 from sim.semantics.view import view
 
@@ -114,11 +114,11 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
     chip.acc[at * size : (at + count) * size] = 0
 
 
-def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, Row, int], None]:
+def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, InstructionFields, int], None]:
     """Compile a LOAD's loops over rows and padding around `put` and `clear`."""
 
     @compiled
-    def fill(chip: Chip, dram: Dram, row: Row, size: int) -> None:
+    def fill(chip: Chip, dram: Dram, row: InstructionFields, size: int) -> None:
         width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
         at = row[SRAM_BASE]
         clear(chip, at, row[Y_PAD_0] * width)
@@ -145,7 +145,7 @@ _FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
 
 
 @compiled
-def load(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:
+def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
     """Execute a LOAD that breaks no static rule. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE

@@ -29,14 +29,14 @@ from sim.semantics.fields import (
     USE_IMM,
     WGT_FACTOR_IN,
     WGT_FACTOR_OUT,
-    Row,
+    InstructionFields,
 )
 
-Body = Callable[[Chip, Row, int, int, int, Detail], int]
+Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
 """A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,
 or 0."""
 
-Sweep = Callable[[Chip, Row, int, int, Detail], int]
+MicroOpLoop = Callable[[Chip, InstructionFields, int, int, Detail], int]
 """A function that executes micro-ops [start, stop); returns a fault's code, or 0."""
 
 GEMM = int(Opcode.GEMM)
@@ -46,16 +46,16 @@ WGT = int(MemoryId.WGT)
 
 
 @compiled
-def micro_ops(row: Row) -> int:
+def micro_ops(row: InstructionFields) -> int:
     """The number of micro-ops of a GEMM or ALU, loops included."""
     return int((row[UOP_END] - row[UOP_BGN]) * row[ITER_OUT] * row[ITER_IN])
 
 
-def with_loops(body: Body) -> Sweep:
+def with_loops(body: Body) -> MicroOpLoop:
     """Compile the loops around `body`, whose indices must be in bounds."""
 
     @compiled
-    def sweep(chip: Chip, row: Row, start: int, stop: int, detail: Detail) -> int:
+    def sweep(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
         # Copied to variables, else compiled code would reread them after each write to ACC.
         bgn, count, iter_in = row[UOP_BGN], row[UOP_END] - row[UOP_BGN], row[ITER_IN]
         dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
@@ -95,7 +95,7 @@ def with_loops(body: Body) -> Sweep:
 
 
 @compiled
-def micro_ops_in_bounds(chip: Chip, row: Row, detail: Detail) -> int:
+def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> int:
     """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
@@ -130,7 +130,7 @@ def micro_ops_in_bounds(chip: Chip, row: Row, detail: Detail) -> int:
 
 @compiled
 def _nearer(
-    row: Row,
+    row: InstructionFields,
     nearest: int,
     k: int,
     field: int,

@@ -6,12 +6,12 @@ from hw.jit import compiled, inlined
 from sim.semantics.chip import Chip
 from sim.semantics.detail import BUS_WRITE, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible
-from sim.semantics.fields import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, Row
+from sim.semantics.fields import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
 from sim.semantics.view import view
 
 
 @compiled
-def store(chip: Chip, dram: Dram, row: Row, detail: Detail) -> int:
+def store(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
     """Execute a STORE that breaks no static rule. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE

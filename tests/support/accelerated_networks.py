@@ -15,7 +15,7 @@ from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
 from compiler.graph.operators.shapes import Flatten, Reshape, Transpose
 from compiler.graph.visit import atoms
-from tests.support.chance import LARGEST, Chance
+from tests.support.chance import LARGEST, RandomNetworkBuilder
 
 _CHANNELS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20)
 _STEPS = {
@@ -43,7 +43,7 @@ def accelerated_network(rng: np.random.Generator, most: int = 15) -> Function:
     return drawing.function(*drawing.results())
 
 
-class _Network(Chance):
+class _Network(RandomNetworkBuilder):
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
         batch = self.draw(1, 1, 1, 2, 3)

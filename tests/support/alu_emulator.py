@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.requantisation.channels import along_axis, checked_int32
+from compiler.requantisation.channels import broadcast_along_axis, checked_int32
 from compiler.templates.accelerator.alu_lowering import AluOperation, AluRequantisation
 
 Signed = npt.NDArray[np.signedinteger[Any]]
@@ -39,7 +39,7 @@ def emulate(
             case (value,) | int(value):
                 operand = np.array(value)
             case values:
-                operand = along_axis("emulate", values, acc.shape, axis)
+                operand = broadcast_along_axis("emulate", values, acc.shape, axis)
         lanes = operation.op.apply(lanes, operand.astype(np.int32))
     return lanes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.memory_model import MemoryModel
 from sim.engine import Bytes, Stalls
-from sim.rtl.bench import Bench, Setup
+from sim.rtl.bench import Bench, BenchSetup
 from tests.support.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
 
 TIMEOUT_CYCLES = 100_000
@@ -17,7 +17,7 @@ _BEAT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TrafficResult:
     """Traffic results: cycles of each handshake, checksum of read data, worst response."""
 
     times: dict[Handshake, list[int]]
@@ -32,9 +32,9 @@ def run_traffic(
     *,
     stalls: Stalls | None = None,
     refused: tuple[tuple[int, int], ...] = (),
-) -> Seen:
+) -> TrafficResult:
     """Run `traffic` to its end on the bench."""
-    bench.attach(Setup(memory, refused, stalls, events=True, waveform=None))
+    bench.attach(BenchSetup(memory, refused, stalls, events=True, waveform=None))
     try:
         for offset, value in traffic.settings().items():
             bench.write(offset, value)
@@ -51,7 +51,7 @@ def run_traffic(
         for handshake in Handshake
         if handshake is not Handshake.RUNNING
     }
-    return Seen(times, checksum, worst)
+    return TrafficResult(times, checksum, worst)
 
 
 def random_memory(size: int, seed: int = 0) -> Bytes:

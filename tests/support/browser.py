@@ -14,7 +14,7 @@ _TIMEOUT = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedPage:
     """A page after its scripts have run: the document as HTML, and the console messages."""
 
     document: str
@@ -26,7 +26,7 @@ def find_chromium() -> str | None:
     return next((found for name in _NAMES if (found := shutil.which(name))), None)
 
 
-def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> Shown:
+def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> RenderedPage:
     """Open a file in headless Chromium without network access.
 
     Parameters
@@ -53,4 +53,4 @@ def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> Shown:
         page.absolute().as_uri(),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=True)
-    return Shown(done.stdout, tuple(_MESSAGE.findall(done.stderr)))
+    return RenderedPage(done.stdout, tuple(_MESSAGE.findall(done.stderr)))

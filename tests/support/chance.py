@@ -13,7 +13,7 @@ LARGEST = 1200
 """The most elements of an image, so that tests are quick."""
 
 
-class Chance(Drawing):
+class RandomNetworkBuilder(Drawing):
     """Builder of a random network, with random choices of values, numbers and windows."""
 
     def __init__(self, rng: np.random.Generator) -> None:

@@ -20,7 +20,7 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall
-from runtime.inputs import Pixels, random_inputs
+from runtime.inputs import PixelNormalisation, random_inputs
 from runtime.inputs.network import inputs_of
 from scripts.model_options import Quantise
 from scripts.run.machine import Machine, Network, open_model
@@ -143,7 +143,7 @@ def _cpu(model: str, quantise: Quantise) -> Digests:
     """The digests of a network on the CPU alone; for a quantised network of its kernels in place of
     the accelerator's."""
     if quantise is Quantise.NONE:
-        options = ModelOptions(quantise, None, Pixels.IMAGENET, 0)
+        options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
         artifact = open_model(model, options, None).network(None, None).artifact
     else:
         artifact = _compiled(model, "pynq", _MEMORY, quantise, hiding=True).on_cpu(None)
@@ -152,7 +152,7 @@ def _cpu(model: str, quantise: Quantise) -> Digests:
 
 
 def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: bool) -> Network:
-    options = ModelOptions(quantise, None, Pixels.IMAGENET, 0)
+    options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
     accelerator = Accelerator(load_config(config), parse_memory(memory), hiding)
     return open_model(model, options, None).network(accelerator, None)
 

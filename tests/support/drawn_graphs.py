@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Tuple, Var
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.operators import OPERATORS
 from compiler.graph.verify import verify
 from compiler.ir import FLOAT32
@@ -23,7 +23,7 @@ class Drawing:
         self.shapes[name] = shape
         return Var(name)
 
-    def call(self, operator: str, *args: Var | Constant, to: Attributes = NOTHING) -> Var:
+    def call(self, operator: str, *args: Var | Constant, to: Attributes = NO_ATTRIBUTES) -> Var:
         """Add an operator and return its result. Raises `GraphError` if the operator refuses it."""
         name = f"v{len(self.lets)}"
         types = [

@@ -28,7 +28,7 @@ from compiler.graph import (
     Value,
     Var,
 )
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.evaluate import NestedArray, Runner, evaluate
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.parts import Concat, Split
@@ -155,7 +155,7 @@ class _Drawing:
         kinds = ["unary", "binary", "binary", "shape", "split", "tuple", "get", "if", "twice"]
         match self.draw(st.sampled_from(kinds)):
             case "unary":
-                self.call(self.draw(st.sampled_from(_UNARY)), [self.tensor()], NOTHING)
+                self.call(self.draw(st.sampled_from(_UNARY)), [self.tensor()], NO_ATTRIBUTES)
             case "binary":
                 self._binary()
             case "shape":
@@ -177,7 +177,7 @@ class _Drawing:
         atom, type_ = self.tensor()
         matching = [name for name in self.tensors() if self.types[name] == type_]
         other = self.named(st.sampled_from(matching)) if matching else (atom, type_)
-        self.call(self.draw(st.sampled_from(_BINARY)), [(atom, type_), other], NOTHING)
+        self.call(self.draw(st.sampled_from(_BINARY)), [(atom, type_), other], NO_ATTRIBUTES)
 
     def _shape(self) -> None:
         atom, type_ = self.tensor()

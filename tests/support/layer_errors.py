@@ -19,7 +19,7 @@ from compiler.graph.visit import atoms
 from compiler.ir.dtypes import INT8
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import Quantised
-from compiler.quantise.points import with_results
+from compiler.quantise.points import return_values
 
 Array = NDArray[Any]
 
@@ -136,7 +136,7 @@ def _values(
     function: Function, names: Sequence[str], sample: Sequence[Array], run: Runner
 ) -> dict[str, Array]:
     """The values `names` of the function, for a sample."""
-    values = evaluate(with_results(function, names), sample, run)
+    values = evaluate(return_values(function, names), sample, run)
     assert isinstance(values, tuple), "that is its result"
     pairs = zip(names, values, strict=True)
     return {name: each for name, each in pairs if not isinstance(each, tuple)}

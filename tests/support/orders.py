@@ -16,7 +16,7 @@ from tests.support.dependences import Touch, touches
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class Conflict:
     """Two instructions of different units that touch `addresses`, one of them writing. `first`
     comes earlier in the program; `resource` is a `MemoryId` or, for DRAM, -1."""
 
@@ -27,7 +27,7 @@ class Clash:
     addresses: frozenset[int]
 
 
-def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Clash]:
+def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Conflict]:
     """All clashes, ordered by tokens or not. Micro-ops are read from `image`, which the program
     must not overwrite there.
     """
@@ -45,14 +45,14 @@ def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Clash]:
     return found
 
 
-def _clashes(first: int, ours: list[Touch], second: int, theirs: list[Touch]) -> list[Clash]:
+def _clashes(first: int, ours: list[Touch], second: int, theirs: list[Touch]) -> list[Conflict]:
     found = []
     for one in ours:
         for other in theirs:
             if one.resource == other.resource and one.writes + other.writes:
                 both = frozenset(one.indices.tolist()) & frozenset(other.indices.tolist())
                 if both:
-                    found.append(Clash(first, second, one.resource, one.writes, both))
+                    found.append(Conflict(first, second, one.resource, one.writes, both))
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.products import Conv2d, Product
@@ -30,7 +30,7 @@ class Net:
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
 
-    def call(self, name: str, operator: str, *args: Atom, given: Attributes = NOTHING) -> Var:
+    def call(self, name: str, operator: str, *args: Atom, given: Attributes = NO_ATTRIBUTES) -> Var:
         self.lets.append(Let(name, Call(OPERATORS[operator], args, given)))
         return Var(name)
 

@@ -17,7 +17,7 @@ TO_STORE = TokenQueue.COMPUTE_TO_STORE
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class TracedRun:
     """A run and its program."""
 
     program: Program
@@ -25,7 +25,7 @@ class Story:
     labels: Labels
 
 
-def story() -> Story:
+def traced_run() -> TracedRun:
     """Two layers: a GEMM, an ALU and a STORE; a GEMM and a STORE that overlaps the first one.
 
     Fetch waits for memory before the STORE, and for space in compute's queue for FINISH.
@@ -73,4 +73,4 @@ def story() -> Story:
         np.array([0, 0, 0, 1, 1, -1], np.int32),
         ("multiply", "add y=3", "store", "multiply", "store", ""),
     )
-    return Story(program, Result("rtl", 20, None, work_of(program), events, 0.1), labels)
+    return TracedRun(program, Result("rtl", 20, None, work_of(program), events, 0.1), labels)

@@ -41,7 +41,7 @@ class Setting(IntEnum):
 CHECKSUM, WORST = 0x100, 0x104
 
 
-class Misdeed(IntFlag):
+class AxiViolation(IntFlag):
     """Rules of AXI to break."""
 
     NONE = 0
@@ -74,7 +74,7 @@ class Traffic:
     length: int = 1
     read_address: int = 0
     write_address: int = 0
-    misdeeds: Misdeed = Misdeed.NONE
+    misdeeds: AxiViolation = AxiViolation.NONE
     strobes: int = 0xFF
 
     def settings(self) -> dict[Setting, int]:
@@ -114,7 +114,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
         running, done, launch = Signal(), Signal(), Signal()
         checksum, worst = Signal(64), Signal(2)
         reads_left, writes_left = Signal(32), Signal(32)
-        misdeed = {item: settings[Setting.MISDEEDS][i] for i, item in enumerate(Misdeed)}
+        misdeed = {item: settings[Setting.MISDEEDS][i] for i, item in enumerate(AxiViolation)}
         busy = Signal()
         m.d.comb += busy.eq((reads_left | writes_left).any())
         with m.If(launch):
@@ -131,7 +131,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
         m.d.comb += self.interrupt.eq(done)
         hands = Signal()
         m.d.sync += hands.eq(~hands)
-        open_hands = ~misdeed[Misdeed.HANDS_OFF] | hands
+        open_hands = ~misdeed[AxiViolation.HANDS_OFF] | hands
         fired = {
             Handshake.AR: self._reads(m, settings, misdeed, launch, running),
             Handshake.R: self.m_axi.rvalid & self.m_axi.rready,
@@ -163,7 +163,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
             axi.arvalid.eq(running & left.any()),
             axi.araddr.eq(address),
             axi.arlen.eq(settings[Setting.LENGTH] - 1),
-            axi.arsize.eq(Mux(misdeed[Misdeed.NARROW], 2, 3)),
+            axi.arsize.eq(Mux(misdeed[AxiViolation.NARROW], 2, 3)),
             axi.arburst.eq(1),
         ]
         fired = axi.arvalid & axi.arready
@@ -172,7 +172,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                 left.eq(left - 1),
                 address.eq(address + 8 * settings[Setting.LENGTH]),
             ]
-        with m.Elif(axi.arvalid & misdeed[Misdeed.MOVE_AR]):
+        with m.Elif(axi.arvalid & misdeed[AxiViolation.MOVE_AR]):
             m.d.sync += address.eq(address + 8)
         return fired
 
@@ -193,7 +193,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
             axi.awburst.eq(1),
         ]
         fired = axi.awvalid & axi.awready
-        m.d.sync += hide.eq(misdeed[Misdeed.DROP_AW] & axi.awvalid & ~axi.awready)
+        m.d.sync += hide.eq(misdeed[AxiViolation.DROP_AW] & axi.awvalid & ~axi.awready)
         with m.If(fired):
             m.d.sync += [
                 left.eq(left - 1),
@@ -216,7 +216,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
             axi.wvalid.eq(running & left.any()),
             axi.wdata.eq(data),
             axi.wstrb.eq(settings[Setting.STROBES]),
-            axi.wlast.eq(last & ~misdeed[Misdeed.NEVER_LAST]),
+            axi.wlast.eq(last & ~misdeed[AxiViolation.NEVER_LAST]),
         ]
         fired = axi.wvalid & axi.wready
         with m.If(fired):
@@ -225,7 +225,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
                 beat.eq(Mux(last, 1, beat + 1)),
                 data.eq(data + pattern(0)),
             ]
-        with m.Elif(axi.wvalid & misdeed[Misdeed.CHANGE_W]):
+        with m.Elif(axi.wvalid & misdeed[AxiViolation.CHANGE_W]):
             m.d.sync += data.eq(~data)
         return fired
 

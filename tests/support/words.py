@@ -17,7 +17,7 @@ from hw.encoding import (
 )
 from hw.faults import Fault
 from hw.isa.columns import decode_columns
-from hw.isa.rules import broken_rules, facts_of
+from hw.isa.rules import broken_rules, rule_inputs
 
 _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 """Faults of `broken_rules` that hardware does not detect in a single word."""
@@ -26,7 +26,7 @@ _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
     """The lowest-numbered fault of each word, by `hw.isa.rules`."""
     data = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in words)
-    broken = broken_rules(facts_of(config, decode_columns(config, data)))
+    broken = broken_rules(rule_inputs(config, decode_columns(config, data)))
     faults = np.full(len(words), Fault.NONE, dtype=np.int64)
     for fault in sorted(broken, reverse=True):
         if fault not in _LATER:

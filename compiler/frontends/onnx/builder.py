@@ -13,11 +13,11 @@ import numpy as np
 from compiler.errors import GraphError, UnsupportedError
 from compiler.frontends.onnx.folding import fold, holds_symbols
 from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Let, TupleGet, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.syntax import fresh, is_name
+from compiler.graph.syntax import is_name, unique_name
 from compiler.graph.types import TensorType, Type, tensors_of
 from compiler.graph.visit import rename, renamed
 from compiler.ir.dtypes import INT64
@@ -57,7 +57,7 @@ class Builder:
         self._count = 0
 
     def call(
-        self, operator: str, operands: Sequence[Value], attributes: Attributes = NOTHING
+        self, operator: str, operands: Sequence[Value], attributes: Attributes = NO_ATTRIBUTES
     ) -> tuple[Value, ...]:
         """The results of a graph operator, computed at import if all operands are known.
 
@@ -91,11 +91,11 @@ class Builder:
         names: dict[str, Var] = {}
         for name, value in results.items():
             if isinstance(value.atom, Var) and value.atom.name in own - names.keys():
-                names[value.atom.name] = Var(fresh(legal_name(name), self._taken))
+                names[value.atom.name] = Var(unique_name(legal_name(name), self._taken))
         stem = legal_name(next(iter(results), operator))
         for let in self._open:
             if let.name not in names:
-                names[let.name] = Var(fresh(f"{stem}_{operator.lower()}", self._taken))
+                names[let.name] = Var(unique_name(f"{stem}_{operator.lower()}", self._taken))
             named = rename(let.value, names)
             self.lets.append(replace(let, name=names[let.name].name, value=named))
         self._open = []

@@ -16,7 +16,7 @@ from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from compiler.frontends.onnx.reading import expanded, legal, opsets, without_weights
 from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 
@@ -100,7 +100,7 @@ class _Import:
         self._inputs = tuple(name for name in types if name not in known)
         params = []
         for name in self._inputs:
-            params.append(Param(fresh(legal_name(name), self._taken), types[name]))
+            params.append(Param(unique_name(legal_name(name), self._taken), types[name]))
             self._values[name] = Value(types[name], Var(params[-1].name))
         self._params = tuple(params)
 
@@ -117,7 +117,7 @@ class _Import:
         result: Atom = atoms[0]
         lets = self._builder.lets
         if len(outputs) > 1:
-            result = Var(fresh("results", self._taken))
+            result = Var(unique_name("results", self._taken))
             lets.append(Let(result.name, Tuple(atoms), TupleType(types)))
         function = Function("main", self._params, Body(tuple(lets), result))
         verify(function)

@@ -10,7 +10,7 @@ from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
 from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
 
 
@@ -53,12 +53,12 @@ class _Symbols:
     def of(self, name: str) -> Dim:
         """The symbol of the extents named `name`."""
         if name not in self._names:
-            self._names[name] = fresh(legal_name(name), self._taken)
+            self._names[name] = unique_name(legal_name(name), self._taken)
         return Dim((self._names[name],))
 
     def new(self, stem: str) -> Dim:
         """A new symbol for an unnamed extent."""
-        return Dim((fresh(legal_name(stem), self._taken),))
+        return Dim((unique_name(legal_name(stem), self._taken),))
 
     def bind(self, name: str, shape: Sequence[Extent], asked: Sequence[int]) -> None:
         """Bind the symbols in the shape of an input to numbers."""

@@ -12,7 +12,7 @@ from onnx import AttributeProto, NodeProto, defs
 from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
-from compiler.graph.attributes import NOTHING, Attributes, declared
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
@@ -211,13 +211,13 @@ class Node:
 
     # Construction of the graph --------------------------------------------------------------------
 
-    def call(self, operator: str, *operands: Value | None, to: Attributes = NOTHING) -> Value:
+    def call(self, operator: str, *operands: Value | None, to: Attributes = NO_ATTRIBUTES) -> Value:
         """The result of a graph operator with attributes `to`; a missing operand is None."""
         (found,) = self.calls(operator, *operands, to=to)
         return found
 
     def calls(
-        self, operator: str, *operands: Value | None, to: Attributes = NOTHING
+        self, operator: str, *operands: Value | None, to: Attributes = NO_ATTRIBUTES
     ) -> tuple[Value, ...]:
         """The results of a graph operator with attributes `to`; a missing operand is None."""
         given = [each for each in operands if each is not None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim
-from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import blocks as layouts
 
@@ -45,7 +45,7 @@ def _static_only(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
 
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    computed_by(function, pattern, DATA, attributes, _static_only)
+    define_operator(function, pattern, DATA, attributes, _static_only)
     for function, pattern, attributes in (
         (layouts.pack_data, Pattern.INJECTIVE, PackData),
         (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),

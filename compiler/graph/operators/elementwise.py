@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import broadcast
-from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, computed_by
+from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.broadcast import Elementwise
@@ -91,7 +91,9 @@ def _spec(operator: Elementwise) -> AnyOp:
         return (TensorType(shape, scalar_type.dtype),)
 
     attributes_class = _attributes_class(operator)
-    return computed_by(operator, pattern, operands, attributes_class, type_rule, name=operator.name)
+    return define_operator(
+        operator, pattern, operands, attributes_class, type_rule, name=operator.name
+    )
 
 
 SPECS: tuple[AnyOp, ...] = tuple(_spec(each) for each in ELEMENTWISE.values())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import sum_of
 from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 
@@ -159,7 +159,7 @@ def _one_hot_symbolic(query: TypeQuery, attributes: OneHot) -> tuple[TensorType,
 _INDEXED = Operands(("data", "indices"))
 
 SPECS: tuple[AnyOp, ...] = (
-    computed_by(
+    define_operator(
         lambda *tensors, **attributes: slicing.concat(tensors, **attributes),
         Pattern.INJECTIVE,
         Operands(("x",), variadic=True),
@@ -167,7 +167,7 @@ SPECS: tuple[AnyOp, ...] = (
         _concat_symbolic,
         name="concat",
     ),
-    computed_by(
+    define_operator(
         lambda indices, values, **attributes: gather.one_hot(indices, values=values, **attributes),
         Pattern.OUT_FUSABLE,
         Operands(("indices", "values")),
@@ -175,12 +175,14 @@ SPECS: tuple[AnyOp, ...] = (
         _one_hot_symbolic,
         name="one_hot",
     ),
-    computed_by(slicing.split, Pattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
-    computed_by(slicing.slice_of, Pattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"),
-    computed_by(pad.pad, Pattern.INJECTIVE, DATA, Pad, _pad_symbolic),
-    computed_by(gather.gather, Pattern.INJECTIVE, _INDEXED, Gather, _gather_symbolic),
-    computed_by(
+    define_operator(slicing.split, Pattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
+    define_operator(
+        slicing.slice_of, Pattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"
+    ),
+    define_operator(pad.pad, Pattern.INJECTIVE, DATA, Pad, _pad_symbolic),
+    define_operator(gather.gather, Pattern.INJECTIVE, _INDEXED, Gather, _gather_symbolic),
+    define_operator(
         gather.gather_elements, Pattern.INJECTIVE, _INDEXED, Gather, _gather_elements_symbolic
     ),
-    computed_by(gather.gather_nd, Pattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
+    define_operator(gather.gather_nd, Pattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
 )

@@ -18,7 +18,7 @@ from compiler.graph.opspec import (
     Operands,
     Pattern,
     TypeQuery,
-    computed_by,
+    define_operator,
 )
 from compiler.graph.types import TensorType
 from compiler.operators import norm, pool, reduce
@@ -130,7 +130,7 @@ _NORMS = ("data", "scale", "bias")
 
 SPECS: tuple[AnyOp, ...] = (
     *(
-        computed_by(
+        define_operator(
             function,
             # `reduce_log_sum_exp` reads its operand twice: it would compute fused operators twice.
             Pattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else Pattern.REDUCTION,
@@ -140,15 +140,15 @@ SPECS: tuple[AnyOp, ...] = (
         )
         for function in reduce.REDUCTIONS
     ),
-    computed_by(reduce.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    computed_by(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    computed_by(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
-    computed_by(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
-    computed_by(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    computed_by(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    computed_by(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
-    computed_by(norm.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
-    computed_by(
+    define_operator(reduce.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    define_operator(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
+    define_operator(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
+    define_operator(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
+    define_operator(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
+    define_operator(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
+    define_operator(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    define_operator(norm.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    define_operator(
         norm.batch_norm,
         Pattern.BROADCAST,
         Operands((*_NORMS, "mean", "variance")),
@@ -156,7 +156,7 @@ SPECS: tuple[AnyOp, ...] = (
         _batch_norm,
         channel_affine=_normalised,
     ),
-    computed_by(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, leading(1)),
-    computed_by(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LayerNorm, _last_axes),
-    computed_by(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LayerNorm, _last_axes),
+    define_operator(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, leading(1)),
+    define_operator(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LayerNorm, _last_axes),
+    define_operator(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LayerNorm, _last_axes),
 )

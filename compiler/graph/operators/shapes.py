@@ -13,7 +13,7 @@ from compiler.graph.operators.symbolic import (
     same_axes,
     substituted_shapes,
 )
-from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, computed_by
+from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import layout
 
@@ -149,7 +149,7 @@ def _tile(query: TypeQuery, attributes: Tile) -> tuple[TensorType, ...]:
 
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    computed_by(function, Pattern.INJECTIVE, DATA, attributes, symbolic)
+    define_operator(function, Pattern.INJECTIVE, DATA, attributes, symbolic)
     for function, attributes, symbolic in (
         (layout.transpose, Transpose, _transpose),
         (layout.reshape, Reshape, _reshape),

@@ -11,7 +11,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent, replaced
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Param
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import Type, specialised, symbols_of
 from compiler.graph.visit import functions, rewrite_lets
 
@@ -83,7 +83,7 @@ class _Binder:
 
         name = function.name
         if name in self._used:
-            name = fresh(name, self._taken)
+            name = unique_name(name, self._taken)
         self._used.add(name)
         params = tuple(Param(each.name, specialised(each.type, sizes)) for each in function.params)
         result = None if function.result is None else specialised(function.result, sizes)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
 from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import Type
 from compiler.graph.visit import map_atoms
 
@@ -46,7 +46,7 @@ class KernelPool:
         nameless, args = self._nameless(lets)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
-            kernel = replace(nameless, name=fresh(_stem(lets), self._taken))
+            kernel = replace(nameless, name=unique_name(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
         reasons = dict.fromkeys(let.reason for let in lets if let.reason)
         return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
@@ -71,7 +71,7 @@ class KernelPool:
         renamed = []
         for let in lets:
             value = map_atoms(let.value, inside)
-            names[let.name] = fresh(_operator(let), taken)
+            names[let.name] = unique_name(_operator(let), taken)
             renamed.append(Let(names[let.name], value, self._types[let.name]))
         result = Var(names[lets[-1].name])
         kernel = Function(

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.blocks import PackData, UnpackData
 from compiler.graph.operators.shapes import Reshape
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import map_atoms
 from compiler.target import AcceleratorTarget
@@ -74,7 +74,7 @@ class _Rewriter:
         renamed = {**added, self.match.variable(data): operand}
         for let in (first, *rest):
             value = map_atoms(let.value, lambda atom: _renamed(atom, renamed))
-            inner = Var(fresh(f"{let.name}_inside", self.taken))
+            inner = Var(unique_name(f"{let.name}_inside", self.taken))
             renamed.update({**added, let.name: inner})
             self.kernel.append(Let(inner.name, value, origin=let.source))
         self._result(renamed[self.match.name])
@@ -105,8 +105,8 @@ class _Rewriter:
         packed = self._add(self.kernel, f"{name}_blocks", "pack_data", result, outputs)
         steps: list[tuple[str, Attributes]] = [("unpack_data", UnpackData((*shape, 1, 1)[:4]))]
         if self.template.leaves_in_bytes:
-            packed = self._add(self.kernel, f"{name}_bytes", "byte_planes", packed, NOTHING)
-            steps.insert(0, ("join_planes", NOTHING))
+            packed = self._add(self.kernel, f"{name}_bytes", "byte_planes", packed, NO_ATTRIBUTES)
+            steps.insert(0, ("join_planes", NO_ATTRIBUTES))
         if len(shape) == 2:
             steps.append(("reshape", Reshape(shape)))
         *first, (operator, given) = steps
@@ -126,7 +126,7 @@ class _Rewriter:
         return self.match.lets[-1].source
 
     def _add(self, lets: list[Let], stem: str, operator: str, of: Var, given: Attributes) -> Var:
-        name = fresh(stem, self.taken)
+        name = unique_name(stem, self.taken)
         call = Call(OPERATORS[operator], (of,), given)
         lets.append(Let(name, call, origin=None if lets is self.operands else self._origin))
         return Var(name)

@@ -18,7 +18,7 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.syntax import fresh
+from compiler.graph.syntax import unique_name
 from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
 
 
@@ -61,7 +61,7 @@ class FormStreams:
             outputs = [let.name for let in run if let.name in wanted]
             inputs = _inputs(run)
             params = tuple(Param(each, types[each]) for each in inputs)
-            name = fresh("stream", taken)
+            name = unique_name("stream", taken)
             body, results = _body(run, outputs, names)
             stream = Function(name, params, body, kind=FunctionKind.STREAM, target=self.target)
             call = Call(stream, tuple(Var(each) for each in inputs))
@@ -77,7 +77,7 @@ def _body(run: Sequence[Let], outputs: Sequence[str], names: set[str]) -> tuple[
     """The body of a stream, and the name of its tuple of results if there are several."""
     if len(outputs) == 1:
         return Body(tuple(run), Var(outputs[0])), None
-    whole = fresh("results", names)
+    whole = unique_name("results", names)
     items: tuple[Atom, ...] = tuple(Var(each) for each in outputs)
     return Body((*run, Let(whole, Tuple(items))), Var(whole)), whole
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from compiler.ir.boxes import Box, NotABox, box, union
+from compiler.ir.boxes import Box, UnboundedBoxError, box, union
 from compiler.ir.expr import Binary, BinaryOp, Expr, Load
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import Interval
@@ -118,7 +118,7 @@ class ComputeAt(Primitive):
             accesses = [load.indices for load in _loads_of(reader, buffer)]
             try:
                 boxes += _boxes_of(reader, accesses, inner, outer, allocated(body)[buffer].shape)
-            except NotABox as error:
+            except UnboundedBoxError as error:
                 self.refuse(f"what is read of {buffer} is no box: {error}")
         if not boxes:
             self.refuse(f"no block reads {buffer}")

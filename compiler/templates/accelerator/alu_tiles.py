@@ -12,16 +12,6 @@ import numpy as np
 from compiler.ir.dtypes import INT8, DType
 from compiler.target import AcceleratorTarget
 from compiler.te.schedule import Sketch
-from compiler.templates.accelerator.demand import (
-    Demand,
-    Output,
-    ReductionWork,
-    copies_of,
-    kernel_length,
-    thread_redundancy,
-    tile_count,
-    tile_shapes,
-)
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
@@ -32,6 +22,16 @@ from compiler.templates.accelerator.tiling import (
     tile_output,
     tile_space,
     unusual_residency,
+)
+from compiler.templates.accelerator.work_counts import (
+    Output,
+    ReductionWork,
+    WorkCounts,
+    kernel_length,
+    thread_redundancy,
+    tile_count,
+    tile_shapes,
+    transfers_of,
 )
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.topology import MemoryId
@@ -130,7 +130,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         operands = operand_accumulators(choices, epilogue, workload.extents["oc"])
         return {MemoryId.ACC: choices["threads"] * oc * block + operands}
 
-    def demand(self, workload: W, choices: Choices) -> Demand:
+    def work_counts(self, workload: W, choices: Choices) -> WorkCounts:
         whole, work = workload.data[:4], self.reduction_work(workload)
         extents = (whole[0], *workload.extents.values())
         sizes = [choices[axis] for axis in ("oc", "y", "x")]
@@ -143,9 +143,9 @@ class TiledOnAlu(AcceleratorTemplate[W]):
             for count, (n, oc, y, x) in tile_shapes(extents, (one, *sizes))
         )
         memory = MemoryId.ACC_8BIT if workload.dtype == INT8 else MemoryId.ACC
-        loads = copies_of(memory, boxes, whole, None if work.steps else (one, *sizes))
+        loads = transfers_of(memory, boxes, whole, None if work.steps else (one, *sizes))
         elements = prod(extents[:2]) * workload.loaded_elements(*sizes[1:]).astype(np.float64)
-        return Demand.of(
+        return WorkCounts.of(
             Output(extents, (one, *sizes)),
             workload.epilogue,
             resident_operands(choices),

@@ -26,21 +26,21 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
-from compiler.templates.accelerator.demand import (
-    Demand,
-    Output,
-    ReductionWork,
-    copies_of,
-    thread_redundancy,
-    tile_shapes,
-)
 from compiler.templates.accelerator.epilogue import requantise_passes, requantise_pattern
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
-from compiler.templates.accelerator.template import AcceleratorTemplate, Repacked, Shapes
+from compiler.templates.accelerator.template import AcceleratorTemplate, HostPacking, Shapes
 from compiler.templates.accelerator.tiling import resident_operands, tile_output
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
+from compiler.templates.accelerator.work_counts import (
+    Output,
+    ReductionWork,
+    WorkCounts,
+    thread_redundancy,
+    tile_shapes,
+    transfers_of,
+)
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Bools, Choices, Floats, Ints, Space, tile_sizes
@@ -96,7 +96,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         image, taps = needed_parts(workload.windows)
         return {"data": image, "weight": taps}
 
-    def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
+    def repacked(
+        self, match: Match, shapes: Shapes, machine: AcceleratorTarget
+    ) -> HostPacking | None:
         """im2col for images of few channels: windows are packed for a 1x1 convolution."""
         given = match.attributes("conv2d", Conv2d)
         first = match.let("conv2d")
@@ -114,7 +116,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
         plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
         call = Call(first.value.callee, (Var(data), flat), plain)
-        return Repacked("windows", "pack_windows", packing, shape, replace(first, value=call))
+        return HostPacking("windows", "pack_windows", packing, shape, replace(first, value=call))
 
     # Tensor expressions ---------------------------------------------------------------------------
 
@@ -243,7 +245,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             kept.append(same[: _SHORTLIST if threads == most else _SHORTLIST_FEWER_THREADS])
         return choices.where(np.concatenate(kept))
 
-    def demand(self, workload: Conv2dWorkload, choices: Choices) -> Demand:
+    def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
         images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
         oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
         kept = {each: choices.equals("order", each) for each in ("weights", "image")}
@@ -271,19 +273,19 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         # The remainder of an axis spans fewer groups than whole tiles.
         spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
-        of_weights = copies_of(
+        of_weights = transfers_of(
             MemoryId.WGT,
             ((count, (*box, workload.taps)) for count, box in weights),
             (*workload.weight[:2], workload.taps),
         )
         of_image = replace(
-            copies_of(MemoryId.INP, image, workload.data[1:4]),
+            transfers_of(MemoryId.INP, image, workload.data[1:4]),
             elements=(steps * ic - last_group * beyond) * spans * pixels,
         )
         size = images * prod(whole)
         # If a tile spans several groups, each block has its own GEMM instructions.
         blocks = np.where((workload.spanned_groups(oc) > 1) & (own > 1), oc, 1)
-        return Demand.of(
+        return WorkCounts.of(
             Output((images, *whole), (np.ones_like(oc), oc, y, x)),
             workload.epilogue,
             resident_operands(choices),

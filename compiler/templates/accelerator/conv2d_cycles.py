@@ -12,10 +12,10 @@ import numpy as np
 from compiler.ir.dtypes import INT8
 from compiler.operators.window import Window, windows
 from compiler.te import placeholder
-from compiler.templates.accelerator.demand import kernel_length
 from compiler.templates.accelerator.epilogue import AluPass, Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
+from compiler.templates.accelerator.work_counts import kernel_length
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 

@@ -8,7 +8,6 @@ from compiler.intrinsics.scopes import OnChip
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import OpenTrace
-from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.epilogue import (
     AluPass,
     Epilogue,
@@ -23,6 +22,7 @@ from compiler.templates.accelerator.tiling import (
     sharing_rank,
     unusual_residency,
 )
+from compiler.templates.accelerator.work_counts import WorkCounts
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.topology import MemoryId
@@ -94,8 +94,8 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         accumulators = tile * (1 + epilogue.element_operands) + operands
         return {MemoryId.ACC: accumulators, **products.usage(choices)}
 
-    def demand(self, workload: DenseWorkload, choices: Choices) -> Demand:
-        return workload.products.demand(choices, workload.epilogue)
+    def work_counts(self, workload: DenseWorkload, choices: Choices) -> WorkCounts:
+        return workload.products.work_counts(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Ranks by bytes loaded from DRAM, then by the number of tiles."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler import te
-from compiler.intrinsics.accelerator import alu_value, two_operands
+from compiler.intrinsics.accelerator import alu_binary, alu_value
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
@@ -13,12 +13,12 @@ from compiler.operators.blocks import PLANES
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from compiler.te.knobs import OpenTrace
-from compiler.templates.accelerator.demand import Demand, copies_of
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import PRODUCT, Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import sharing_rank
+from compiler.templates.accelerator.work_counts import WorkCounts, transfers_of
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
 from hw.operations import AluOp
@@ -64,7 +64,7 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
             steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
         steps = workload.split_sum(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
-        shift = two_operands(machine.config, AluOp.SHR).function
+        shift = alu_binary(machine.config, AluOp.SHR).function
         return workload.tensorize(steps.tensorize("out_moved", "b", shift), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
@@ -72,9 +72,11 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         tile = choices["threads"] * choices["n"] * choices["oc"]
         return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
 
-    def demand(self, workload: Products, choices: Choices) -> Demand:
-        amounts = copies_of(MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,))
-        return workload.demand(choices, Epilogue(), amounts, planes=PLANES)
+    def work_counts(self, workload: Products, choices: Choices) -> WorkCounts:
+        amounts = transfers_of(
+            MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,)
+        )
+        return workload.work_counts(choices, Epilogue(), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """Ranks by bytes loaded from DRAM, then by the number of tiles."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from compiler import te
 from compiler.errors import QuantisationError, Unsupported
 from compiler.graph.operators.quantised import Requantise
-from compiler.intrinsics.accelerator import alu_value, immediate_argument, two_operands
+from compiler.intrinsics.accelerator import alu_binary, alu_value, immediate_argument
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32, DType
@@ -138,7 +138,7 @@ class Epilogue:
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
         """Tensorizes each pass with its ALU instruction; call last, as loops are then fixed."""
         for stage, step in self._named_passes:
-            make = immediate_argument if step.kind is OperandKind.IMMEDIATE else two_operands
+            make = immediate_argument if step.kind is OperandKind.IMMEDIATE else alu_binary
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 

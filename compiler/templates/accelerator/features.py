@@ -14,10 +14,10 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.templates.accelerator.demand import Copies, Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import resident_operands
+from compiler.templates.accelerator.work_counts import TransferCounts, WorkCounts
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
 
@@ -42,7 +42,7 @@ class _Counts:
 
     choices: Choices
     usage: Mapping[MemoryId, Ints]
-    demand: Demand
+    work: WorkCounts
     cost: MachineCost
 
     def size(self, knob: str) -> Floats:
@@ -56,14 +56,14 @@ class _Counts:
 
     def used(self, memory: MemoryId) -> Ints:
         if memory is MemoryId.UOP:
-            return self.demand.kernel * self.choices["threads"]
+            return self.work.kernel * self.choices["threads"]
         return self.usage.get(memory, np.zeros(len(self.choices), np.int64))
 
     def occupied(self, memory: MemoryId) -> Floats:
         return self.used(memory) / self.cost.config.depth(memory)
 
-    def _copies(self, *memories: MemoryId) -> list[Copies]:
-        return [each for each in self.demand.copies if each.memory in memories]
+    def _copies(self, *memories: MemoryId) -> list[TransferCounts]:
+        return [each for each in self.work.copies if each.memory in memories]
 
     def moved(self, *memories: MemoryId) -> Floats:
         size = self.cost.config.element_bytes
@@ -79,16 +79,16 @@ class _Counts:
         return np.asarray(sum(each.instructions for each in self._copies(*memories)))
 
     def product_reuse(self, *memories: MemoryId) -> Floats:
-        return self.demand.products / np.maximum(1, self.moved(*memories))
+        return self.work.products / np.maximum(1, self.moved(*memories))
 
     def alu(self) -> Floats:
-        return self.demand.immediate + self.demand.tensor
+        return self.work.immediate + self.work.tensor
 
     def array_cycles(self) -> Floats:
-        return self.demand.products + self.demand.resets
+        return self.work.products + self.work.resets
 
     def alu_cycles(self) -> Floats:
-        return self.demand.immediate + self.cost.alu(self.demand.tensor, tensor_operand=True)
+        return self.work.immediate + self.cost.alu(self.work.tensor, tensor_operand=True)
 
     def bus_cycles(self) -> Floats:
         """Cycles of the bus; reads and writes run in parallel."""
@@ -118,14 +118,14 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
         for word in words
     },
     "resident": ("knob: operands for each channel stay", lambda c: resident_operands(c.choices)),
-    "tiles": ("trip count: tiles of the output", lambda counts: counts.demand.tiles),
+    "tiles": ("trip count: tiles of the output", lambda counts: counts.work.tiles),
     "tiles of a thread": (
         "trip count: tiles that a thread computes",
-        lambda counts: counts.demand.tiles / counts.choices["threads"],
+        lambda counts: counts.work.tiles / counts.choices["threads"],
     ),
     "steps": (
         "trip count: instructions that multiply or reset, for a tile",
-        lambda counts: counts.demand.gemms / counts.demand.tiles,
+        lambda counts: counts.work.gemms / counts.work.tiles,
     ),
     **{
         f"{name} elements": (f"of {name.upper()} in use", _of(_Counts.used, at[0]))
@@ -157,11 +157,11 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
         "ALU operations for each byte loaded into ACC",
         lambda counts: counts.alu() / np.maximum(1, counts.moved(*_LOADED["acc"])),
     ),
-    "gemms": ("GEMM instructions, resets included", lambda counts: counts.demand.gemms),
-    "alus": ("ALU instructions", lambda counts: counts.demand.alus),
-    "kernel": ("micro-ops of the longest instruction", lambda counts: counts.demand.kernel),
-    "products": ("iterations of micro-ops that multiply", lambda counts: counts.demand.products),
-    "resets": ("iterations of micro-ops that reset", lambda counts: counts.demand.resets),
+    "gemms": ("GEMM instructions, resets included", lambda counts: counts.work.gemms),
+    "alus": ("ALU instructions", lambda counts: counts.work.alus),
+    "kernel": ("micro-ops of the longest instruction", lambda counts: counts.work.kernel),
+    "products": ("iterations of micro-ops that multiply", lambda counts: counts.work.products),
+    "resets": ("iterations of micro-ops that reset", lambda counts: counts.work.resets),
     "alu operations": ("iterations of the ALU's micro-ops", _of(_Counts.alu)),
     "array cycles": ("bound: the array is busy so long", _of(_Counts.array_cycles)),
     "alu cycles": ("bound: the ALU is busy so long", _of(_Counts.alu_cycles)),
@@ -177,8 +177,8 @@ def features(
     template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost
 ) -> Floats:
     """The features of choices that fit: a matrix [choices, `FEATURES`]."""
-    usage, demand = template.usage(workload, choices), template.demand(workload, choices)
-    counts = _Counts(choices, usage, demand, cost)
+    usage, work = template.usage(workload, choices), template.work_counts(workload, choices)
+    counts = _Counts(choices, usage, work, cost)
     found = np.empty((len(choices), len(_TABLE)))
     for column, (_, value) in enumerate(_TABLE.values()):
         found[:, column] = value(counts)

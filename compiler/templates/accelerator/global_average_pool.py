@@ -10,7 +10,7 @@ import numpy as np
 from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
-from compiler.intrinsics.accelerator import fill, two_operands
+from compiler.intrinsics.accelerator import alu_binary, fill
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8
 from compiler.ir.expr import Expr
@@ -20,16 +20,6 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace, knob
 from compiler.te.tensor import Reduction as Sum
 from compiler.templates.accelerator.alu_tiles import ImageWorkload
-from compiler.templates.accelerator.demand import (
-    Demand,
-    Output,
-    ReductionWork,
-    copies_of,
-    kernel_length,
-    thread_redundancy,
-    tile_count,
-    tile_shapes,
-)
 from compiler.templates.accelerator.elementwise import IMAGE_AS_INT32
 from compiler.templates.accelerator.epilogue import (
     in_accumulators,
@@ -45,6 +35,16 @@ from compiler.templates.accelerator.tiling import (
     tile_output,
     tile_space,
     unusual_residency,
+)
+from compiler.templates.accelerator.work_counts import (
+    Output,
+    ReductionWork,
+    WorkCounts,
+    kernel_length,
+    thread_redundancy,
+    tile_count,
+    tile_shapes,
+    transfers_of,
 )
 from compiler.templates.pattern import Apply
 from compiler.templates.schedule_template import Arguments, KernelMatch
@@ -124,7 +124,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         config = machine.config
         return (
             epilogue.tensorize(steps, config)
-            .tensorize(sums, "b", two_operands(config, AluOp.ADD).function)
+            .tensorize(sums, "b", alu_binary(config, AluOp.ADD).function)
             .tensorize(f"{sums}_init", "b", fill(config, 0).function)
             .trace
         )
@@ -135,13 +135,13 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         operands = operand_accumulators(choices, epilogue, workload.data[1])
         return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}
 
-    def demand(self, workload: GlobalPoolWorkload, choices: Choices) -> Demand:
+    def work_counts(self, workload: GlobalPoolWorkload, choices: Choices) -> WorkCounts:
         images, blocks, *pixels = whole = workload.data[:4]
         sizes = [choices[axis] for axis in ("oc", "y", "x")]
         one, redundancy = np.ones_like(sizes[0]), thread_redundancy(choices, {"oc": blocks})
-        loads = copies_of(MemoryId.ACC_8BIT, tile_shapes(whole, (one, *sizes)), whole)
+        loads = transfers_of(MemoryId.ACC_8BIT, tile_shapes(whole, (one, *sizes)), whole)
         steps = prod(-(-extent // size) for extent, size in zip(pixels, sizes[1:], strict=True))
-        return Demand.of(
+        return WorkCounts.of(
             Output((images, blocks), (one, sizes[0])),
             workload.epilogue,
             resident_operands(choices),

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler import te
 from compiler.graph.operators.reductions import MaxPool
-from compiler.intrinsics.accelerator import fill, two_operands
+from compiler.intrinsics.accelerator import alu_binary, fill
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, DType
 from compiler.ir.expr import Expr
@@ -22,9 +22,9 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.alu_tiles import TiledOnAlu
-from compiler.templates.accelerator.demand import ReductionWork
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
+from compiler.templates.accelerator.work_counts import ReductionWork
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
@@ -152,7 +152,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             steps = steps.skip_terms("out_max")
         config = machine.config
         return (
-            steps.tensorize("out_max", "b", two_operands(config, AluOp.MAX).function)
+            steps.tensorize("out_max", "b", alu_binary(config, AluOp.MAX).function)
             .tensorize("out_max_init", "b", fill(config, LOWEST).function)
             .trace
         )

@@ -17,20 +17,20 @@ from compiler.te import Tensor, compute, placeholder, reduce_axis
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
-from compiler.templates.accelerator.demand import (
-    Copies,
-    Demand,
+from compiler.templates.accelerator.epilogue import Epilogue
+from compiler.templates.accelerator.packing import pack_weight
+from compiler.templates.accelerator.tiling import resident_operands, tile_output, tile_space
+from compiler.templates.accelerator.work_counts import (
     Output,
     ReductionWork,
-    copies_of,
+    TransferCounts,
+    WorkCounts,
     kernel_length,
     thread_redundancy,
     tile_count,
     tile_shapes,
+    transfers_of,
 )
-from compiler.templates.accelerator.epilogue import Epilogue
-from compiler.templates.accelerator.packing import pack_weight
-from compiler.templates.accelerator.tiling import resident_operands, tile_output, tile_space
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space
@@ -124,29 +124,29 @@ class Products:
         """Number of tiles along each axis."""
         return {axis: -(-extent // choices[axis]) for axis, extent in self.extents.items()}
 
-    def loads(self, choices: Choices) -> tuple[Copies, Copies]:
+    def loads(self, choices: Choices) -> tuple[TransferCounts, TransferCounts]:
         """The LOADs of data and of weights."""
         tiles = self.tiles(choices)
 
-        def of(memory: MemoryId, axis: str, extent: int, redundancy: Ints) -> Copies:
+        def of(memory: MemoryId, axis: str, extent: int, redundancy: Ints) -> TransferCounts:
             whole = (extent, self.inputs)
             parts = tile_shapes(whole, (choices[axis], choices["ic"]))
-            return copies_of(memory, ((count * redundancy, box) for count, box in parts), whole)
+            return transfers_of(memory, ((count * redundancy, box) for count, box in parts), whole)
 
         return (
             of(MemoryId.INP, "n", self.rows, tiles["oc"]),
             of(MemoryId.WGT, "oc", self.outputs, tiles["n"]),
         )
 
-    def demand(
-        self, choices: Choices, epilogue: Epilogue, *more: Copies, planes: int = 0
-    ) -> Demand:
-        """The demand with an epilogue's passes, or with shifts that bring the bytes of sums into
+    def work_counts(
+        self, choices: Choices, epilogue: Epilogue, *more: TransferCounts, planes: int = 0
+    ) -> WorkCounts:
+        """The work with an epilogue's passes, or with shifts that bring the bytes of sums into
         planes one by one; `more` is loaded beside operands and passes' operands."""
         size, n, oc, ic = self.rows * self.outputs, *(choices[axis] for axis in ("n", "oc", "ic"))
         first = ((planes,), (np.full_like(n, planes),)) if planes else ((), ())
         redundancy = thread_redundancy(choices, self.extents)
-        return Demand.of(
+        return WorkCounts.of(
             Output((*first[0], self.rows, self.outputs), (*first[1], n, oc), len(first[0]) + 1),
             epilogue,
             resident_operands(choices),

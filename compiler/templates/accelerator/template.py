@@ -16,8 +16,8 @@ from compiler.graph.nodes import Let
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
-from compiler.templates.accelerator.demand import Demand
 from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.work_counts import WorkCounts
 from compiler.templates.pattern import Match
 from compiler.templates.schedule_template import KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
@@ -59,7 +59,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         """Elements of each memory that a choice takes, for all threads together."""
 
     @abstractmethod
-    def demand(self, workload: W, choices: Choices) -> Demand:
+    def work_counts(self, workload: W, choices: Choices) -> WorkCounts:
         """The traffic and arithmetic of the programs of choices."""
 
     @abstractmethod
@@ -96,13 +96,15 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         images, _, *pixels = found.result_shape
         return found.match.constant("weight").array.size * images * prod(pixels)
 
-    def repacked(self, match: Match, shapes: Shapes, machine: AcceleratorTarget) -> Repacked | None:
+    def repacked(
+        self, match: Match, shapes: Shapes, machine: AcceleratorTarget
+    ) -> HostPacking | None:
         """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Repacked:
+class HostPacking:
     """The array's operand in another layout, and the operator that reads this layout.
 
     Attributes

@@ -31,7 +31,7 @@ from compiler.templates.cpu.layer import (
     PackedLayer,
     carry_in_registers,
     layer_patterns,
-    second_program,
+    packed_layer_schedule,
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
@@ -282,7 +282,7 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
     sums, tile = conv.sums.name, f"{out.name}_tile"
-    schedule = second_program(conv, out)
+    schedule = packed_layer_schedule(conv, out)
     schedule = (
         schedule.cache_write(out.name, Scope.LOCAL, tile)
         .split(out.name, co, conv.tile.channels, ("block", "l"))

@@ -25,7 +25,7 @@ from compiler.templates.cpu.layer import (
     PackedLayer,
     carry_in_registers,
     layer_patterns,
-    second_program,
+    packed_layer_schedule,
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
@@ -138,7 +138,7 @@ def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
     assert out.source is not None
     i, j = (each.name for each in out.source.axes)
     sums = layer.sums.name
-    schedule = second_program(layer, out)
+    schedule = packed_layer_schedule(layer, out)
     schedule = (
         schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
         .split(out.name, i, layer.tile.columns, ("row", "i"))

@@ -101,7 +101,7 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
-def second_program(layer: PackedLayer, output: Tensor) -> Schedule:
+def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
     """The initial schedule of the output from data and packed weights; stages between the layer's
     sums and the output are inlined, which refuses reductions."""
     schedule = Schedule.of(output, inputs=[layer.data, layer.packed])

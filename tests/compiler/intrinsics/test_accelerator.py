@@ -13,6 +13,7 @@ from compiler.intrinsics.accelerator import (
     ResetStep,
     Step,
     TensorInstruction,
+    alu_binary,
     alu_value,
     base_instructions,
     element_program,
@@ -20,8 +21,7 @@ from compiler.intrinsics.accelerator import (
     gemm,
     immediate,
     immediate_argument,
-    immediate_called,
-    two_operands,
+    immediate_by_name,
 )
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
@@ -121,7 +121,7 @@ def test_immediates_do_what_the_behaviour_says(op: AluOp) -> None:
 def test_behaviours_give_the_results_of_the_table(case: Case) -> None:
     shape = (TINY.batch, TINY.block_out)
     a, b = (np.full(shape, value, np.int32) for value in (case.a, case.b))
-    runs: list[tuple[TensorInstruction, list[Array]]] = [(two_operands(TINY, case.op), [a, b])]
+    runs: list[tuple[TensorInstruction, list[Array]]] = [(alu_binary(TINY, case.op), [a, b])]
     if fits_immediate(case.b) and (case.op is not AluOp.SHR or case.b >= 0):
         runs.append((immediate(TINY, case.op, case.b), [a]))
         runs.append((immediate_argument(TINY, case.op), [a, np.array(case.b, np.int32)]))
@@ -141,13 +141,13 @@ def test_the_base_set_is_the_instruction_sets() -> None:
 def test_names_tell_the_number(value: int) -> None:
     sign = "m" if value < 0 else ""
     assert fill(TINY, value).name == f"fill_{sign}{abs(value)}"
-    assert immediate_called(TINY, f"fill_{sign}{abs(value)}") == fill(TINY, value)
+    assert immediate_by_name(TINY, f"fill_{sign}{abs(value)}") == fill(TINY, value)
     for op in AluOp:
         if op is AluOp.SHR and not 0 <= value <= 31:
             continue
         name = f"alu_{op.name.lower()}_imm_{sign}{abs(value)}"
         assert immediate(TINY, op, value).name == name
-        assert immediate_called(TINY, name) == immediate(TINY, op, value)
+        assert immediate_by_name(TINY, name) == immediate(TINY, op, value)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_names_tell_the_number(value: int) -> None:
     "alu_add_imm_m0 alu_add_imm_01 alu_add_imm_-1 alu_ADD_imm_1".split(),
 )
 def test_other_names_are_nobodys(name: str) -> None:
-    assert immediate_called(TINY, name) is None
+    assert immediate_by_name(TINY, name) is None
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_numbers_without_room_are_refused(op: AluOp, value: int, allowed: str) -
         with pytest.raises(LoweringError, match=message):
             fill(TINY, value)
     with pytest.raises(LoweringError, match=message):
-        immediate_called(TINY, f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}")
+        immediate_by_name(TINY, f"alu_{op.name.lower()}_imm_{'m' if value < 0 else ''}{abs(value)}")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import IRError
 from compiler.ir import FLOAT32, INT32, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.boxes import Box, NotABox, box, union
+from compiler.ir.boxes import Box, UnboundedBoxError, box, union
 from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, index
 from compiler.ir.printer import text
@@ -125,7 +125,7 @@ def test_unbounded_outer_variables_stay_symbols() -> None:
     ],
 )
 def test_refusals(accesses: list[Expr], inner: dict[str, Interval], message: str) -> None:
-    with pytest.raises(NotABox, match=message) as caught:
+    with pytest.raises(UnboundedBoxError, match=message) as caught:
         box(accesses, inner, {}, [8, 8])
     assert isinstance(caught.value, IRError)
 

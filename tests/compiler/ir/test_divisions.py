@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import INT64, Buffer, Expr, Load, Var
-from compiler.ir.divisions import Divisions, divided, steps
+from compiler.ir.divisions import DivisionSimplifier, divided, steps
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import BinaryOp
 from compiler.ir.interval import NO_RANGES
@@ -24,7 +24,7 @@ WIDE = Load(Buffer("wide", (8,), INT64), (i,))
 
 @given(indices(NAMES, depth=3), st.integers(1, 13), ranges(NAMES, 5))
 def test_quotients_and_remainders(expr: Expr, divisor: int, where: dict[str, Interval]) -> None:
-    sums = Divisions(where)
+    sums = DivisionSimplifier(where)
     under = linear(simplify(expr, where))
     quotient = sums.quotient(under, divisor).expr()
     remainder = sums.remainder(under, divisor).expr()
@@ -39,7 +39,7 @@ def test_quotients_and_remainders(expr: Expr, divisor: int, where: dict[str, Int
 def test_what_was_divided_is_put_together(
     expr: Expr, divisor: int, times: int, where: dict[str, Interval]
 ) -> None:
-    sums = Divisions(where)
+    sums = DivisionSimplifier(where)
     under = linear(simplify(expr, where))
     parts = sums.quotient(under, divisor).times(divisor) + sums.remainder(under, divisor)
     whole = sums.recombined(parts.times(times)).expr()
@@ -50,7 +50,7 @@ def test_what_was_divided_is_put_together(
 def test_sums_of_variables_are_put_together_again() -> None:
     """Whatever their ranges make of the parts."""
     for last in (1, 5, 6, 100):
-        sums = Divisions({"i": Interval(0, 8), "j": Interval(0, last)})
+        sums = DivisionSimplifier({"i": Interval(0, 8), "j": Interval(0, last)})
         for stride in range(1, 9):
             under = linear(i * stride + j)
             for divisor in range(2, 12):
@@ -60,7 +60,7 @@ def test_sums_of_variables_are_put_together_again() -> None:
 
 
 def test_coarse() -> None:
-    sums = Divisions({"i": Interval(4, 7)})
+    sums = DivisionSimplifier({"i": Interval(4, 7)})
     for shift, period in ((-8, -1), (-4, 0), (0, 1)):
         found = sums.coarse(linear(j * 4 + i + shift), 4)
         assert found == (4, linear(j + period), linear(i - 4))
@@ -69,7 +69,7 @@ def test_coarse() -> None:
 
 
 def test_exact() -> None:
-    sums = Divisions({"i": Interval(0, 7)})
+    sums = DivisionSimplifier({"i": Interval(0, 7)})
     clipped = maximum(minimum(WIDE, 9), 0)
     for inside in (n * 1000 + 7, WIDE, clipped * 1000 + i, minimum(WIDE, 9)):
         assert sums.exact(linear(inside))
@@ -81,7 +81,7 @@ def test_exact() -> None:
 
 def test_divisors_stay_within_the_type() -> None:
     huge = 1 << 40
-    sums = Divisions(NO_RANGES)
+    sums = DivisionSimplifier(NO_RANGES)
     once = sums.quotient(linear(n), huge)
     assert text(sums.quotient(once, huge).expr()) == f"n // {huge} // {huge}"
     above = sums.remainder(once, huge).times(huge)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import BOOL, FLOAT32, INT8, Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.divisions import Divisions
+from compiler.ir.divisions import DivisionSimplifier
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
 from compiler.ir.linear_ops import compared, negated
@@ -26,7 +26,7 @@ COMPARISONS = st.sampled_from([op for op in BinaryOp if op.compares])
 @given(COMPARISONS, indices(NAMES, depth=3), indices(NAMES, depth=3), ranges(NAMES, 4))
 def test_comparisons(op: BinaryOp, left: Expr, right: Expr, where: dict[str, Interval]) -> None:
     one, other = linear(simplify(left, where)), linear(simplify(right, where))
-    sums = Divisions(where)
+    sums = DivisionSimplifier(where)
     found = compared(op, one, other, sums)
     for point in points(where):
         assert value(found, point) == value(Binary(op, left, right), point)

@@ -11,7 +11,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate, synthetic
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points, with_results
+from compiler.quantise.points import int8_values, return_values
 from tests.support.networks import network, residual
 
 IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"
@@ -51,7 +51,7 @@ IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"
 def test_points(params: str, lines: list[str], wanted: str) -> None:
     text = "\n".join([f"func @f({params}):", *(f"  {each}" for each in lines), "  return y"])
     function = network(text)
-    assert points(function, verify(function)) == tuple(wanted.split())
+    assert int8_values(function, verify(function)) == tuple(wanted.split())
 
 
 def test_counts_are_those_of_the_values() -> None:
@@ -60,10 +60,10 @@ def test_counts_are_those_of_the_values() -> None:
     run = NativeRunner()
     found = calibrate(function, samples, run)
     names = tuple(found)
-    assert names == points(function, verify(function))
+    assert names == int8_values(function, verify(function))
     wanted = {name: Histogram() for name in names}
     for sample in samples:
-        values = evaluate(with_results(function, names), sample, run)
+        values = evaluate(return_values(function, names), sample, run)
         assert isinstance(values, tuple)
         for name, value in zip(names, values, strict=True):
             assert isinstance(value, np.ndarray)

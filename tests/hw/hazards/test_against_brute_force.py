@@ -32,7 +32,7 @@ from hw.isa import (
 )
 from scripts.matmul import matmul_program
 from tests.support.dependences import DRAM
-from tests.support.orders import Clash, Run, clashes_of, run_of
+from tests.support.orders import Conflict, Run, clashes_of, run_of
 from tests.support.programs import random_program
 from tests.support.reference import run_shuffled
 from tests.support.vectors import load_vector
@@ -44,7 +44,7 @@ NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
 Image = npt.NDArray[np.uint8]
 
 
-def compare(program: Program, image: Image, clashes: list[Clash] | None = None) -> HazardReport:
+def compare(program: Program, image: Image, clashes: list[Conflict] | None = None) -> HazardReport:
     """Check that the checker and brute force agree on everything; the report."""
     report = check_hazards(program, image=image)
     run = run_of(program)

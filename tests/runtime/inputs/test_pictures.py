@@ -10,7 +10,7 @@ from PIL import Image
 
 from runtime.artifact import Input, Tensor
 from runtime.errors import InputError
-from runtime.inputs import Pixels, read_inputs
+from runtime.inputs import PixelNormalisation, read_inputs
 from runtime.inputs.pictures import read_picture
 
 X = Tensor("x", (1, 3, 224, 224), "float32", Input())
@@ -38,7 +38,7 @@ def test_the_middle_of_the_shorter_side(tmp_path: Path) -> None:
     pixels = np.zeros((1024, 512, 3), np.uint8)
     pixels[292:732, 36:476] = 255
     Image.fromarray(pixels).save(tmp_path / "x.png")
-    found = read_picture(tmp_path / "x.png", X, Pixels.UNIT)
+    found = read_picture(tmp_path / "x.png", X, PixelNormalisation.UNIT)
     assert (found[0, :, 4:-4, 4:-4] == 1).all()
     assert (found[0, :, 0] < 1).all()
     assert (found[0, :, :, 0] < 1).all()
@@ -48,9 +48,9 @@ def test_the_middle_of_the_shorter_side(tmp_path: Path) -> None:
 def test_grey_pictures(tmp_path: Path) -> None:
     path = picture(tmp_path / "x.png", (9, 9), (51, 51, 51))
     grey = Tensor("x", (1, 1, 8, 8), "float32", Input())
-    np.testing.assert_allclose(read_picture(path, grey, Pixels.UNIT), 0.2, rtol=1e-6)
+    np.testing.assert_allclose(read_picture(path, grey, PixelNormalisation.UNIT), 0.2, rtol=1e-6)
     with pytest.raises(InputError, match="has one channel, and ImageNet's pixels have three"):
-        read_picture(path, grey, Pixels.IMAGENET)
+        read_picture(path, grey, PixelNormalisation.IMAGENET)
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_grey_pictures(tmp_path: Path) -> None:
 def test_inputs_that_are_no_pictures(tmp_path: Path, tensor: Tensor) -> None:
     path = picture(tmp_path / "x.png", (9, 9), (0, 0, 0))
     with pytest.raises(InputError, match=r"x\.png: input x is .*: a picture is"):
-        read_picture(path, tensor, Pixels.IMAGENET)
+        read_picture(path, tensor, PixelNormalisation.IMAGENET)
 
 
 def test_files_that_are_no_pictures(tmp_path: Path) -> None:
     path = tmp_path / "x.png"
     with pytest.raises(InputError, match=r"x\.png: No such file"):
-        read_picture(path, X, Pixels.IMAGENET)
+        read_picture(path, X, PixelNormalisation.IMAGENET)
     path.write_bytes(b"no picture")
     with pytest.raises(InputError, match="is no picture that can be read"):
-        read_picture(path, X, Pixels.IMAGENET)
+        read_picture(path, X, PixelNormalisation.IMAGENET)
     whole = picture(tmp_path / "y.png", (200, 200), (1, 2, 3)).read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"x\.png: "):
-        read_picture(path, X, Pixels.IMAGENET)
+        read_picture(path, X, PixelNormalisation.IMAGENET)

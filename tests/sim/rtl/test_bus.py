@@ -15,7 +15,7 @@ from sim.engine import Stalls
 from sim.errors import EngineError
 from sim.rtl.bench import Bench
 from tests.support.benches import expected_times, random_memory, run_traffic
-from tests.support.traffic import Misdeed, Traffic, pattern
+from tests.support.traffic import AxiViolation, Traffic, pattern
 
 MakeBench = Callable[[MemoryModel], Bench]
 
@@ -76,13 +76,13 @@ def test_stalls_change_time_and_nothing_else(
     ]
 
 
-@pytest.mark.parametrize("hands", [Misdeed.NONE, Misdeed.HANDS_OFF])
+@pytest.mark.parametrize("hands", [AxiViolation.NONE, AxiViolation.HANDS_OFF])
 @pytest.mark.parametrize("stalls", [None, Stalls(0.5, 3)])
 def test_benches_agree_on_every_cycle(
     compiled_bench: MakeBench,
     simulator_bench: MakeBench,
     stalls: Stalls | None,
-    hands: Misdeed,
+    hands: AxiViolation,
 ) -> None:
     model = MemoryModel(5, 2, 3)
     traffic = Traffic(reads=6, writes=6, length=4, write_address=SIZE // 2, misdeeds=hands)
@@ -142,11 +142,14 @@ def test_errors_of_memory(
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        (Traffic(reads=3, misdeeds=Misdeed.MOVE_AR), "AR changed or fell before ARREADY"),
-        (Traffic(writes=3, misdeeds=Misdeed.DROP_AW), "AW changed or fell before AWREADY"),
-        (Traffic(writes=3, misdeeds=Misdeed.CHANGE_W), "W changed or fell before WREADY"),
-        (Traffic(writes=1, length=4, misdeeds=Misdeed.NEVER_LAST), "WLAST is not on the last beat"),
-        (Traffic(reads=1, misdeeds=Misdeed.NARROW), "AR: only INCR bursts of full beats"),
+        (Traffic(reads=3, misdeeds=AxiViolation.MOVE_AR), "AR changed or fell before ARREADY"),
+        (Traffic(writes=3, misdeeds=AxiViolation.DROP_AW), "AW changed or fell before AWREADY"),
+        (Traffic(writes=3, misdeeds=AxiViolation.CHANGE_W), "W changed or fell before WREADY"),
+        (
+            Traffic(writes=1, length=4, misdeeds=AxiViolation.NEVER_LAST),
+            "WLAST is not on the last beat",
+        ),
+        (Traffic(reads=1, misdeeds=AxiViolation.NARROW), "AR: only INCR bursts of full beats"),
         (Traffic(reads=1, read_address=0x101), "AR: only INCR bursts of full beats"),
         (Traffic(writes=1, write_address=0x2004), "AW: only INCR bursts of full beats"),
         (Traffic(reads=1, length=2, read_address=0xFF8), "AR crosses a 4 KiB page"),

@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Program
 from sim.trace.busy import WINDOWS, busy_records
 from sim.trace.tracks import Slice, Track, number_of, place_slices
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 
 
 def curve(slices: list[Slice], program: Program, cycles: int) -> dict[float, float]:
@@ -29,7 +29,7 @@ def gemm(start: int, end: int, products: int, *, reset: bool = False) -> tuple[l
 
 
 def test_a_story() -> None:
-    run = story()
+    run = traced_run()
     slices = list(place_slices(run.result.events, run.program))
     # Two products in four cycles from 2 on, three in four from 10 on.
     wanted = {0: 0, 2: 50, 6: 0, 10: 75, 14: 0}
@@ -58,7 +58,7 @@ def test_resets_are_no_products() -> None:
 
 
 def test_gemms_at_once_add_up() -> None:
-    run = story()
+    run = traced_run()
     slices = [
         replace(item, start=4, end=8)
         for item in place_slices(run.result.events, run.program)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from sim.trace import timeline
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 from tests.support.trace_events import faults
 
 Records = list[dict[str, Any]]
 
 
 def records() -> Records:
-    run = story()
+    run = traced_run()
     return list(timeline(run.result, run.program, run.labels))
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sim.errors import EngineError
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 
-LABELS = story().labels
+LABELS = traced_run().labels
 
 
 def test_names() -> None:

@@ -17,9 +17,9 @@ from sim.trace import Labels
 from sim.trace.layer_spans import Span, layer_records, layer_spans
 from tests.support.launching import launch
 from tests.support.programs import random_program
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 
-STORY = story()
+STORY = traced_run()
 EVENTS = STORY.result.events
 
 

@@ -19,13 +19,13 @@ from sim.result import Event, EventKind, Result
 from sim.trace import Labels, timeline, write_timeline
 from tests.support.launching import launch
 from tests.support.programs import RandomProgram, random_program
-from tests.support.timelines import Story, story
+from tests.support.timelines import TracedRun, traced_run
 from tests.support.trace_events import arrows_of, faults, records_of
 
-STORY = story()
+STORY = traced_run()
 
 
-def written(folder: Path, run: Story = STORY, labels: Labels | None = STORY.labels) -> str:
+def written(folder: Path, run: TracedRun = STORY, labels: Labels | None = STORY.labels) -> str:
     path = folder / "timeline.json"
     write_timeline(path, run.result, run.program, labels)
     return path.read_text(encoding="utf-8")

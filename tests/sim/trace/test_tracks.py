@@ -6,7 +6,7 @@ from hw.config import HardwareConfig
 from hw.isa import AluOp, Assembler, MemoryId, Unit
 from sim.result import Event, EventKind
 from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 
 
 def test_each_kind_of_work_has_its_track() -> None:
@@ -37,7 +37,7 @@ def test_each_kind_of_work_has_its_track() -> None:
 
 
 def test_slices_at_once_are_on_tracks_of_their_own() -> None:
-    run = story()
+    run = traced_run()
     stores = [
         item for item in place_slices(run.result.events, run.program) if item.track is Track.STORE
     ]
@@ -45,7 +45,7 @@ def test_slices_at_once_are_on_tracks_of_their_own() -> None:
 
 
 def test_a_slice_has_a_width() -> None:
-    run = story()
+    run = traced_run()
     (alu,) = [
         item for item in place_slices(run.result.events, run.program) if item.track is Track.ALU
     ]
@@ -53,7 +53,7 @@ def test_a_slice_has_a_width() -> None:
 
 
 def test_fetch_shows_what_waits_to_be_dealt() -> None:
-    assert list(fetch_slices(story().result.events)) == [
+    assert list(fetch_slices(traced_run().result.events)) == [
         Slice(at, Track.FETCH, number_of(Track.FETCH), start, end)
         for at, (start, end) in enumerate([(1, 2), (2, 3), (5, 6), (6, 7), (7, 8), (8, 11)])
     ]

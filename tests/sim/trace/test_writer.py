@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sim.trace import Labels, timeline, write_timeline
-from tests.support.timelines import story
+from tests.support.timelines import traced_run
 from tests.support.trace_events import faults, records_of
 
-STORY = story()
+STORY = traced_run()
 
 
 def written(folder: Path, labels: Labels = STORY.labels) -> str:

@@ -14,7 +14,7 @@ from compiler.errors import GraphError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.folding import fold
 from compiler.graph import Attributes, Dim
-from compiler.graph.attributes import NOTHING
+from compiler.graph.attributes import NO_ATTRIBUTES
 from compiler.graph.evaluate import Interpreter, run_call
 from compiler.graph.nodes import Call
 from compiler.graph.operators import OPERATORS
@@ -52,26 +52,26 @@ def same(operator: str, attributes: Attributes, *operands: Array) -> None:
 def test_elements(left: list[int], right: list[int], dtype: str) -> None:
     a, b = (np.array(each, dtype).reshape(2, 3) for each in (left, right))
     for name in ("add", "subtract", "multiply", "maximum", "minimum"):
-        same(name, NOTHING, a, b)
+        same(name, NO_ATTRIBUTES, a, b)
     for name in ("equal", "less", "less_or_equal", "greater", "greater_or_equal"):
-        same(name, NOTHING, a, b)
+        same(name, NO_ATTRIBUTES, a, b)
     for name in ("negative", "absolute"):
-        same(name, NOTHING, a)
-    same("where", NOTHING, a > b, a, b)
+        same(name, NO_ATTRIBUTES, a)
+    same("where", NO_ATTRIBUTES, a > b, a, b)
     same("cast", Cast(INT64), a)
     same("cast", Cast(FLOAT32), a)
     same("cast", Cast(BOOL), a)
     for name in ("logical_and", "logical_or", "logical_xor"):
-        same(name, NOTHING, a > 0, b > 0)
-    same("logical_not", NOTHING, a > 0)
+        same(name, NO_ATTRIBUTES, a > 0, b > 0)
+    same("logical_not", NO_ATTRIBUTES, a > 0)
     if np.all(b):
-        same("divide", NOTHING, a, b)
+        same("divide", NO_ATTRIBUTES, a, b)
     if np.all(b) and dtype != "float32":
         same("modulo", Modulo(0), a, b)
         same("modulo", Modulo(1), a, b)
     if dtype == "float32":
         for name in ("floor", "ceil", "round_even"):
-            same(name, NOTHING, a / np.float32(2))
+            same(name, NO_ATTRIBUTES, a / np.float32(2))
 
 
 def test_moves() -> None:
@@ -100,10 +100,10 @@ def test_slices(start: int, end: int, step: int) -> None:
 def test_what_is_not_exact_is_left() -> None:
     result = TensorType((3,), FLOAT32)
     floats = np.array([0.1, 0.2, 0.3], np.float32)
-    assert fold("exp", NOTHING, [floats], result) is None
+    assert fold("exp", NO_ATTRIBUTES, [floats], result) is None
     assert fold("reduce_sum", Reduction(None, False), [floats], TensorType((), FLOAT32)) is None
     zero = np.array([1, 0, 1])
-    assert fold("divide", NOTHING, [zero, zero], TensorType((3,), INT64)) is None
+    assert fold("divide", NO_ATTRIBUTES, [zero, zero], TensorType((3,), INT64)) is None
     large = np.array([1e20, np.nan, 0], np.float32)
     assert fold("cast", Cast(INT32), [large], TensorType((3,), INT32)) is None
 
@@ -136,7 +136,7 @@ def extents(*values: int | Dim) -> Array:
 )
 def test_symbols(operator: str, left: Array, right: Array, result: list[Any] | None) -> None:
     type_ = TensorType(left.shape, BOOL if operator == "equal" else INT64)
-    found = fold(operator, NOTHING, [left, right], type_)
+    found = fold(operator, NO_ATTRIBUTES, [left, right], type_)
     assert (found if found is None else found.tolist()) == result
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import GraphError
 from compiler.graph import Call, Dim, Extent, TensorType, Type, Var
-from compiler.graph.attributes import NOTHING, Attributes
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.blocks import PackData, PackWindows, UnpackData
 from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
@@ -147,8 +147,8 @@ NUMBERS_ONLY = {
     "pack_data": PackData(1, 4),
     "unpack_data": UnpackData((1, 3, 2, 2)),
     "pack_windows": PackWindows((1, 1), 1, 4),
-    "byte_planes": NOTHING,
-    "join_planes": NOTHING,
+    "byte_planes": NO_ATTRIBUTES,
+    "join_planes": NO_ATTRIBUTES,
 }
 ELEMENTS = [name for name in OPERATORS if name not in TESTED | NUMBERS_ONLY.keys()]
 
@@ -192,8 +192,8 @@ def asked(draw: st.DrawFn) -> tuple[str, list[Type], Attributes]:
     rank = len(shape)
     orders = st.permutations(range(rank)).map(tuple)
     options: dict[str, tuple[tuple[DType, ...], st.SearchStrategy[Attributes]]] = {
-        "add": ((FLOAT32, FLOAT32), st.just(NOTHING)),
-        "prelu": ((FLOAT32, FLOAT32), st.just(NOTHING)),
+        "add": ((FLOAT32, FLOAT32), st.just(NO_ATTRIBUTES)),
+        "prelu": ((FLOAT32, FLOAT32), st.just(NO_ATTRIBUTES)),
         "matmul": ((FLOAT32, FLOAT32), st.just(Product())),
         "gemm": ((FLOAT32,) * 3, st.builds(Gemm, trans_a=st.booleans(), trans_b=st.booleans())),
         "dense": ((FLOAT32, FLOAT32), st.just(Product())),
@@ -212,7 +212,7 @@ def asked(draw: st.DrawFn) -> tuple[str, list[Type], Attributes]:
         "pad": ((INT32,), st.builds(Pad, exactly(2 * rank).map(_sparse))),
         "slice": ((INT32,), draw(_slices(rank))),
         "reduce_sum": ((INT32,), st.builds(Reduction, st.none() | SOME, st.booleans())),
-        "global_average_pool": ((FLOAT32,), st.just(NOTHING)),
+        "global_average_pool": ((FLOAT32,), st.just(NO_ATTRIBUTES)),
     }
     name = draw(st.sampled_from(sorted(options)))
     dtypes, attributes = options[name]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.intrinsics.accelerator import immediate_called
+from compiler.intrinsics.accelerator import immediate_by_name
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Alloc, Function
 from compiler.ir.visit import statements
@@ -22,7 +22,7 @@ PASS = InPlaceAccumulators(TARGET)
 
 
 def _named(name: str) -> Function:
-    found = immediate_called(TINY, name)
+    found = immediate_by_name(TINY, name)
     assert found is not None
     return found.function
 

@@ -17,7 +17,7 @@ from scripts.run.page.figures import figures
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.browser import Shown, find_chromium, show
+from tests.support.browser import RenderedPage, find_chromium, show
 from tests.support.profiles import page, profile
 
 CHROMIUM = find_chromium()
@@ -26,7 +26,7 @@ needs_browser = pytest.mark.skipif(
 )
 
 
-def shown(made: Page, folder: Path, width: int = 1200) -> Shown:
+def shown(made: Page, folder: Path, width: int = 1200) -> RenderedPage:
     assert CHROMIUM is not None
     write_page(made, folder / "page.html")
     return show(CHROMIUM, folder / "page.html", folder / "profile", width)
@@ -44,7 +44,7 @@ def marks(drawing: str) -> int:
     return sum(len(re.findall("<(?:path|text|rect) ", each)) for each in groups)
 
 
-def check(made: Page, found: Shown) -> None:
+def check(made: Page, found: RenderedPage) -> None:
     assert found.console == ()
     wanted = [each.key for each in figures(made)]
     drawings = charts(found.document)

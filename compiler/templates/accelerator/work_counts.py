@@ -24,7 +24,7 @@ Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class TransferCounts:
     """All LOADs or STOREs of a buffer.
 
     Attributes
@@ -45,10 +45,10 @@ class Copies:
     instructions: Floats
     bursts: Floats
 
-    def times(self, count: Ints | Floats) -> Copies:
+    def times(self, count: Ints | Floats) -> TransferCounts:
         """The copies, repeated `count` times."""
         numbers = (self.elements, self.instructions, self.bursts)
-        return Copies(self.memory, *(number * count for number in numbers))
+        return TransferCounts(self.memory, *(number * count for number in numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ReductionWork:
     steps
         Instructions for each tile.
     products, resets, fills, tensor
-        Iterations of micro-ops, as in `Demand`; `fills` write the initial value of maxima.
+        Iterations of micro-ops, as in `WorkCounts`; `fills` write the initial value of maxima.
     loops
         Extents of an instruction's loops, other than the loops over a tile.
     """
@@ -74,7 +74,7 @@ class ReductionWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class WorkCounts:
     """Traffic and arithmetic of the programs of some choices.
 
     Attributes
@@ -92,7 +92,7 @@ class Demand:
         for iterations; each thread has its own kernel.
     """
 
-    copies: tuple[Copies, ...]
+    copies: tuple[TransferCounts, ...]
     tiles: Ints
     products: Floats
     resets: Floats
@@ -107,13 +107,13 @@ class Demand:
         output: Output,
         epilogue: Epilogue,
         resident: Bools,
-        loads: Sequence[Copies],
+        loads: Sequence[TransferCounts],
         redundancy: Floats,
         kernel: Ints,
         work: ReductionWork = ReductionWork(),
         planes: int = 0,
-    ) -> Demand:
-        """The demand of a reduction, of an epilogue's passes and loads, and of the STOREs.
+    ) -> WorkCounts:
+        """The work of a reduction, of an epilogue's passes and loads, and of the STOREs.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Demand:
         moved = size if planes else 0
         passes = immediates + tensors + (2 if planes else 0)
         gemm, alu = (work.steps, 0) if work.products else (0, work.steps)
-        return Demand(
+        return WorkCounts(
             copies=(*loads, *output.copies(epilogue, resident)),
             tiles=tiles,
             products=work.products * redundancy,
@@ -159,16 +159,16 @@ class Output:
         axes = zip(self.extents, self.sizes, strict=True)
         return np.asarray(prod(-(-extent // size) for extent, size in axes))
 
-    def copies(self, epilogue: Epilogue, resident: Bools) -> tuple[Copies, ...]:
+    def copies(self, epilogue: Epilogue, resident: Bools) -> tuple[TransferCounts, ...]:
         """The STOREs, and the LOADs of an epilogue's operands."""
         boxes, axis = [*tile_shapes(self.extents, self.sizes)], self.channels
-        stored = copies_of(MemoryId.OUT, boxes, self.extents, self.sizes)
+        stored = transfers_of(MemoryId.OUT, boxes, self.extents, self.sizes)
         memories = [
             MemoryId.ACC_8BIT if dtype == INT8 else MemoryId.ACC for dtype in epilogue.element_types
         ]
         of_tiles = [(np.where(resident, 0, count), (box[axis],)) for count, box in boxes]
         once = np.where(resident, 1, 0), (self.extents[axis],)
-        operand = copies_of(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
+        operand = transfers_of(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
         return (
             stored,
             *(replace(stored, memory=memory) for memory in memories),
@@ -193,9 +193,9 @@ def tile_shapes(
         yield np.asarray(prod(count for count, _ in parts)), tuple(size for _, size in parts)
 
 
-def copies_of(
+def transfers_of(
     memory: MemoryId, boxes: Boxes, whole: Sequence[int], chip: Sequence[Ints | int] | None = None
-) -> Copies:
+) -> TransferCounts:
     """The LOADs or STOREs of boxes of a tensor of extents `whole`.
 
     Parameters
@@ -209,7 +209,7 @@ def copies_of(
         calls, rows = _rectangles(box, whole, box if chip is None else chip)
         elements = elements + count * prod(box)
         instructions, bursts = instructions + count * calls, bursts + count * rows
-    return Copies(memory, elements, instructions, bursts)
+    return TransferCounts(memory, elements, instructions, bursts)
 
 
 def _rectangles(

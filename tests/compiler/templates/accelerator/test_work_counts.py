@@ -13,15 +13,15 @@ from compiler.operators.window import Window
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.demand import (
-    Copies,
-    Demand,
-    copies_of,
-    kernel_length,
-    tile_shapes,
-)
 from compiler.templates.accelerator.max_pool import MaxPoolWorkload
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.work_counts import (
+    TransferCounts,
+    WorkCounts,
+    kernel_length,
+    tile_shapes,
+    transfers_of,
+)
 from compiler.templates.space import Ints
 from hw.encoding import Opcode
 from hw.isa import Program
@@ -46,11 +46,11 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
     """Compile one choice and compare its instructions with the count."""
     found = drawn(template, seed, machine(config), 1)
     choice = found.choices.choice(0)
-    demand, stream = template.demand(found.workload, found.choices), found.stream(choice)
+    predicted, stream = template.work_counts(found.workload, found.choices), found.stream(choice)
     work = work_of(stream.program)
     for memory, code in MOVED.items():
         elements, instructions = copied(stream, memory, code)
-        parts = [each for each in demand.copies if each.memory is memory]
+        parts = [each for each in predicted.copies if each.memory is memory]
         counted = float(sum(np.sum(each.instructions) for each in parts))
         moved = float(sum(np.sum(each.elements) for each in parts))
         if memory is MemoryId.INP and goes_on(found, choice):
@@ -65,23 +65,23 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
             assert counted / 2 <= instructions <= counted * 2, choice
         else:
             assert instructions == counted, (memory, choice)
-    assert work.gemm_uops == demand.products
-    assert work.reset_uops == demand.resets
-    assert work.alu_uops == demand.immediate + demand.tensor
-    check_instructions(found, choice, demand, stream.program)
+    assert work.gemm_uops == predicted.products
+    assert work.reset_uops == predicted.resets
+    assert work.alu_uops == predicted.immediate + predicted.tensor
+    check_instructions(found, choice, predicted, stream.program)
 
 
-def check_instructions(found: Drawn, choice: Choice, demand: Demand, program: Program) -> None:
+def check_instructions(found: Drawn, choice: Choice, work: WorkCounts, program: Program) -> None:
     """How many GEMM and ALU instructions there are, and how long their kernels may be."""
     instructions, columns = work_of(program).instructions, program.columns()
-    assert instructions[Opcode.GEMM] == demand.gemms, choice
+    assert instructions[Opcode.GEMM] == work.gemms, choice
     if isinstance(found.workload, MaxPoolWorkload) and padded(found):
         taps = prod(each.kernel for each in found.workload.windows)
-        assert demand.alus <= instructions[Opcode.ALU] <= demand.alus * taps
+        assert work.alus <= instructions[Opcode.ALU] <= work.alus * taps
     else:
-        assert instructions[Opcode.ALU] == demand.alus, choice
+        assert instructions[Opcode.ALU] == work.alus, choice
     computes = (columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)
-    assert (columns.uop_end - columns.uop_bgn)[computes].max() <= demand.kernel
+    assert (columns.uop_end - columns.uop_bgn)[computes].max() <= work.kernel
 
 
 def copied(stream: Stream, memory: MemoryId, code: Opcode) -> tuple[int, int]:
@@ -93,10 +93,10 @@ def copied(stream: Stream, memory: MemoryId, code: Opcode) -> tuple[int, int]:
     return int(elements.sum()), int(np.count_nonzero(rows))
 
 
-def demanded(found: Drawn, memory: MemoryId) -> list[Copies]:
+def demanded(found: Drawn, memory: MemoryId) -> list[TransferCounts]:
     """What is counted of copies of a memory."""
-    demand = found.template.demand(found.workload, found.choices)
-    return [each for each in demand.copies if each.memory is memory]
+    work = found.template.work_counts(found.workload, found.choices)
+    return [each for each in work.copies if each.memory is memory]
 
 
 def windows(found: Drawn) -> tuple[Window, ...]:
@@ -198,7 +198,7 @@ def test_copies_of_a_box(
 ) -> None:
     boxes = [(numbers(7), tuple(numbers(each) for each in box))]
     sizes = None if chip is None else tuple(numbers(each) for each in chip)
-    found = copies_of(MemoryId.INP, boxes, (4, 10, 8), sizes)
+    found = transfers_of(MemoryId.INP, boxes, (4, 10, 8), sizes)
     assert found.elements == 7 * prod(box)
     assert found.instructions == 7 * instructions
     assert found.bursts == 7 * bursts
