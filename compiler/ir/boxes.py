@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import TypeAlias
 
 from compiler.errors import IRError
-from compiler.ir.divisions import DivisionSimplifier, divided
+from compiler.ir.divisions import DivisionSimplifier, match_division
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr
 from compiler.ir.interval import Ranges, depends_on_data
@@ -138,7 +138,7 @@ class _Spans:
             width += span[1] * abs(factor)
             if factor < 0:
                 lower = lower.shifted(span[1] * factor)
-        return self._sums.recombined(lower), width
+        return self._sums.merge_remainders(lower), width
 
     def _atom(self, atom: Expr) -> _Span | None:
         names = variables(atom)
@@ -155,7 +155,7 @@ class _Spans:
         """Lower bound and width of an atom of inner and outer variables."""
         match atom:
             case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
-                inner = divided(atom, op)
+                inner = match_division(atom, op)
                 span = None if inner is None else self._span(inner[0])
                 if inner is None or span is None:
                     return None

@@ -1,8 +1,8 @@
-"""Simplifies quotients and remainders of affine sums by positive constants, and their sums.
+"""Simplifies affine sums divided by positive constants, and sums of quotients and remainders.
 
-If a sum is `g * a + b`, and `b` stays within one period of `g`, that is, if `b // g` is the same
-number `k` for all values of `b`, then `(g * a + b) // g` is `a + k`. For a divisor `c` that is a
-multiple of `g`, `(g * a + b) // c` is `(a + k) // (c // g)`.
+In a sum `g * a + b` with a constant `g`, if `b // g` is the same number `k` for all values of `b`,
+then `(g * a + b) // g` is `a + k`, and `(g * a + b) // c` is `(a + k) // (c // g)` for any multiple
+`c` of `g`.
 
 Sums that depend on data may overflow, and then these laws do not hold: see `exact`.
 """
@@ -20,14 +20,14 @@ from compiler.ir.linear import Linear, linear
 
 
 class DivisionSimplifier:
-    """Arithmetic of sums of simplified atoms, for given ranges of the variables."""
+    """Divides affine sums of simplified atoms, given the ranges of their variables."""
 
     def __init__(self, ranges: Ranges) -> None:
         self.ranges = ranges
         self._intervals: dict[Expr, Interval] = {}
 
     def interval(self, value: Linear) -> Interval:
-        """The interval of an exact sum."""
+        """The interval of a sum, if the sum does not overflow, from the intervals of its atoms."""
         low: int | None = value.constant
         high: int | None = value.constant
         for atom, factor in value.terms:
@@ -48,8 +48,8 @@ class DivisionSimplifier:
         return found
 
     def exact(self, value: Linear) -> bool:
-        """Whether a sum cannot overflow. Sums of variables do not, by contract; sums that depend on
-        data do not if intervals show it, or if the sum is one atom."""
+        """Whether a sum is known not to overflow: it does not depend on data (index arithmetic on
+        variables never overflows, by contract), is a single atom, or its interval fits INDEX."""
         if all(isinstance(atom, Var) or not depends_on_data(atom) for atom, _ in value.terms):
             return True
         if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
@@ -63,13 +63,13 @@ class DivisionSimplifier:
         return Linear.atom(expr) if only is None else Linear((), only)
 
     def of(self, expr: Expr) -> Linear:
-        """A simplified expression as an exact sum."""
+        """A simplified expression as a sum: of one atom if the sum of its terms may overflow."""
         found = linear(expr)
         return found if self.exact(found) else Linear.atom(expr)
 
-    def coarse(self, value: Linear, limit: int) -> tuple[int, Linear, Linear] | None:
-        """A step that divides `limit`, and sums a and b such that `value` is `step * a + b` and
-        `0 <= b < step` always; None if no step is found. Any step divides a limit of 0."""
+    def split_coarse(self, value: Linear, limit: int) -> tuple[int, Linear, Linear] | None:
+        """(step, a, b) with `value == step * a + b`, `0 <= b < step` and `limit % step == 0`; None
+        if no candidate of `steps` qualifies. A limit of 0 admits any step."""
         for step in steps(value, limit):
             coarse, fine = value.split(step)
             ends = self.interval(fine).bounds
@@ -82,7 +82,7 @@ class DivisionSimplifier:
         """`value // divisor`, for an exact sum and a divisor of 1 or more."""
         if divisor == 1 or not value.terms:
             return Linear(value.terms, value.constant // divisor)
-        if (found := self.coarse(value, divisor)) is not None:
+        if (found := self.split_coarse(value, divisor)) is not None:
             step, coarse, _ = found
             return self.quotient(coarse, divisor // step)
         whole, rest = value.split(divisor)
@@ -93,17 +93,17 @@ class DivisionSimplifier:
         )
 
     def _nested_quotient(self, value: Linear, divisor: int) -> Linear | None:
-        """`(x // a + r) // c` is `(x + r * a) // (a * c)`; `(x % (a * c)) // c` is
-        `(x // c) % a`."""
+        """`value // divisor` by a rule: `(x // a + r) // c` is `(x + r * a) // (a * c)`, and
+        `(x % (a * c)) // c` is `(x // c) % a`; None if neither rule applies."""
         if len(value.terms) > 1 or value.terms[0][1] != 1:
             return None
         atom = value.terms[0][0]
-        if (inner := divided(atom, BinaryOp.FLOORDIV)) is not None:
+        if (inner := match_division(atom, BinaryOp.FLOORDIV)) is not None:
             under = inner[0].shifted(value.constant * inner[1])
             if not self.exact(under) or inner[1] * divisor > INDEX.high:
                 return None
             return self.quotient(under, inner[1] * divisor)
-        inner = divided(atom, BinaryOp.MOD)
+        inner = match_division(atom, BinaryOp.MOD)
         if inner is None or value.constant or inner[1] % divisor or not self.exact(inner[0]):
             return None
         return self.remainder(self.quotient(inner[0], divisor), inner[1] // divisor)
@@ -113,22 +113,23 @@ class DivisionSimplifier:
         value = self._reduced(value, divisor)
         if divisor == 1 or not value.terms:
             return Linear((), value.constant % divisor)
-        if (found := self.coarse(value, divisor)) is not None:
+        if (found := self.split_coarse(value, divisor)) is not None:
             step, coarse, fine = found
             return self.remainder(coarse, divisor // step).times(step) + fine
         return _atom(BinaryOp.MOD, value, divisor)
 
     def _reduced(self, value: Linear, divisor: int) -> Linear:
-        """A sum with the same remainder, without multiples of the divisor and redundant remainders.
+        """A sum with the same remainder: terms with a multiple of `divisor` as factor are dropped,
+        and `f * (x % d)` becomes `f * x` if `f * d` is a multiple of `divisor`.
 
-        Other factors are not reduced, even above the divisor: `recombined` merges `x % c` with
+        Other factors are kept, even factors above `divisor`: `recombined` merges `x % c` with
         `x // c` only if both have the same `x`.
         """
         while True:
             factors: dict[Expr, int] = {}
             constant = value.constant
             for atom, factor in value.terms:
-                inner = divided(atom, BinaryOp.MOD)
+                inner = match_division(atom, BinaryOp.MOD)
                 if inner is not None and not factor * inner[1] % divisor:
                     under = inner[0].times(factor)
                     constant += under.constant
@@ -138,12 +139,12 @@ class DivisionSimplifier:
                 for part, times in parts:
                     factors[part] = factors.get(part, 0) + times
             kept = {atom: factor for atom, factor in factors.items() if factor % divisor}
-            smaller = self.recombined(Linear.of(kept, constant % divisor))
+            smaller = self.merge_remainders(Linear.of(kept, constant % divisor))
             if smaller == value or not self.exact(smaller):
                 return value
             value = smaller
 
-    def recombined(self, value: Linear) -> Linear:
+    def merge_remainders(self, value: Linear) -> Linear:
         """The same sum, with `c * (x // c) + x % c` and the like merged."""
         while len(value.terms) > 1:
             shorter = next(self._recombinations(value), None)
@@ -154,9 +155,9 @@ class DivisionSimplifier:
 
     def _recombinations(self, value: Linear) -> Iterator[Linear]:
         for atom, factor in value.terms:
-            if (inner := divided(atom, BinaryOp.MOD)) is not None:
+            if (inner := match_division(atom, BinaryOp.MOD)) is not None:
                 yield from self._with_remainder(value, atom, factor, *inner)
-            elif (inner := divided(atom, BinaryOp.FLOORDIV)) is not None:
+            elif (inner := match_division(atom, BinaryOp.FLOORDIV)) is not None:
                 yield from self._with_quotient(value, atom, factor, *inner)
 
     def _with_remainder(
@@ -170,7 +171,7 @@ class DivisionSimplifier:
         if above.terms and set(above.terms) <= set(value.terms):
             yield without - above + under.times(factor)
         for other, times in without.terms:
-            outer = divided(other, BinaryOp.MOD) if times == factor * divisor else None
+            outer = match_division(other, BinaryOp.MOD) if times == factor * divisor else None
             if outer is None or outer[1] * divisor > INDEX.high:
                 continue
             if outer[0].times(times) == above:
@@ -190,8 +191,8 @@ class DivisionSimplifier:
             yield rest + self.remainder(under, divisor).times(times)
 
 
-def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
-    """The dividend and the divisor of a division `op` by a positive constant; None otherwise."""
+def match_division(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
+    """The dividend and divisor if `expr` is the operation `op` by a positive constant, or None."""
     match expr:
         case Binary(op=found, left=left, right=Const(value=value)) if found is op and value > 0:
             return linear(left), int(value)
@@ -200,10 +201,10 @@ def divided(expr: Expr, op: BinaryOp) -> tuple[Linear, int] | None:
 
 
 def steps(value: Linear, limit: int) -> list[int]:
-    """Candidate steps for `Divisions.coarse`, in descending order: `limit` and its common divisors
-    above 1 with factors of the sum.
+    """Candidate steps for `DivisionSimplifier.split_coarse`, above 1 and in descending order.
 
-    Any number divides a limit of 0."""
+    Steps are `limit`, and its greatest common divisors with one factor of the sum or with its n
+    largest factors. `gcd(0, factor)` is `abs(factor)`."""
     found = {limit}
     common = limit
     for _, factor in sorted(value.terms, key=lambda term: -abs(term[1])):

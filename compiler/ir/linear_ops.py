@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import gcd
 
 from compiler.ir.arithmetic import binary_function, unary_function
-from compiler.ir.divisions import DivisionSimplifier, divided, steps
+from compiler.ir.divisions import DivisionSimplifier, match_division, steps
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
 from compiler.ir.interval import depends_on_data
@@ -47,7 +47,7 @@ def binary_sum(op: BinaryOp, left: Linear, right: Linear, sums: DivisionSimplifi
             return _product(left, right, sums)
     result = _affine(op, left, right, sums)
     if result is not None and sums.exact(result):
-        return sums.recombined(result)
+        return sums.merge_remainders(result)
     return sums.atom(Binary(op, left.expr(), right.expr()))
 
 
@@ -205,7 +205,7 @@ def _negative(value: Linear, sums: DivisionSimplifier) -> Linear | bool:
             return True
         if found.low is not None and found.low >= 0:
             return False
-        if (split := sums.coarse(value, 0)) is not None:
+        if (split := sums.split_coarse(value, 0)) is not None:
             value = split[1]
             continue
         under = _undivided(value)
@@ -218,7 +218,7 @@ def _undivided(value: Linear) -> Linear | None:
     if len(value.terms) != 1 or abs(value.terms[0][1]) != 1:
         return None
     atom, sign = value.terms[0]
-    inner = divided(atom, BinaryOp.FLOORDIV)
+    inner = match_division(atom, BinaryOp.FLOORDIV)
     if inner is None:
         return None
     if sign > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
-from compiler.ir.divisions import divided
+from compiler.ir.divisions import match_division
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
 from compiler.ir.interval import Ranges
@@ -111,7 +111,7 @@ class _Proof:
             yield itself.times(-1).shifted(found.high)
         match atom:
             case Binary(op=BinaryOp.FLOORDIV | BinaryOp.MOD as op):
-                inner = divided(atom, op)
+                inner = match_division(atom, op)
                 if inner is not None and sums.exact(inner[0]):
                     under, divisor = inner
                     quotient = itself if op is BinaryOp.FLOORDIV else sums.quotient(under, divisor)

@@ -24,7 +24,7 @@ _LAYERS = ("conv2d", "dense")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affine:
-    """data * factor + addend, with a number for each index of axis 1."""
+    """`data * factor + addend`, with a factor and an addend for each index of axis 1."""
 
     data: Var
     factor: NDArray[np.float64]
@@ -39,7 +39,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class FoldAffine:
-    """One `batch_norm` for several steps that multiply and add a constant for each channel.
+    """Replaces a chain of per-channel affine operators with constant operands by one `batch_norm`.
 
     ::
 
@@ -47,14 +47,15 @@ class FoldAffine:
         m = multiply(n, float32[C, 1, 1])              ->   y = batch_norm(x, factor, addend, 0, 1)
         y = add(m, float32[C, 1, 1])
 
-    Old model zoos write normalisation so. After a convolution or a dense layer even a single step
-    is replaced, as `FoldNormalisation` folds it into the weights. Values with other users stay.
+    Old model zoos export normalisation as such chains. Directly after a convolution or dense layer
+    even a single operator is replaced, because `FoldNormalisation` folds a `batch_norm` into the
+    weights. A value that has other uses is not folded into its successor.
     """
 
     name: str = "fold-affine"
 
     def apply(self, function: Function) -> Function:
-        """The function with folded steps; values without uses are left to `EliminateDead`."""
+        """The function with folded chains; dead values are left to `EliminateDead`."""
         types, counts = verify(function), use_counts(function.body)
         affines: dict[str, Affine] = {}
         layers: set[str] = set()
@@ -77,7 +78,8 @@ class FoldAffine:
 
 
 def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
-    """The value as a factor and an addend for each channel of float32; None for other values."""
+    """The affine function of a float32 `batch_norm`, `add` or `multiply` with constants per
+    channel; None for any other value."""
     if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
         return None
     operator, args = value.callee.name, value.args
@@ -99,8 +101,8 @@ def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:
 
 
 def by_channel(constant: Constant, shape: Sequence[Any]) -> NDArray[np.float64] | None:
-    """A constant as [C] or [1], if it broadcasts to the shape and varies along axis 1 only; None
-    for other constants."""
+    """A constant flattened to [C] or [1] if it broadcasts to `shape` and varies along axis 1 only;
+    else None."""
     full = (1,) * (len(shape) - constant.array.ndim) + constant.array.shape
     if len(full) != len(shape) or full[1] not in (1, shape[1]):
         return None
@@ -111,7 +113,7 @@ def by_channel(constant: Constant, shape: Sequence[Any]) -> NDArray[np.float64] 
 
 def _of_norm(value: Call, norm: AnyOp, types: Mapping[str, Type]) -> Affine | None:
     data, *statistics = value.args
-    assert norm.channel_affine is not None, "an affine function of each channel"
+    assert norm.channel_affine is not None, "batch_norm has channel_affine"
     known = [each.array for each in statistics if isinstance(each, Constant)]
     if not isinstance(data, Var) or len(known) != 4 or _channels(data, types) is None:
         return None

@@ -9,10 +9,9 @@ from hw.config import ACC_BYTES, HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.load_dma import WritePort
 from hw.rtl.scratchpad import MemoryBank
-from hw.topology import LOADED_BY, MemoryId
-from hw.topology import Unit as Stage
+from hw.topology import LOADED_BY, MemoryId, Unit
 
-COMPUTE_MEMORIES = LOADED_BY[Stage.COMPUTE]
+COMPUTE_MEMORIES = LOADED_BY[Unit.COMPUTE]
 LANE_BITS = 8 * ACC_BYTES
 BYTE = 8
 

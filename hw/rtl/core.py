@@ -23,8 +23,7 @@ from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
 from hw.timing import READ_PRIORITY
-from hw.topology import POPS, PUSHES, SIDES, TokenQueue
-from hw.topology import Unit as Stage
+from hw.topology import POPS, PUSHES, SIDES, TokenQueue, Unit
 
 
 class Core(Block):
@@ -70,7 +69,7 @@ class Core(Block):
                 "fault_index": Out(INDEX_BITS),
                 "fetched": Out(1),
                 "dispatched": Out(1),
-                **{stage.name.lower(): Out(UnitStatus()) for stage in Stage},
+                **{unit.name.lower(): Out(UnitStatus()) for unit in Unit},
             }
         )
 
@@ -137,7 +136,7 @@ class Core(Block):
         self, m: Module, load: LoadUnit, compute: ComputeUnit, store: StoreUnit
     ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
         """Overflow signals, each with the pushing instruction's index, and the token counters."""
-        units = {Stage.LOAD: load, Stage.COMPUTE: compute, Stage.STORE: store}
+        units = {Unit.LOAD: load, Unit.COMPUTE: compute, Unit.STORE: store}
         overflows = []
         counters = []
         for queue in TokenQueue:

@@ -8,14 +8,14 @@ from amaranth.lib.wiring import In, Out
 from hw.registers import State
 from hw.rtl.block import Block
 from hw.rtl.layouts import UnitStatus
-from hw.topology import Unit as Stage
+from hw.topology import Unit
 
 COUNTER_BITS = 64
 
 
 def counter_names() -> tuple[str, ...]:
     """Names of the counters in the register map."""
-    states = (f"{stage.name.lower()}_{state.value}" for stage in Stage for state in State)
+    states = (f"{unit.name.lower()}_{state.value}" for unit in Unit for state in State)
     return ("cycles", *states)
 
 
@@ -27,11 +27,11 @@ class Counters(Block):
     clear
         Set the live counters to zero.
     snapshot
-        Copy the live counters. While `running` is low they are copied in every cycle.
+        Copy the live counters to the outputs, as every cycle does while `running` is low.
     load_status, compute_status, store_status
         The units' status.
     cycles and `<unit>_<state>`
-        The copied values.
+        The outputs: the counters at the latest copy.
     """
 
     def __init__(self) -> None:
@@ -40,18 +40,18 @@ class Counters(Block):
                 "clear": In(1),
                 "running": In(1),
                 "snapshot": In(1),
-                **{f"{stage.name.lower()}_status": In(UnitStatus()) for stage in Stage},
+                **{f"{unit.name.lower()}_status": In(UnitStatus()) for unit in Unit},
                 **{name: Out(COUNTER_BITS) for name in counter_names()},
             }
         )
 
     def build(self, m: Module) -> None:
         conditions = {"cycles": self.running}
-        for stage in Stage:
-            status = getattr(self, f"{stage.name.lower()}_status")
+        for unit in Unit:
+            status = getattr(self, f"{unit.name.lower()}_status")
             for state in State:
                 happens = self.running & getattr(status, state.value)
-                conditions[f"{stage.name.lower()}_{state.value}"] = happens
+                conditions[f"{unit.name.lower()}_{state.value}"] = happens
         for name, happens in conditions.items():
             live = Signal(COUNTER_BITS, name=f"live_{name}")
             with m.If(self.clear):

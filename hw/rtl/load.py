@@ -13,10 +13,9 @@ from hw.rtl.gate import Gate
 from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
-from hw.topology import LOADED_BY
-from hw.topology import Unit as Stage
+from hw.topology import LOADED_BY, Unit
 
-LOAD_MEMORIES = LOADED_BY[Stage.LOAD]
+LOAD_MEMORIES = LOADED_BY[Unit.LOAD]
 
 
 class LoadUnit(Block):

@@ -36,7 +36,7 @@ _ERROR_LINES = 6
 
 
 def yosys_version() -> str:
-    """The version of the wheel, which names one build of Yosys.
+    """The version of the YoWASP wheel, which identifies a build of Yosys.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def yosys_version() -> str:
 
 
 def run(script: str, folder: Path, root: Path, report: Report | None = None) -> None:
-    """Run a Yosys script in `folder`; the script names files without a path.
+    """Run a Yosys script in `folder`; file names in the script are relative to `folder`.
 
     The process has ended when this call returns or raises. Yosys's machine code is cached under
     `root`. `report` is called with the name of each pass.
@@ -96,7 +96,7 @@ def yosys_environment(folder: Path, root: Path, report: Report | None = None) ->
 def _environment(folder: Path) -> dict[str, str]:
     environment = os.environ | {
         "YOWASP_CACHE_DIR": str(folder / _MACHINE_CODE),
-        # A killed Yosys leaves its temporary folder behind.
+        # In `folder`, because a killed Yosys leaves its temporary files behind.
         "TMPDIR": str(folder),
     }
     # YOWASP_MOUNT would hide the working folder.

@@ -1,4 +1,4 @@
-"""Measurements of benchmarks, and their targets."""
+"""Benchmark measurements with target values."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Measurement:
         if self.target is None:
             return row
         bound = "at most" if self.at_most else "at least"
-        verdict = "" if self.met else "  SHORT"
+        verdict = "" if self.met else "  MISSED"
         return f"{row:64} {bound} {self.target:.3g}{verdict}"
 
 
 def print_measurements(measurements: Iterable[Measurement]) -> int:
-    """Print measurements as they are made. Returns the exit code: 1 if a target is missed."""
+    """Print each measurement once it is made. Returns the exit code: 1 if a target is missed."""
     missed = 0
     for measurement in measurements:
         print(measurement, flush=True)

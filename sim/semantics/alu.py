@@ -120,7 +120,7 @@ _SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
 
 @compiled
 def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
-    """Execute micro-ops [start, stop) of an ALU instruction that breaks no static rule.
+    """Execute micro-ops [start, stop) of an ALU instruction that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """

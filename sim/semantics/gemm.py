@@ -53,7 +53,7 @@ _SWEEP_RESET = with_loops(_reset)
 
 @compiled
 def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
-    """Execute micro-ops [start, stop) of a GEMM that breaks no static rule.
+    """Execute micro-ops [start, stop) of a GEMM that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """

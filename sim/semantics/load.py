@@ -1,4 +1,4 @@
-"""LOAD: a rectangle of DRAM, with zeros around it, densely into an on-chip memory."""
+"""LOAD: copies a rectangle of DRAM, padded with zeros, to consecutive on-chip elements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Clear = Callable[[Chip, int, int], None]
 
 @inlined
 def _word(dram: Dram, address: int) -> int:
-    """The signed 32-bit word at `address`, of any alignment."""
+    """The signed little-endian 32-bit word at `address`, which may be unaligned."""
     low = int(dram.bytes[address]) | int(dram.bytes[address + 1]) << 8
     return low | int(dram.bytes[address + 2]) << 16 | int(dram.signed[address + 3]) << 24
 
@@ -115,7 +115,7 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
 
 
 def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, InstructionFields, int], None]:
-    """Compile a LOAD's loops over rows and padding around `put` and `clear`."""
+    """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding."""
 
     @compiled
     def fill(chip: Chip, dram: Dram, row: InstructionFields, size: int) -> None:
@@ -146,7 +146,7 @@ _FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
 
 @compiled
 def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
-    """Execute a LOAD that breaks no static rule. Returns a fault's code, or 0."""
+    """Execute a LOAD that obeys the static rules of `hw.isa`. Returns a fault code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
     memory = row[MEMORY_TYPE]

@@ -12,7 +12,7 @@ from sim.semantics.view import view
 
 @compiled
 def store(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
-    """Execute a STORE that breaks no static rule. Returns a fault's code, or 0."""
+    """Execute a STORE that `hw.isa.validate` accepts. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
     size = chip.element_bytes[row[MEMORY_TYPE]]

@@ -15,18 +15,18 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def view(array: npt.NDArray[Scalar], start: int, count: int) -> npt.NDArray[Scalar]:
-    """`array[start : start + count]`, which must lie inside; nothing is checked.
+    """`array[start : start + count]`; the range must lie inside the array, and is not checked.
 
-    A slice in compiled code counts references, which costs as much as several micro-ops; a view
-    does not, and must not outlive `array`. LLVM vectorises a loop over the length of a view, but
-    not one over `array[start + k]`, because Numba handles negative indices there.
+    Slicing in compiled code counts references, which costs as much as several micro-ops; a view
+    does not, so it must not outlive `array`. LLVM vectorises a loop over the length of a view, but
+    not a loop over `array[start + k]`, because Numba handles negative indices there.
     """
     return array[start : start + count]
 
 
 @overload(view)
 def _compiled_view(array: Any, start: Any, count: Any) -> Callable[..., Any]:
-    # Numba requires equal signatures, annotations included.
+    # Numba requires the parameters of `_compiled_view`, annotations included.
     def pointer(array: Any, start: Any, count: Any) -> Any:
         return _view(array, start, count)
 

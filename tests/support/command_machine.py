@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
 Location = tuple[str, int]
-"""A memory and the number of an element; in "dram", of a byte."""
+"""A memory's name, and the index of an element in it; for "dram", the index of a byte."""
 
 _CHIP = {
     MemoryId.INP: "inp",
@@ -26,7 +26,7 @@ _CHIP = {
 
 
 def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
-    """(dst, src, wgt) of each micro-op, in the machine's order."""
+    """The indices (dst, src, wgt) of every executed micro-op, in execution order."""
     kernel = command.kernel
     outer, inner = command.outer, command.inner
     for o, i in product(range(outer.extent), range(inner.extent)):
@@ -39,7 +39,7 @@ def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
 
 
 def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
-    """Pairs of an on-chip element and its DRAM element, which is None for zero padding."""
+    """Pairs of an on-chip and a DRAM index, in elements; the latter is None for zero padding."""
     above, below, left, right = copy.pads
     at = copy.sram
     for y in range(-above, copy.rows + below):
@@ -50,7 +50,7 @@ def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
 
 
 def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], set[Location]]:
-    """The locations that a command reads and those that it writes, without micro-ops."""
+    """The locations that a command reads, and those it writes; micro-op fetches do not count."""
     reads, writes = set[Location](), set[Location]()
     if isinstance(command, Copy):
         size = config.element_bytes(command.memory)
@@ -74,7 +74,7 @@ def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], s
 
 
 class CommandMachine:
-    """A machine state: DRAM, and on-chip memories with random initial values."""
+    """Executes commands on a copy of DRAM, and on on-chip memories with random initial values."""
 
     def __init__(self, config: HardwareConfig, dram: npt.NDArray[np.uint8], seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -107,13 +107,13 @@ class CommandMachine:
         kind = np.dtype("<i4" if copy.memory is MemoryId.ACC else "<i1")
         for chip, dram in _elements(copy):
             if not 0 <= chip < len(memory):
-                raise IndexError(f"{copy} reaches element {chip} of {len(memory)}")
+                raise IndexError(f"{copy}: index {chip} is outside of {len(memory)} elements")
             if dram is None:
                 memory[chip] = 0
                 continue
             place = self.dram[dram * size : (dram + 1) * size]
             if dram < 0 or len(place) != size:
-                raise IndexError(f"{copy} reaches element {dram} of DRAM")
+                raise IndexError(f"{copy}: element {dram} lies outside of DRAM")
             if copy.memory is MemoryId.OUT:
                 place[:] = memory[chip].astype(np.uint8).ravel()
             else:
@@ -121,7 +121,7 @@ class CommandMachine:
 
     def _execute(self, command: Compute, dst: int, src: int, wgt: int) -> None:
         if min(dst, src, wgt) < 0:
-            raise IndexError(f"{command} has the indices {dst}, {src} and {wgt}")
+            raise IndexError(f"{command}: an index is negative: dst {dst}, src {src}, wgt {wgt}")
         if command.op is None:
             if command.reset:
                 self.acc[dst] = 0

@@ -153,7 +153,7 @@ class CopyPlan:
             outer = [*(replace(each, dram=0) for each in outer), Axis(1, 0, 0, self.lanes, 0)]
             dram = 0
         if chip % self.lanes or dram % self.lanes:
-            self._refuse("copies begin inside of one")
+            self._refuse("copies begin inside an element")
         if size != self.lanes:
             self._refuse(f"{size} values of each are copied")
         stores = self.memory is MemoryId.OUT
@@ -183,7 +183,7 @@ class CopyPlan:
         size = 1
         for axis in sorted((a for a in axes if a.sram < self.lanes), key=lambda a: a.sram):
             if axis.padded:
-                self._refuse("padding begins inside of one")
+                self._refuse("padding begins inside an element")
             if axis.sram != size or axis.dram != size:
                 self._refuse(
                     f"{axis.extent} values lie {axis.dram} apart in DRAM, {axis.sram} on chip"
@@ -191,14 +191,14 @@ class CopyPlan:
             size *= axis.extent
         outer = [each for each in axes if each.sram >= self.lanes]
         if any(each.sram % self.lanes or each.dram % self.lanes for each in outer):
-            self._refuse("steps end inside of one")
+            self._refuse("steps end inside an element")
         return size, outer
 
     def _refuse(self, why: str) -> None:
         raise LoweringError(
             f"{self.dram.name} {list(self.dram.shape)} and {self.chip.name} "
             f"{list(self.chip.shape)}: {self.memory.name} is copied in elements of {self.lanes} "
-            f"values that lie together on both sides; {why}"
+            f"values that are contiguous in both memories; {why}"
         )
 
 

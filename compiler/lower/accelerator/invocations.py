@@ -1,4 +1,4 @@
-"""Tensor instructions in loops, as GEMM and ALU commands."""
+"""Lowers loop nests around a tensor instruction to GEMM and ALU commands."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from compiler.target import AcceleratorTarget
 from hw.operations import AluOp
 
 _Address = tuple[int, dict[str, int]]
-"""The element's address in the first iteration of all loops, and the stride along each loop."""
+"""An operand's address in a box's first iteration, and its stride along each loop, in elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvocationPlan:
-    """A tensor instruction and the loops that the machine runs inside it, analysed once.
+    """A loop nest around a tensor instruction, analysed once for all iterations of outer loops.
 
-    Each iteration of the loops around the plan only substitutes their variables.
+    `at` only substitutes the variables of the outer loops.
 
     Attributes
     ----------
     operands
-        For each parameter on chip: its buffer, the address of its element in values, and the values
-        in an element.
+        By on-chip parameter: the buffer, the operand's offset in the buffer in values, and the
+        number of values in an element.
     immediates
-        For each parameter in IMM, its buffer.
+        By parameter in IMM, the name of its buffer.
     unrolled
-        Loops in which indices are not linear.
+        Variables of the nest's loops in which an operand's offset is not linear.
     around
-        Variables of the loops around on which the commands depend.
+        Variables of outer loops that the commands depend on.
     """
 
     nest: Nest
@@ -54,19 +54,19 @@ class InvocationPlan:
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
-        """The plan of a nest around an intrinsic.
+        """The plan of a nest whose leaf is an intrinsic.
 
         Raises
         ------
         LoweringError
-            For an unknown instruction, and for operands that are not whole elements.
+            If the target lacks the instruction, or operands do not match its parameters.
         """
         assert isinstance(nest.leaf, Invoke)
         instruction = target.instruction(nest.leaf.intrinsic.name)
         function = instruction.function
         if nest.leaf.intrinsic != function:
             raise LoweringError(
-                f"{function.name} is another function in {target.config.name} than in the program"
+                f"the program defines {function.name} otherwise than {target.config.name} does"
             )
         operands, immediates = dict[str, tuple[Buffer, IndexSum, int]](), dict[str, str]()
         for parameter, region in zip(parameters(function), nest.leaf.operands, strict=True):
@@ -74,8 +74,8 @@ class InvocationPlan:
             if parameter.scope == OnChip.IMM:
                 if buffer.scope != OnChip.IMM or buffer.size != 1:
                     raise LoweringError(
-                        f"{function.name}: {parameter.name} is one number in imm; {buffer.name} is "
-                        f"{list(buffer.shape)} in {buffer.scope.value}"
+                        f"{function.name}: {parameter.name} must be one number in imm, not "
+                        f"{list(buffer.shape)} in {buffer.scope.value} ({buffer.name})"
                     )
                 immediates[parameter.name] = buffer.name
                 continue
@@ -96,7 +96,7 @@ class InvocationPlan:
         return self.operands[self.instruction.function.outputs[0].name][0]
 
     def at(self, env: Env, bases: Mapping[str, int]) -> list[Compute]:
-        """The commands of one iteration; they depend on the variables `around` only.
+        """The commands of one iteration of the outer loops; of `env` only `around` matters.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class InvocationPlan:
         """
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
         if any(len(each.steps) > 1 for each in placed) and _written_twice(placed):
-            # All steps of an iteration must precede the steps of the next iteration.
+            # Iterations that write the same element must not interleave their steps.
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
         commands: list[Compute] = []
         readers: list[Compute] = []
@@ -138,24 +138,23 @@ class InvocationPlan:
         first += sum(box[var][0] * stride for var, stride in strides.items())
         if first % lanes or any(stride % lanes for stride in strides.values()):
             raise LoweringError(
-                f"{self.instruction.name} works on whole elements of {lanes} values; its {name} "
-                f"begins inside of one of {buffer.name} {list(buffer.shape)}"
+                f"{self.instruction.name}: operand {name} must begin on an element of {lanes} "
+                f"values, and begins inside an element of {buffer.name} {list(buffer.shape)}"
             )
         return bases[buffer.name] + first // lanes, {
             var: stride // lanes for var, stride in strides.items() if box[var][1] - box[var][0] > 1
         }
 
     def _steps(self, addresses: dict[str, _Address], result: str) -> tuple[Step, ...]:
-        """The instruction's steps, after a copy if its start value is not in the output."""
+        """The instruction's steps, after a copy of the start value unless the output holds it."""
         start, steps = self.instruction.start, self.instruction.steps
         in_place = start is None or addresses[start] == addresses[result]
         others = [name for name in addresses if name not in (start, result)]
-        # Only the first step reads the output's old value.
-        if (len(steps) > 1 or not in_place) and any(
-            addresses[name] == addresses[result] for name in others
-        ):
+        overwritten = [name for name in others if addresses[name] == addresses[result]]
+        # A later step would read an operand that the copy or the first step has overwritten.
+        if (len(steps) > 1 or not in_place) and overwritten:
             raise LoweringError(
-                f"{self.instruction.name} would overwrite an operand, {others}, before it is read"
+                f"{self.instruction.name} would overwrite {overwritten} before reading them"
             )
         if start is None or in_place:
             return steps
@@ -195,8 +194,8 @@ class InvocationPlan:
         return self.operands[step.dst][0].name == self.operands[str(step.src)][0].name
 
     def _check_independent(self, writing: list[Compute], reading: list[Compute]) -> None:
-        """Raises `LoweringError` if one iteration reads an accumulator that another one writes: an
-        instruction's loops run in another order."""
+        """Raises `LoweringError` if an iteration reads an accumulator that another writes, because
+        the commands may reorder the iterations."""
         if not reading:
             return
         written = np.concatenate([each.indices("dst") for each in writing])
@@ -208,8 +207,8 @@ class InvocationPlan:
             )
 
     def _check_commuting(self, writing: list[Compute], doubling: list[Compute]) -> None:
-        """Raises `LoweringError` where an accumulator is combined with itself (`doubling`) in one
-        iteration and with another value in another: the result depends on their order."""
+        """Raises `LoweringError` if an accumulator is combined with itself in one iteration (a
+        command in `doubling`) and written in another: the result depends on the order."""
         if not doubling or len(doubling) == len(writing):
             return
         own = {id(command) for command in doubling}
@@ -226,7 +225,7 @@ class InvocationPlan:
 def _check_element(
     instruction: str, parameter: Buffer, region: Region, target: AcceleratorTarget
 ) -> None:
-    """Raises `LoweringError` for a region that is no element of its memory."""
+    """Raises `LoweringError` unless `region` is one whole element of the parameter's memory."""
     memory = target.memory(parameter.scope)
     lanes = parameter.size if memory is None else lanes_of(memory, target.config)
     if parameter.size != lanes:
@@ -236,23 +235,23 @@ def _check_element(
         )
     if region.buffer.scope != parameter.scope:
         raise LoweringError(
-            f"{instruction}: {region.buffer.name} lies in {region.buffer.scope.value}, and "
-            f"{parameter.name} is in {parameter.scope.value}"
+            f"{instruction}: {parameter.name} must be in {parameter.scope.value}, not in "
+            f"{region.buffer.scope.value} ({region.buffer.name})"
         )
     size = 1
     for extent, whole in zip(reversed(region.shape), reversed(region.buffer.shape), strict=True):
         if extent != (whole if size < parameter.size else 1):
             raise LoweringError(
                 f"{instruction}: {list(region.shape)} of {region.buffer.name} "
-                f"{list(region.buffer.shape)} is no element of {parameter.size} values that lie "
-                f"together"
+                f"{list(region.buffer.shape)} is not one element of {parameter.size} contiguous "
+                f"values"
             )
         size *= extent
 
 
 @dataclass(frozen=True, slots=True)
 class _PlacedBox:
-    """A box of iterations, the address of each parameter in them, and the steps to execute."""
+    """A box of iterations, the addresses of all on-chip operands, and the steps to execute."""
 
     box: Box
     addresses: dict[str, _Address]
@@ -260,7 +259,7 @@ class _PlacedBox:
     steps: tuple[Step, ...]
 
     def written(self) -> Ints:
-        """The output's element in each iteration."""
+        """The address of the output's element in each iteration of the box, flattened."""
         start, strides = self.result
         elements = np.array([start], dtype=np.int64)
         for name, (low, high) in self.box.items():

@@ -36,8 +36,8 @@ class FormStreams:
                                       c = @host_kernel(w)
                                       b = @stream(x)
 
-    Values are reordered greedily for few streams: alternately, all ready values of the host and all
-    ready values of the target are scheduled.
+    For few streams, values are scheduled greedily: all ready values of the host, then all ready
+    values of the target, and so on in turn.
     """
 
     target: str
@@ -97,8 +97,8 @@ def _inputs(run: Sequence[Let]) -> list[str]:
 
 
 def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
-    """The values in topological order, as alternating runs of host and target; the flag of a run is
-    True for the target."""
+    """The values in topological order, as runs (on target, values) that alternate between host and
+    target."""
     waiting = list(lets)
     unscheduled = {let.name for let in lets}
     runs: list[tuple[bool, list[Let]]] = []
@@ -106,7 +106,7 @@ def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
     while waiting:
         run: list[Let] = []
         left: list[Let] = []
-        # In the order of the body, so that one walk finds all values of this run.
+        # Definitions precede uses, so one walk finds all values of this run.
         for let in waiting:
             ready = _offloaded(let, target) == on_target and not names_of(let.value) & unscheduled
             (run if ready else left).append(let)
@@ -142,7 +142,7 @@ class StreamsOnHost:
                     lets += _inlined(stream, args)
                     inlined.add(let.name)
                 case TupleGet(operand=operand) if operand.name in inlined:
-                    # A stream with several results: the inlined kernel call has this name.
+                    # One of the stream's results: the inlined kernel call already has this name.
                     pass
                 case _:
                     lets.append(let)
@@ -150,7 +150,7 @@ class StreamsOnHost:
 
 
 def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
-    """The kernels of a stream; a stream's results have the same names inside and outside."""
+    """The kernel calls of a stream, moved to the host; the stream's results keep their names."""
     given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
     lets = []
     for let in substitute(stream.body, given).lets:

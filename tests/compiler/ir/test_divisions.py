@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import INT64, Buffer, Expr, Load, Var
-from compiler.ir.divisions import DivisionSimplifier, divided, steps
+from compiler.ir.divisions import DivisionSimplifier, match_division, steps
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import BinaryOp
 from compiler.ir.interval import NO_RANGES
@@ -42,7 +42,7 @@ def test_what_was_divided_is_put_together(
     sums = DivisionSimplifier(where)
     under = linear(simplify(expr, where))
     parts = sums.quotient(under, divisor).times(divisor) + sums.remainder(under, divisor)
-    whole = sums.recombined(parts.times(times)).expr()
+    whole = sums.merge_remainders(parts.times(times)).expr()
     for point in points(where):
         assert value(whole, point) == times * value(expr, point)
 
@@ -55,17 +55,17 @@ def test_sums_of_variables_are_put_together_again() -> None:
             under = linear(i * stride + j)
             for divisor in range(2, 12):
                 whole = sums.quotient(under, divisor).times(divisor)
-                assert sums.recombined(whole + sums.remainder(under, divisor)) == under
-                assert sums.recombined(under - whole) == sums.remainder(under, divisor)
+                assert sums.merge_remainders(whole + sums.remainder(under, divisor)) == under
+                assert sums.merge_remainders(under - whole) == sums.remainder(under, divisor)
 
 
 def test_coarse() -> None:
     sums = DivisionSimplifier({"i": Interval(4, 7)})
     for shift, period in ((-8, -1), (-4, 0), (0, 1)):
-        found = sums.coarse(linear(j * 4 + i + shift), 4)
+        found = sums.split_coarse(linear(j * 4 + i + shift), 4)
         assert found == (4, linear(j + period), linear(i - 4))
-    assert sums.coarse(linear(j * 4 + i + 1), 4) is None
-    assert sums.coarse(linear(j * 4 + n), 4) is None
+    assert sums.split_coarse(linear(j * 4 + i + 1), 4) is None
+    assert sums.split_coarse(linear(j * 4 + n), 4) is None
 
 
 def test_exact() -> None:
@@ -85,15 +85,15 @@ def test_divisors_stay_within_the_type() -> None:
     once = sums.quotient(linear(n), huge)
     assert text(sums.quotient(once, huge).expr()) == f"n // {huge} // {huge}"
     above = sums.remainder(once, huge).times(huge)
-    assert sums.recombined(above + sums.remainder(linear(n), huge)).factor(n) == 0
+    assert sums.merge_remainders(above + sums.remainder(linear(n), huge)).factor(n) == 0
 
 
 def test_divided() -> None:
-    assert divided((i + 1) // 4, BinaryOp.FLOORDIV) == (linear(i + 1), 4)
-    assert divided((i + 1) // 4, BinaryOp.MOD) is None
-    assert divided(i // j, BinaryOp.FLOORDIV) is None
-    assert divided(i // 0, BinaryOp.FLOORDIV) is None
-    assert divided(i, BinaryOp.MOD) is None
+    assert match_division((i + 1) // 4, BinaryOp.FLOORDIV) == (linear(i + 1), 4)
+    assert match_division((i + 1) // 4, BinaryOp.MOD) is None
+    assert match_division(i // j, BinaryOp.FLOORDIV) is None
+    assert match_division(i // 0, BinaryOp.FLOORDIV) is None
+    assert match_division(i, BinaryOp.MOD) is None
 
 
 def test_steps_divide_the_limit() -> None:

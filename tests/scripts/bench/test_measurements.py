@@ -21,7 +21,7 @@ def test_targets(figure: Measurement, met: bool, capsys: pytest.CaptureFixture[s
     assert figure.met is met
     assert print_measurements([figure, Measurement("other", 1, "s")]) == (0 if met else 1)
     first, second = capsys.readouterr().out.splitlines()
-    assert ("SHORT" in first) is not met
+    assert ("MISSED" in first) is not met
     assert ("at least" in first, "at most" in first) == (
         figure.target is not None and not figure.at_most,
         figure.at_most,

@@ -310,8 +310,8 @@ def test_parts_of_elements_are_refused() -> None:
     """Elements of the configuration's inputs have 4 values."""
     where = r"S \[4, 4\] and D \[4, 4\]: INP is copied in elements of 4 values .*; "
     refused(where + "4 values lie 4 apart in DRAM, 1 on chip", value="S[l, y]")
-    refused(where + "padding begins inside of one", value="select(l < 3, S[y, l], int8(0))")
-    refused(where + "copies begin inside of one", index="y, l + 1")
+    refused(where + "padding begins inside an element", value="select(l < 3, S[y, l], int8(0))")
+    refused(where + "copies begin inside an element", index="y, l + 1")
     half = COPY.replace("for l in 4", "for l in 2")
     with pytest.raises(LoweringError, match=where + "2 values of each are copied"):
         list(
@@ -339,7 +339,7 @@ func f(S: int8[4, 4, 4]) -> (D: int8[7, 4] @ inp):
 
 
 def test_no_step_may_end_inside_an_element() -> None:
-    with pytest.raises(LoweringError, match=r"INP is copied .*; steps end inside of one"):
+    with pytest.raises(LoweringError, match=r"INP is copied .*; steps end inside an element"):
         list(
             plan_of("""
 func f(S: int8[40]) -> (D: int8[8, 4] @ inp):

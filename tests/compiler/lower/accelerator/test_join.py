@@ -149,8 +149,16 @@ def test_an_operator_without_numbers_takes_none() -> None:
 @pytest.mark.parametrize(
     ("declared", "index", "message"),
     [
-        ("int32[2] @ imm", "0 :+ 1", r"^alu_add_imm: I is one number in imm; n is \[2\] in imm$"),
-        ("int32[1]", "0 :+ 1", r"^alu_add_imm: I is one number in imm; n is \[1\] in global$"),
+        (
+            "int32[2] @ imm",
+            "0 :+ 1",
+            r"^alu_add_imm: I must be one number in imm, not \[2\] in imm \(n\)$",
+        ),
+        (
+            "int32[1]",
+            "0 :+ 1",
+            r"^alu_add_imm: I must be one number in imm, not \[1\] in global \(n\)$",
+        ),
     ],
 )
 def test_what_is_no_number_is_refused(declared: str, index: str, message: str) -> None:

@@ -18,8 +18,9 @@ def check(seeds: range, engine: str = "functional") -> None:
     assert sum(each.offloaded > 0 for each in multiplying) > len(multiplying) / 3
 
 
-def test_few() -> None:
-    check(range(10))
+@pytest.mark.parametrize("first", [0, 5])
+def test_few(first: int) -> None:
+    check(range(first, first + 5))
 
 
 def test_few_on_rtl() -> None:
