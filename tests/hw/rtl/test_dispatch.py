@@ -69,6 +69,11 @@ class Outcome:
         self.times: dict[Unit, list[int]] = {}
         self.event_cycles: dict[str, list[int]] = {"fetched": [], "dispatched": []}
         """The cycles in which each of these outputs of dispatch is high."""
+        self.taken: list[int] = []
+        """The cycles in which dispatch takes an instruction."""
+        self.offered: list[bool] = []
+        self.ready: dict[Unit, list[bool]] = {unit: [] for unit in Unit}
+        """In each cycle: an instruction is offered; the unit's queue has space."""
         self.fault = Fault.NONE
         self.fault_index = 0
 
@@ -94,6 +99,9 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
             for name, times in outcome.event_cycles.items():
                 if ctx.get(getattr(dispatch, name)):
                     times.append(sinks[Unit.LOAD].now)
+            outcome.offered.append(bool(ctx.get(dispatch.instruction.valid)))
+            for unit, ready in outcome.ready.items():
+                ready.append(bool(ctx.get(getattr(dispatch, unit.name.lower()).ready)))
 
         def settled() -> bool:
             nonlocal quiet
@@ -105,6 +113,7 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
             queued = [layout.from_bits(value) for value in sink.received]
             outcome.dispatched[unit] = [(each.index, each.word) for each in queued]
             outcome.times[unit] = sink.times
+        outcome.taken = source.times
         outcome.fault = Fault(ctx.get(dispatch.fault))
         outcome.fault_index = ctx.get(dispatch.fault_index)
 
@@ -162,6 +171,36 @@ def check_times(found: Outcome) -> None:
     assert len(fetched) == len(dispatched) + (found.fault is not Fault.NONE)
     assert all(came <= went for came, went in zip(fetched, dispatched, strict=False))
     assert all(went < came for went, came in zip(dispatched, fetched[1:], strict=False))
+
+
+def predicted(found: Outcome) -> tuple[list[int], dict[Unit, list[int]]]:
+    """When instructions are taken and dispatched, by rule 3: one moves into a stage in the cycle
+    in which the one ahead leaves it, or later."""
+    units = {index: unit for unit in Unit for index, _ in found.dispatched[unit]}
+    taken, times = [], {unit: list[int]() for unit in Unit}
+    left = [-1] * LATENCY
+    for _, unit in sorted(units.items()):
+        cycle = max(left[0], taken[-1] + 1 if taken else 0)
+        while not found.offered[cycle]:
+            cycle += 1
+        taken.append(cycle)
+        moved = taken[-1]
+        for stage in range(LATENCY - 1):
+            left[stage] = moved = max(moved + 1, left[stage + 1])
+        moved += 1
+        while not found.ready[unit][moved]:
+            moved += 1
+        left[-1] = moved
+        times[unit].append(moved)
+    return taken, times
+
+
+@pytest.mark.parametrize("chance", [1.0, 0.7, 0.3])
+@pytest.mark.parametrize("config", CONFIGS)
+def test_time_is_the_rules(config: HardwareConfig, chance: float) -> None:
+    words = [*legal_words(config, random.Random(12), 60), number(config, Finish())]
+    found = run_dispatch(config, words, 7, chance)
+    assert (found.taken, found.times) == predicted(found)
 
 
 def test_agrees_with_validate() -> None:
