@@ -49,8 +49,6 @@ class WriteMaster(Block):
         No order is outstanding.
     fault
         Error response to the order that is done.
-    stalled
-        An address, a beat or an order waits for the bus.
     moving
         A beat is written in this cycle.
     """
@@ -68,7 +66,6 @@ class WriteMaster(Block):
                 "index": Out(INDEX_BITS),
                 "idle": Out(1),
                 "fault": Out(1),
-                "stalled": Out(1),
                 "moving": Out(1),
             }
         )
@@ -147,11 +144,4 @@ class WriteMaster(Block):
             m.d.sync += errors.eq(errors >> 1)
         with m.If(counted):
             m.d.sync += errors.bit_select(position, 1).eq(axi.bresp[1])
-        m.d.comb += [
-            self.idle.eq(outstanding_writes.level == 0),
-            self.stalled.eq(
-                (axi.wvalid & ~axi.wready)
-                | (axi.awvalid & ~axi.awready)
-                | (self.order.valid & ~space)
-            ),
-        ]
+        m.d.comb += self.idle.eq(outstanding_writes.level == 0)

@@ -215,7 +215,6 @@ def test_no_more_orders_than_allowed_are_open() -> None:
         data = Source(master.beat, [beat] * 9, rng)
         await cycle(ctx, memory, source, data, count=30)
         assert len(source.times) == 3
-        assert ctx.get(master.stalled)
         assert not ctx.get(master.idle)
         await cycles(ctx, memory, source, data, until=has(memory.answered, 9))
 
@@ -231,24 +230,3 @@ def test_a_refused_write_is_told_with_its_order() -> None:
     for latency in (range(4, 5), range(20, 21)):
         _, done = run_orders(config, orders, random.Random(0), refused=refused, latency=latency)
         assert [index for index, *_, fault in done.log if fault] == [2, 4, 6]
-
-
-@pytest.mark.parametrize("held", [0, 1])
-def test_stalled_tells_that_the_bus_holds_back(held: int) -> None:
-    """AW (0) or W (1) is not taken for a while."""
-    chances = (0.0, 1.0, 1.0) if held == 0 else (1.0, 0.0, 1.0)
-    master = WriteMaster(TINY)
-
-    async def bench(ctx: Context) -> None:
-        rng = random.Random(0)
-        order = Order(0, ((1, 1),), True, True, 0)
-        memory = AxiWriteMemory(TINY, master.axi, bytearray(64), rng, chances=chances)
-        source = Source(master.order, [order.word(TINY)], rng)
-        beat = int(strobed_layout(TINY).const({"data": 1, "strobe": 1}).as_bits())
-        data = Source(master.beat, [beat], rng)
-        assert not ctx.get(master.stalled)
-        await cycle(ctx, memory, source, data, count=10)
-        assert ctx.get(master.stalled)
-        assert not ctx.get(master.idle)
-
-    simulate(master, bench)
