@@ -15,10 +15,10 @@ from hw.faults import Fault
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
+from hw.timing import CHECK_STAGES
 from hw.topology import MemoryId, Unit, flags_without_queue
 
 FAULT_BITS = 6
-STAGES = 3
 EXTENT_BITS = 17
 """Bits of a padded row or column length: at most 65535 + 2 * 15."""
 
@@ -41,7 +41,7 @@ class Check(Block):
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         super().__init__(
-            {"word": In(INSTRUCTION_BITS), "advance": In(STAGES), "fault": Out(FAULT_BITS)}
+            {"word": In(INSTRUCTION_BITS), "advance": In(CHECK_STAGES), "fault": Out(FAULT_BITS)}
         )
 
     def build(self, m: Module) -> None:

@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
 from hw.faults import Fault
 from hw.rtl.block import Block
-from hw.rtl.check import FAULT_BITS, STAGES, Check
+from hw.rtl.check import FAULT_BITS, Check
 from hw.rtl.layouts import (
     INDEX_BITS,
     INSTRUCTION_BITS,
@@ -19,6 +19,7 @@ from hw.rtl.layouts import (
     queued_layout,
     view_of,
 )
+from hw.timing import CHECK_STAGES
 from hw.topology import Unit
 
 
@@ -64,24 +65,24 @@ class Dispatch(Block):
         m.submodules.check = check = Check(self._config)
         # Words pass through the stages of `Check`. The head is in the last stage; while it is
         # blocked or illegal, the words behind it move up until no stage before them is empty.
-        valid = Signal(STAGES)
+        valid = Signal(CHECK_STAGES)
         words = [
             Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True)
-            for stage in range(STAGES)
+            for stage in range(CHECK_STAGES)
         ]
         head = data.View(view_of(memory_layout(self._config)), words[-1])
-        advance = Signal(STAGES)
+        advance = Signal(CHECK_STAGES)
         blocked = Signal()
         arrived = Signal()
         m.d.sync += arrived.eq(advance[-1])
         m.d.comb += [
-            advance.eq(Cat(~(valid[stage:].all() & blocked) for stage in range(STAGES))),
+            advance.eq(Cat(~(valid[stage:].all() & blocked) for stage in range(CHECK_STAGES))),
             check.advance.eq(advance),
             check.word.eq(self.instruction.payload),
             self.instruction.ready.eq(advance[0]),
         ]
         sources = [(self.instruction.valid, self.instruction.payload)]
-        sources += [(valid[stage], words[stage]) for stage in range(STAGES - 1)]
+        sources += [(valid[stage], words[stage]) for stage in range(CHECK_STAGES - 1)]
         for stage, (source_valid, source) in enumerate(sources):
             with m.If(advance[stage]):
                 m.d.sync += [valid[stage].eq(source_valid), words[stage].eq(source)]

@@ -12,10 +12,8 @@ from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
+from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
-
-QUEUE_DEPTH = 4
-"""Beats buffered between OUT, whose latency is fixed, and the bus, which may stall."""
 
 
 def strobed_layout(config: HardwareConfig) -> data.StructLayout:
@@ -56,11 +54,11 @@ class OutReader(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
-        m.submodules.queue = queue = Queue(strobed_layout(config), QUEUE_DEPTH)
+        m.submodules.queue = queue = Queue(strobed_layout(config), OUT_QUEUE_BEATS)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.
-        # An element is addressed while fewer than QUEUE_DEPTH beats are complete.
+        # An element is addressed while fewer than OUT_QUEUE_BEATS beats are complete.
         element = Signal(config.index_bits(MemoryId.OUT), reset_less=True)
         x_size = Signal(16, reset_less=True)
         x_left = Signal(16, reset_less=True)
@@ -70,7 +68,7 @@ class OutReader(Block):
         advance = Signal()
         row_ends = Signal()
         m.d.comb += [
-            advance.eq(self.active & (queue.level + completing < QUEUE_DEPTH)),
+            advance.eq(self.active & (queue.level + completing < OUT_QUEUE_BEATS)),
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),

@@ -12,7 +12,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.faults import Fault
 from hw.isa import Instruction, Load, MemoryId, Store, encode
-from hw.rtl.check import STAGES, Check
+from hw.rtl.check import Check
+from hw.timing import CHECK_STAGES
 from tests.support.rtl import Context, seeds, simulate
 from tests.support.words import faults_of, near_legal_word
 
@@ -27,12 +28,12 @@ def check(config: HardwareConfig, words: list[int], rng: random.Random) -> list[
 
     async def bench(ctx: Context) -> None:
         entered = 0
-        held: list[int | None] = [None] * STAGES
+        held: list[int | None] = [None] * CHECK_STAGES
         while len(found) < len(words):
             # From the last stage to the first: a stage that is left can be entered.
             advance = 0
-            for stage in reversed(range(STAGES)):
-                if held[stage] is not None and (stage < STAGES - 1 or rng.random() < 0.2):
+            for stage in reversed(range(CHECK_STAGES)):
+                if held[stage] is not None and (stage < CHECK_STAGES - 1 or rng.random() < 0.2):
                     continue
                 held[stage] = held[stage - 1] if stage else None
                 if stage:

@@ -24,14 +24,12 @@ from hw.isa import (
 )
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
+from hw.timing import CHECK_STAGES
 from tests.support.rtl import Agent, Context, Sink, Source, Watch, cycle, cycles, simulate
 from tests.support.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
 TINY = CONFIGS[0]
-LATENCY = 3
-"""Cycles from a word's arrival to its queue."""
-
 SHOWN_LATER = (Fault.SRAM_INDEX, Fault.TOKENS_LEFT, Fault.DEADLOCK, Fault.TOKEN_OVERFLOW)
 """What validate can tell of a program, and the machine when it runs."""
 
@@ -177,15 +175,16 @@ def predicted(found: Outcome) -> tuple[list[int], dict[Unit, list[int]]]:
     """When instructions are taken and dispatched, by rule 3: one moves into a stage in the cycle
     in which the one ahead leaves it, or later."""
     units = {index: unit for unit in Unit for index, _ in found.dispatched[unit]}
-    taken, times = [], {unit: list[int]() for unit in Unit}
-    left = [-1] * LATENCY
+    taken: list[int] = []
+    times = {unit: list[int]() for unit in Unit}
+    left = [-1] * CHECK_STAGES
     for _, unit in sorted(units.items()):
         cycle = max(left[0], taken[-1] + 1 if taken else 0)
         while not found.offered[cycle]:
             cycle += 1
         taken.append(cycle)
         moved = taken[-1]
-        for stage in range(LATENCY - 1):
+        for stage in range(CHECK_STAGES - 1):
             left[stage] = moved = max(moved + 1, left[stage + 1])
         moved += 1
         while not found.ready[unit][moved]:
@@ -244,7 +243,7 @@ def test_one_a_cycle() -> None:
     for unit in Unit:
         mine = [place for place, each in enumerate(program) if unit_of(each) is unit]
         assert [index for index, _ in found.dispatched[unit]] == mine
-        assert found.times[unit] == [place + LATENCY for place in mine]
+        assert found.times[unit] == [place + CHECK_STAGES for place in mine]
     assert found.event_cycles["fetched"] == found.event_cycles["dispatched"]
 
 
@@ -295,7 +294,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
         assert not sinks[blocked].received
         assert counts == {"fetched": 3, "dispatched": 2}
         # The three stages hold what came after it.
-        assert len(source.times) == 2 + LATENCY
+        assert len(source.times) == 2 + CHECK_STAGES
         sinks[blocked].chance = 1.0
         done = len(words)
         await cycles(

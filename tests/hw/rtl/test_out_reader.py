@@ -11,7 +11,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, encode
 from hw.rtl.layouts import row_bits, rows_layout
-from hw.rtl.out_reader import QUEUE_DEPTH, OutReader, strobed_layout
+from hw.rtl.out_reader import OutReader, strobed_layout
+from hw.timing import OUT_QUEUE_BEATS
 from tests.support.rtl import (
     Context,
     ElementMemory,
@@ -172,7 +173,7 @@ def test_reads_ahead_as_far_as_there_is_room() -> None:
             asked += ctx.get(reader.out_enable)
             await ctx.tick()
         # Each row is a beat of its own.
-        assert asked == QUEUE_DEPTH
+        assert asked == OUT_QUEUE_BEATS
         assert ctx.get(reader.active)
 
     simulate(reader, bench)
@@ -219,7 +220,7 @@ def test_reads_while_fewer_than_four_beats_are_complete(
         complete: list[int] = []
         for last in completes:
             cycle = wanted[-1] + 1 if wanted else 0
-            while len(complete) - sum(taken < cycle for taken in sink.times) >= QUEUE_DEPTH:
+            while len(complete) - sum(taken < cycle for taken in sink.times) >= OUT_QUEUE_BEATS:
                 cycle += 1
             wanted.append(cycle)
             complete += [cycle] * last
