@@ -120,28 +120,21 @@ class WriteMaster(Block):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
         # One order is done a cycle. A response that its order cannot take at once, because orders
-        # without a burst or earlier responses are ahead, is counted, and its error bit kept.
+        # without a burst or earlier responses are ahead, waits in `responses` with its error bit.
+        m.submodules.responses = responses = Queue(1, depth)
         oldest = outstanding_writes.o.payload
-        responses = Signal(range(depth + 1))
-        errors = Signal(depth, reset_less=True)
         acknowledged = Signal()
-        counted = Signal()
-        position = Signal(range(depth))
         m.d.comb += [
             axi.bready.eq(1),
-            outstanding_writes.o.ready.eq(~oldest.writes | (responses != 0) | axi.bvalid),
+            outstanding_writes.o.ready.eq(~oldest.writes | responses.o.valid | axi.bvalid),
             self.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
             acknowledged.eq(self.done & oldest.writes),
-            position.eq(responses - acknowledged),
-            counted.eq(axi.bvalid & ~(acknowledged & (responses == 0))),
+            responses.o.ready.eq(acknowledged),
+            responses.i.valid.eq(axi.bvalid & ~(acknowledged & ~responses.o.valid)),
+            responses.i.payload.eq(axi.bresp[1]),
             self.ends.eq(self.done & oldest.ends),
             self.push.eq(self.ends & oldest.push),
             self.index.eq(oldest.index),
-            self.fault.eq(acknowledged & Mux(responses == 0, axi.bresp[1], errors[0])),
+            self.fault.eq(acknowledged & Mux(responses.o.valid, responses.o.payload, axi.bresp[1])),
         ]
-        m.d.sync += responses.eq(responses + axi.bvalid - acknowledged)
-        with m.If(acknowledged):
-            m.d.sync += errors.eq(errors >> 1)
-        with m.If(counted):
-            m.d.sync += errors.bit_select(position, 1).eq(axi.bresp[1])
         m.d.comb += self.idle.eq(outstanding_writes.level == 0)

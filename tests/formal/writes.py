@@ -228,15 +228,15 @@ def look_inside(writes: Writes) -> None:
         return data.View(WAITING, orders(place))
 
     # The oldest bursts of open orders have a response that is counted, the others have none.
-    responses = harness.peek("dut.responses", bits)
-    errors = harness.peek("dut.errors", depth)
+    responses = harness.peek("dut.responses.level", bits)
+    errors = harness.queue_at("dut.responses", depth, 1)
 
     def bursts_of(orders: Any) -> Any:
         return sum((place < orders) & word(Const(place)).writes for place in range(depth))
 
     ahead = bursts_of(writes.order.ahead)
     follows = writes.order.active & writes.what.writes
-    answered = (responses > ahead) & (writes.error == errors.bit_select(ahead[:bits], 1))
+    answered = (responses > ahead) & (writes.error == errors(ahead))
     unanswered = ahead == writes.unanswered_ahead + responses
     expected = Mux(writes.is_answered, answered, unanswered)
     harness.invariant("responses_are_of_open", bursts_of(level) == writes.unanswered + responses)
