@@ -18,6 +18,13 @@ READ_PRIORITY = ("fetch", "compute", "load")
 """The clients of the read master, highest priority first: an empty instruction queue
 stalls its unit; a LOAD can wait a little."""
 
+CHECK_STAGES = 3
+"""Stages between fetch and the instruction queues, one cycle each (rule 3)."""
+
+OUT_QUEUE_BEATS = 4
+"""Complete beats of write data that are buffered between OUT, whose latency is fixed, and the bus,
+which may stall (rule 7)."""
+
 DEADLOCK_CYCLES = 4
 """Consecutive cycles with no unit busy or able to start, after which a deadlock is reported."""
 

@@ -18,6 +18,7 @@ from hw.files import write_atomically
 from hw.header import c_header
 from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis.families import Family
+from hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
 from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
 from scripts.console import errors_in_one_line, print_json
@@ -28,6 +29,7 @@ from scripts.resources import (
     print_resources,
     resources_json,
 )
+from scripts.timing import DEFAULT_SEEDS, find_timing, print_timing, timing_json
 
 FILE_LIST = "tandem.f"
 CONFIG_FILE = "config.json"
@@ -63,6 +65,26 @@ def command(
             help="FPGA family to synthesise for; may be repeated (default: xc7 and ecp5).",
         ),
     ] = None,
+    timing: Annotated[
+        bool,
+        typer.Option(
+            "--timing",
+            help="Report the clock: place and route for ECP5 by nextpnr, which takes minutes for "
+            "each seed; results are cached.",
+        ),
+    ] = False,
+    device: Annotated[
+        Device | None,
+        typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
+    ] = None,
+    speed: Annotated[
+        int | None,
+        typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -74,11 +96,16 @@ def command(
     """
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")
+    for name, value in (("device", device), ("speed", speed), ("seeds", seeds)):
+        if value is not None and not timing:
+            raise typer.BadParameter(f"--{name} is an option of --timing")
     with errors_in_one_line(debug):
         machine = load_config(config)
-        if resources:
-            # Fails before any work if Yosys is not installed.
+        # Fails before any work if a tool is not installed.
+        if resources or timing:
             yosys_version()
+        if timing:
+            NEXTPNR.version()
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -98,12 +125,25 @@ def command(
         found: tuple[Resources, ...] = ()
         if resources:
             found = find_resources(design, family or DEFAULT_FAMILIES, quiet=as_json)
+        clock: Timing | None = None
+        if timing:
+            clock = find_timing(
+                design,
+                device or Device.ECP5_85,
+                speed or SPEEDS[0],
+                seeds or DEFAULT_SEEDS,
+                quiet=as_json,
+            )
         if as_json:
             files = [str(folder / name) for name in contents]
             result = {"files": files, "config": machine.name, "modules": list(design.modules)}
-            print_json(result | (resources_json(found) if found else {}))
-        elif found:
+            reports = resources_json(found) if found else {}
+            print_json(result | reports | (timing_json(clock) if clock else {}))
+            return
+        if found:
             print_resources(found)
+        if clock:
+            print_timing(clock)
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:

@@ -103,6 +103,8 @@ class SimulatorBench:
         self._stalls = StallGenerator(threshold, seed)
         self._wants_events = setup.events
         self._armed, self._origin, self._log = self._now, None, []
+        self._reads.begin_launch()
+        self._writes.begin_launch()
         if setup.waveform is not None:
             self._open_waveform(setup)
 

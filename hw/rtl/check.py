@@ -15,6 +15,7 @@ from hw.faults import Fault
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
+from hw.timing import CHECK_STAGES
 from hw.topology import MemoryId, Unit, flags_without_queue
 
 FAULT_BITS = 6
@@ -31,15 +32,17 @@ class Check(Block):
     -------
     word
         The instruction that enters.
-    step
-        Advance every stage.
+    advance
+        One bit per stage: the stage takes the word of the stage before it, stage 1 takes `word`.
     fault
-        Fault of the word that entered three steps ago.
+        Fault of the word in stage 3.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        super().__init__({"word": In(INSTRUCTION_BITS), "step": In(1), "fault": Out(FAULT_BITS)})
+        super().__init__(
+            {"word": In(INSTRUCTION_BITS), "advance": In(CHECK_STAGES), "fault": Out(FAULT_BITS)}
+        )
 
     def build(self, m: Module) -> None:
         # Stage 1 holds the word, stage 2 the faults of single fields and rows and width of the
@@ -60,14 +63,18 @@ class Check(Block):
         m.d.comb += moves_data.eq(
             ((move.opcode == Opcode.LOAD) | (move.opcode == Opcode.STORE)) & (move.x_size != 0)
         )
-        with m.If(self.step):
+        with m.If(self.advance[0]):
+            m.d.sync += word.eq(self.word)
+        with m.If(self.advance[1]):
             m.d.sync += [
-                word.eq(self.word),
                 early_2.eq(self._from_fields(m, word)),
                 rows.eq(Mux(moves_data, move.y_pad_0 + move.y_size + move.y_pad_1, 0)),
                 width.eq(move.x_pad_0 + move.x_size + move.x_pad_1),
                 base_2.eq(Mux(moves_data, move.sram_base, 0)),
                 limit_2.eq(self._depth(m, move.memory_type)),
+            ]
+        with m.If(self.advance[2]):
+            m.d.sync += [
                 early_3.eq(early_2),
                 extent.eq(rows * width),
                 base_3.eq(base_2),

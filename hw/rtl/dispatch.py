@@ -19,6 +19,7 @@ from hw.rtl.layouts import (
     queued_layout,
     view_of,
 )
+from hw.timing import CHECK_STAGES
 from hw.topology import Unit
 
 
@@ -62,29 +63,29 @@ class Dispatch(Block):
 
     def build(self, m: Module) -> None:
         m.submodules.check = check = Check(self._config)
-        # Words advance in step with the stages of `Check`; a blocked or illegal head stalls all.
-        valid = Signal(3)
+        # Words pass through the stages of `Check`. The head is in the last stage; while it is
+        # blocked or illegal, the words behind it move up until no stage before them is empty.
+        valid = Signal(CHECK_STAGES)
         words = [
-            Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True) for stage in range(3)
+            Signal(INSTRUCTION_BITS, name=f"word_{stage}", reset_less=True)
+            for stage in range(CHECK_STAGES)
         ]
-        head = data.View(view_of(memory_layout(self._config)), words[2])
-        step = Signal()
+        head = data.View(view_of(memory_layout(self._config)), words[-1])
+        advance = Signal(CHECK_STAGES)
         blocked = Signal()
-        stepped = Signal()
-        m.d.sync += stepped.eq(step)
+        arrived = Signal()
+        m.d.sync += arrived.eq(advance[-1])
         m.d.comb += [
-            step.eq(~blocked),
-            check.step.eq(step),
+            advance.eq(Cat(~(valid[stage:].all() & blocked) for stage in range(CHECK_STAGES))),
+            check.advance.eq(advance),
             check.word.eq(self.instruction.payload),
-            self.instruction.ready.eq(step),
+            self.instruction.ready.eq(advance[0]),
         ]
-        with m.If(step):
-            m.d.sync += [
-                valid.eq(Cat(self.instruction.valid, valid[:2])),
-                words[0].eq(self.instruction.payload),
-                words[1].eq(words[0]),
-                words[2].eq(words[1]),
-            ]
+        sources = [(self.instruction.valid, self.instruction.payload)]
+        sources += [(valid[stage], words[stage]) for stage in range(CHECK_STAGES - 1)]
+        for stage, (source_valid, source) in enumerate(sources):
+            with m.If(advance[stage]):
+                m.d.sync += [valid[stage].eq(source_valid), words[stage].eq(source)]
 
         index = Signal(INDEX_BITS)
         left = Signal(INDEX_BITS)
@@ -92,7 +93,7 @@ class Dispatch(Block):
         is_finish = Signal()
         legal = Signal()
         m.d.comb += [is_finish.eq(head.opcode == Opcode.FINISH), legal.eq(self.fault == 0)]
-        with m.If(valid[2]):
+        with m.If(valid[-1]):
             m.d.comb += [self.fault.eq(check.fault), self.fault_index.eq(index)]
             with m.If(finished & (check.fault == Fault.NONE)):
                 m.d.comb += self.fault.eq(Fault.AFTER_FINISH)
@@ -104,10 +105,10 @@ class Dispatch(Block):
 
         m.d.comb += [
             self.stuck.eq((left == 0) | blocked),
-            self.fetched.eq(valid[2] & stepped),
-            self.dispatched.eq(valid[2] & legal & ~blocked),
+            self.fetched.eq(valid[-1] & arrived),
+            self.dispatched.eq(valid[-1] & legal & ~blocked),
         ]
-        self._route(m, head, words[2], index, valid[2] & legal, blocked)
+        self._route(m, head, words[-1], index, valid[-1] & legal, blocked)
         with m.If(self.dispatched):
             m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
             with m.If(is_finish):

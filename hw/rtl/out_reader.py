@@ -12,10 +12,8 @@ from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
+from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
-
-QUEUE_DEPTH = 4
-"""Beats buffered between OUT, whose latency is fixed, and the bus, which may stall."""
 
 
 def strobed_layout(config: HardwareConfig) -> data.StructLayout:
@@ -56,20 +54,21 @@ class OutReader(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
-        m.submodules.queue = queue = Queue(strobed_layout(config), QUEUE_DEPTH)
+        m.submodules.queue = queue = Queue(strobed_layout(config), OUT_QUEUE_BEATS)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.
-        # An element is addressed only when the queue has space for its beat.
+        # An element is addressed while fewer than OUT_QUEUE_BEATS beats are complete.
         element = Signal(config.index_bits(MemoryId.OUT), reset_less=True)
         x_size = Signal(16, reset_less=True)
         x_left = Signal(16, reset_less=True)
         y_left = Signal(16, reset_less=True)
         packing = Signal()
+        completing = Signal()
         advance = Signal()
         row_ends = Signal()
         m.d.comb += [
-            advance.eq(self.active & (queue.level + packing < QUEUE_DEPTH)),
+            advance.eq(self.active & (queue.level + completing < OUT_QUEUE_BEATS)),
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),
@@ -95,25 +94,30 @@ class OutReader(Block):
                 y_left.eq(self.word.y_size),
             ]
         m.d.sync += packing.eq(advance)
+        m.d.comb += queue.i.valid.eq(completing)
         if config.acc_lanes >= config.bus_bytes:
-            self._take_bank(m, unpacker, queue, packing)
+            m.d.comb += completing.eq(packing)
+            self._take_bank(m, unpacker, queue)
         else:
-            self._gather(m, unpacker, queue, packing, advance)
+            complete = self._gather(m, unpacker, queue, packing, advance)
+            m.d.comb += completing.eq(packing & complete)
 
-    def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal) -> None:
+    def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue) -> None:
         """Pack elements as wide as a beat or wider: each bank of an element is a beat."""
         bank = Signal.like(unpacker.bank, reset_less=True)
         m.d.sync += bank.eq(unpacker.bank)
         m.d.comb += [
-            queue.i.valid.eq(packing),
             queue.i.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
             queue.i.payload.strobe.eq(~0),
         ]
 
     def _gather(
         self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal, advance: Signal
-    ) -> None:
-        """Pack elements narrower than a beat, until the beat is full or the row ends."""
+    ) -> Signal:
+        """Pack elements narrower than a beat, until the beat is full or the row ends.
+
+        Returns whether the element that is packed completes its beat.
+        """
         size = self._config.acc_lanes
         slot = Signal(range(self._config.bus_bytes // size), reset_less=True)
         complete = Signal(reset_less=True)
@@ -129,6 +133,7 @@ class OutReader(Block):
                         merged.data.word_select(index, 8 * size).eq(self.out_data),
                         merged.strobe.word_select(index, size).eq(~0),
                     ]
-        m.d.comb += [queue.i.valid.eq(packing & complete), queue.i.payload.eq(merged)]
+        m.d.comb += queue.i.payload.eq(merged)
         with m.If(packing):
             m.d.sync += kept.eq(Mux(complete, 0, merged))
+        return complete

@@ -124,16 +124,15 @@ class StoreUnit(Block):
     def _report(
         self, m: Module, gate: Gate, master: WriteMaster, under_way: Signal, index: Signal
     ) -> None:
-        """Drive the status: busy while there is progress, else the cause of the wait."""
+        """Drive the status: busy where a STORE starts or a beat moves; else, while anything is
+        outstanding, waiting for memory."""
         status = self.status
         with m.If(gate.start | master.moving):
             m.d.comb += status.busy.eq(1)
-        with m.Elif(under_way):
-            m.d.comb += [status.memory.eq(master.stalled), status.busy.eq(~master.stalled)]
+        with m.Elif(under_way | ~master.idle):
+            m.d.comb += status.memory.eq(1)
         with m.Elif(gate.waits != 0):
             m.d.comb += status.token.eq(1)
-        with m.Elif(~master.idle):
-            m.d.comb += status.memory.eq(1)
         m.d.comb += [
             status.quiet.eq(~under_way & ~gate.start & master.idle),
             status.active.eq(under_way | gate.valid),

@@ -47,12 +47,22 @@ write_verilog
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """A port of the top module, `width` bits wide."""
+
+    name: str
+    width: int
+    is_input: bool
+
+
+@dataclass(frozen=True, slots=True)
 class VerilogDesign:
     """The design as text. `files` maps file names to contents, the top module's first."""
 
     top: str
     files: dict[str, str]
     modules: tuple[str, ...]
+    ports: tuple[Port, ...] = ()
 
 
 def generate(config: HardwareConfig) -> VerilogDesign:
@@ -65,7 +75,8 @@ def generate(config: HardwareConfig) -> VerilogDesign:
     board.d.comb += [sync.clk.eq(aclk), sync.rst.eq(~aresetn)]
     board.submodules.accelerator = accelerator
     clocking = {"aclk": (In, aclk), "aresetn": (In, aresetn)}
-    netlist.add(TOP, board, {**clocking, **ports_of(accelerator)})
+    ports = {**clocking, **ports_of(accelerator)}
+    netlist.add(TOP, board, ports)
 
     simple = _yosys(_SIMPLIFY.format(netlist=netlist.text))
     modules = _split(_yosys(_WRITE.format(netlist=unfold_multiplexers(simple))))
@@ -74,6 +85,7 @@ def generate(config: HardwareConfig) -> VerilogDesign:
         top=TOP,
         files={f"{name}.v": _header(config, name) + modules[name] for name in names},
         modules=names,
+        ports=tuple(Port(name, len(signal), flow == In) for name, (flow, signal) in ports.items()),
     )
 
 

@@ -49,8 +49,6 @@ class WriteMaster(Block):
         No order is outstanding.
     fault
         Error response to the order that is done.
-    stalled
-        An address, a beat or an order waits for the bus.
     moving
         A beat is written in this cycle.
     """
@@ -68,7 +66,6 @@ class WriteMaster(Block):
                 "index": Out(INDEX_BITS),
                 "idle": Out(1),
                 "fault": Out(1),
-                "stalled": Out(1),
                 "moving": Out(1),
             }
         )
@@ -122,20 +119,22 @@ class WriteMaster(Block):
         with m.If(self.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
-        # An order without a burst is done in a cycle of its own, in which BREADY is low.
+        # One order is done a cycle. A response that its order cannot take at once, because orders
+        # without a burst or earlier responses are ahead, waits in `responses` with its error bit.
+        m.submodules.responses = responses = Queue(1, depth)
         oldest = outstanding_writes.o.payload
+        acknowledged = Signal()
         m.d.comb += [
-            axi.bready.eq(~outstanding_writes.o.valid | oldest.writes),
-            outstanding_writes.o.ready.eq(~oldest.writes | axi.bvalid),
+            axi.bready.eq(1),
+            outstanding_writes.o.ready.eq(~oldest.writes | responses.o.valid | axi.bvalid),
             self.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
+            acknowledged.eq(self.done & oldest.writes),
+            responses.o.ready.eq(acknowledged),
+            responses.i.valid.eq(axi.bvalid & ~(acknowledged & ~responses.o.valid)),
+            responses.i.payload.eq(axi.bresp[1]),
             self.ends.eq(self.done & oldest.ends),
             self.push.eq(self.ends & oldest.push),
             self.index.eq(oldest.index),
-            self.fault.eq(self.done & oldest.writes & axi.bresp[1]),
-            self.idle.eq(outstanding_writes.level == 0),
-            self.stalled.eq(
-                (axi.wvalid & ~axi.wready)
-                | (axi.awvalid & ~axi.awready)
-                | (self.order.valid & ~space)
-            ),
+            self.fault.eq(acknowledged & Mux(responses.o.valid, responses.o.payload, axi.bresp[1])),
         ]
+        m.d.comb += self.idle.eq(outstanding_writes.level == 0)

@@ -16,7 +16,8 @@ from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources, count
-from hw.synthesis.yosys import Report, run, yosys_version
+from hw.synthesis.yosys import run, yosys_version
+from hw.synthesis.yowasp import Report
 
 _STATISTICS = "statistics.json"
 _ARRAYS = "arrays.txt"

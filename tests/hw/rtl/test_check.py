@@ -13,28 +13,38 @@ from hw.config_files import load_config
 from hw.faults import Fault
 from hw.isa import Instruction, Load, MemoryId, Store, encode
 from hw.rtl.check import Check
+from hw.timing import CHECK_STAGES
 from tests.support.rtl import Context, seeds, simulate
 from tests.support.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
-STAGES = 3
 FOUND_BY_CHECK = {fault for fault in Fault if fault <= Fault.FEATURE}
 
 
 def check(config: HardwareConfig, words: list[int], rng: random.Random) -> list[Fault]:
-    """What the component says about each word; it is stepped at random."""
+    """The component's fault of each word; stages advance at random, never onto a word."""
     checker = Check(config)
     found: list[Fault] = []
 
     async def bench(ctx: Context) -> None:
-        steps = 0
+        entered = 0
+        held: list[int | None] = [None] * CHECK_STAGES
         while len(found) < len(words):
-            step = rng.random() < 0.8
-            ctx.set(checker.word, words[steps] if steps < len(words) and step else 0)
-            ctx.set(checker.step, step)
+            # From the last stage to the first: a stage that is left can be entered.
+            advance = 0
+            for stage in reversed(range(CHECK_STAGES)):
+                if held[stage] is not None and (stage < CHECK_STAGES - 1 or rng.random() < 0.2):
+                    continue
+                held[stage] = held[stage - 1] if stage else None
+                if stage:
+                    held[stage - 1] = None
+                elif entered < len(words) and rng.random() < 0.8:
+                    held[0], entered = entered, entered + 1
+                advance |= 1 << stage
+            ctx.set(checker.word, words[held[0]] if held[0] is not None and advance & 1 else 0)
+            ctx.set(checker.advance, advance)
             await ctx.tick()
-            steps += step
-            if steps >= STAGES and step:
+            if held[-1] == len(found):
                 found.append(Fault(ctx.get(checker.fault)))
 
     simulate(checker, bench)

@@ -24,14 +24,12 @@ from hw.isa import (
 )
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
+from hw.timing import CHECK_STAGES
 from tests.support.rtl import Agent, Context, Sink, Source, Watch, cycle, cycles, simulate
 from tests.support.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
 TINY = CONFIGS[0]
-LATENCY = 3
-"""Cycles from a word's arrival to its queue."""
-
 SHOWN_LATER = (Fault.SRAM_INDEX, Fault.TOKENS_LEFT, Fault.DEADLOCK, Fault.TOKEN_OVERFLOW)
 """What validate can tell of a program, and the machine when it runs."""
 
@@ -69,6 +67,11 @@ class Outcome:
         self.times: dict[Unit, list[int]] = {}
         self.event_cycles: dict[str, list[int]] = {"fetched": [], "dispatched": []}
         """The cycles in which each of these outputs of dispatch is high."""
+        self.taken: list[int] = []
+        """The cycles in which dispatch takes an instruction."""
+        self.offered: list[bool] = []
+        self.ready: dict[Unit, list[bool]] = {unit: [] for unit in Unit}
+        """In each cycle: an instruction is offered; the unit's queue has space."""
         self.fault = Fault.NONE
         self.fault_index = 0
 
@@ -94,6 +97,9 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
             for name, times in outcome.event_cycles.items():
                 if ctx.get(getattr(dispatch, name)):
                     times.append(sinks[Unit.LOAD].now)
+            outcome.offered.append(bool(ctx.get(dispatch.instruction.valid)))
+            for unit, ready in outcome.ready.items():
+                ready.append(bool(ctx.get(getattr(dispatch, unit.name.lower()).ready)))
 
         def settled() -> bool:
             nonlocal quiet
@@ -105,6 +111,7 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
             queued = [layout.from_bits(value) for value in sink.received]
             outcome.dispatched[unit] = [(each.index, each.word) for each in queued]
             outcome.times[unit] = sink.times
+        outcome.taken = source.times
         outcome.fault = Fault(ctx.get(dispatch.fault))
         outcome.fault_index = ctx.get(dispatch.fault_index)
 
@@ -164,6 +171,37 @@ def check_times(found: Outcome) -> None:
     assert all(went < came for went, came in zip(dispatched, fetched[1:], strict=False))
 
 
+def predicted(found: Outcome) -> tuple[list[int], dict[Unit, list[int]]]:
+    """When instructions are taken and dispatched, by rule 3: one moves into a stage in the cycle
+    in which the one ahead leaves it, or later."""
+    units = {index: unit for unit in Unit for index, _ in found.dispatched[unit]}
+    taken: list[int] = []
+    times = {unit: list[int]() for unit in Unit}
+    left = [-1] * CHECK_STAGES
+    for _, unit in sorted(units.items()):
+        cycle = max(left[0], taken[-1] + 1 if taken else 0)
+        while not found.offered[cycle]:
+            cycle += 1
+        taken.append(cycle)
+        moved = taken[-1]
+        for stage in range(CHECK_STAGES - 1):
+            left[stage] = moved = max(moved + 1, left[stage + 1])
+        moved += 1
+        while not found.ready[unit][moved]:
+            moved += 1
+        left[-1] = moved
+        times[unit].append(moved)
+    return taken, times
+
+
+@pytest.mark.parametrize("chance", [1.0, 0.7, 0.3])
+@pytest.mark.parametrize("config", CONFIGS)
+def test_time_is_the_rules(config: HardwareConfig, chance: float) -> None:
+    words = [*legal_words(config, random.Random(12), 60), number(config, Finish())]
+    found = run_dispatch(config, words, 7, chance)
+    assert (found.taken, found.times) == predicted(found)
+
+
 def test_agrees_with_validate() -> None:
     """The same fault, at the same instruction."""
     rng = random.Random(9)
@@ -205,7 +243,7 @@ def test_one_a_cycle() -> None:
     for unit in Unit:
         mine = [place for place, each in enumerate(program) if unit_of(each) is unit]
         assert [index for index, _ in found.dispatched[unit]] == mine
-        assert found.times[unit] == [place + LATENCY for place in mine]
+        assert found.times[unit] == [place + CHECK_STAGES for place in mine]
     assert found.event_cycles["fetched"] == found.event_cycles["dispatched"]
 
 
@@ -256,7 +294,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
         assert not sinks[blocked].received
         assert counts == {"fetched": 3, "dispatched": 2}
         # The three stages hold what came after it.
-        assert len(source.times) == 2 + LATENCY
+        assert len(source.times) == 2 + CHECK_STAGES
         sinks[blocked].chance = 1.0
         done = len(words)
         await cycles(

@@ -11,8 +11,19 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, encode
 from hw.rtl.layouts import row_bits, rows_layout
-from hw.rtl.out_reader import QUEUE_DEPTH, OutReader, strobed_layout
-from tests.support.rtl import Context, ElementMemory, Sink, cycle, cycles, has, seeds, simulate
+from hw.rtl.out_reader import OutReader, strobed_layout
+from hw.timing import OUT_QUEUE_BEATS
+from tests.support.rtl import (
+    Context,
+    ElementMemory,
+    Sink,
+    Watch,
+    cycle,
+    cycles,
+    has,
+    seeds,
+    simulate,
+)
 
 TINY = load_config("tiny")
 
@@ -162,7 +173,57 @@ def test_reads_ahead_as_far_as_there_is_room() -> None:
             asked += ctx.get(reader.out_enable)
             await ctx.tick()
         # Each row is a beat of its own.
-        assert asked == QUEUE_DEPTH
+        assert asked == OUT_QUEUE_BEATS
         assert ctx.get(reader.active)
+
+    simulate(reader, bench)
+
+
+@pytest.mark.parametrize("chance", [1.0, 0.3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reads_while_fewer_than_four_beats_are_complete(
+    shape: tuple[int, int], chance: float
+) -> None:
+    """Rule 7: in each cycle an element, or a bank of a wide one, unless four beats are complete."""
+    config = machine(*shape)
+    reader = OutReader(config)
+    size, bus = config.element_bytes(MemoryId.OUT), config.bus_bytes
+    banks, per_beat = max(1, size // bus), max(1, bus // size)
+    columns, rows = 2 * per_beat + 1, 4
+    store = Store(
+        memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=rows, x_size=columns, x_stride=columns
+    )
+    completes = [
+        bool(banks > 1 or (column + 1) % per_beat == 0 or column + 1 == columns)
+        for _ in range(rows)
+        for column in range(columns)
+        for _ in range(banks)
+    ]
+    reads: list[int] = []
+
+    async def bench(ctx: Context) -> None:
+        ctx.set(reader.start, 1)
+        ctx.set(reader.word.as_value(), int.from_bytes(encode(config, store), "little"))
+        # Every row begins with a beat.
+        stride = 4 * bus * banks
+        ctx.set(reader.rows, {"address": 0, "size": columns * size, "stride": stride, "rows": rows})
+        await ctx.tick()
+        ctx.set(reader.start, 0)
+        sink = Sink(reader.beat, random.Random(5), chance)
+
+        def look(ctx: Context) -> None:
+            if ctx.get(reader.out_enable):
+                reads.append(sink.now)
+
+        await cycles(ctx, Watch(look), sink, until=has(sink.received, sum(completes)))
+        wanted: list[int] = []
+        complete: list[int] = []
+        for last in completes:
+            cycle = wanted[-1] + 1 if wanted else 0
+            while len(complete) - sum(taken < cycle for taken in sink.times) >= OUT_QUEUE_BEATS:
+                cycle += 1
+            wanted.append(cycle)
+            complete += [cycle] * last
+        assert reads == wanted
 
     simulate(reader, bench)

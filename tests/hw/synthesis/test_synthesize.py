@@ -16,7 +16,7 @@ from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
 from hw.synthesis.resources import Resources
 from hw.synthesis.synthesize import synthesize
-from hw.synthesis.yosys import Report
+from hw.synthesis.yowasp import Report
 from hw.topology import MemoryId
 
 BOTH = (Family.XC7, Family.ECP5)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hw.cache import default_cache
-from hw.synthesis import yosys
+from hw.synthesis import yowasp
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.yosys import run, yosys_version
 
@@ -23,7 +23,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def missing(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(yosys, "version", missing)
+    monkeypatch.setattr(yowasp, "version", missing)
     with pytest.raises(SynthesisError) as info:
         run("help\n", tmp_path, default_cache())
     message = str(info.value)

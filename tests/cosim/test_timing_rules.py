@@ -1,0 +1,50 @@
+"""The timing rules of ARCHITECTURE.md predict the events of random programs on the RTL."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
+from sim.engine import Stalls
+from sim.rtl.engine import RtlEngine
+from tests.support.configs import UNCOMMON, presets
+from tests.support.launching import launch
+from tests.support.programs import random_program
+from tests.support.timing_rules import TimingRules
+
+LENGTH = 40
+QUICK = ("tiny", "small8", "wide_bus", "batch2")
+MEMORIES = (*MEMORY_PRESETS.values(), MemoryModel(7, 3, 2))
+
+
+def check(config: HardwareConfig, memory: MemoryModel, seeds: range) -> None:
+    engine = RtlEngine(config, memory)
+    for seed in seeds:
+        drawn = random_program(config, seed, LENGTH)
+        stalls = Stalls(0.3, seed) if seed % 3 == 0 else None
+        result, _ = launch(
+            engine, drawn.program, drawn.image, stalls=stalls, events=True, max_cycles=10_000_000
+        )
+        try:
+            TimingRules(drawn.program, result).check()
+        except AssertionError as error:
+            raise AssertionError(f"{config.name}, {memory}, seed {seed}: {error}") from None
+    engine.close()
+
+
+@pytest.mark.parametrize("memory", MEMORIES, ids=str)
+@pytest.mark.parametrize(
+    "config",
+    [config for config in (*presets(), *UNCOMMON) if config.name in QUICK],
+    ids=lambda config: config.name,
+)
+def test_few(config: HardwareConfig, memory: MemoryModel) -> None:
+    check(config, memory, range(5))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("memory", MEMORIES, ids=str)
+@pytest.mark.parametrize("config", [*presets(), *UNCOMMON], ids=lambda config: config.name)
+def test_many(config: HardwareConfig, memory: MemoryModel) -> None:
+    check(config, memory, range(5000, 5050))
