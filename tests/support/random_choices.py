@@ -49,6 +49,18 @@ class Drawn:
         program = self.template.schedule(self.workload, choice, self.machine).program
         return compile_stream([Operator(program, {}, immediates=self.immediates)], self.machine)
 
+    def loads_next_group(self, choice: Choice) -> bool:
+        """Whether a group's last step loads channels of the next group, which nothing reads.
+
+        Such a LOAD is counted; the program leaves out those that load nothing else.
+        """
+        workload = self.workload
+        return (
+            isinstance(workload, Conv2dWorkload)
+            and workload.groups > 1
+            and workload.extents["ic"] % int(choice["ic"]) != 0
+        )
+
 
 _Workload = tuple[Any, Mapping[str, int]]
 _Draw = Callable[[np.random.Generator, HardwareConfig], _Workload]

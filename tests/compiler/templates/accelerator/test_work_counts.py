@@ -53,7 +53,7 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
         parts = [each for each in predicted.copies if each.memory is memory]
         counted = float(sum(np.sum(each.instructions) for each in parts))
         moved = float(sum(np.sum(each.elements) for each in parts))
-        if memory is MemoryId.INP and goes_on(found, choice):
+        if memory is MemoryId.INP and found.loads_next_group(choice):
             # What nobody reads is left out where it is a LOAD of its own.
             assert moved / 2 <= elements <= moved, choice
             continue
@@ -112,16 +112,6 @@ def padded(found: Drawn) -> bool:
     return any(each.before or each.after or each.overhang for each in windows(found))
 
 
-def goes_on(found: Drawn, choice: Choice) -> bool:
-    """Whether a group's last step loads channels of the next group."""
-    workload = found.workload
-    return (
-        isinstance(workload, Conv2dWorkload)
-        and workload.groups > 1
-        and workload.extents["ic"] % int(choice["ic"]) != 0
-    )
-
-
 def even(found: Drawn, choice: Choice) -> bool:
     """Whether all tiles are alike along the windows' axes, and nothing is padded."""
     counts = {axis: each.count for axis, each in zip("yx", windows(found), strict=False)}
@@ -144,7 +134,7 @@ def test_a_last_step_that_goes_on_into_the_next_group() -> None:
     (conv2d,) = (each for each in TEMPLATES if each.name == "conv2d")
     found = drawn(conv2d, 320485, machine("batch2"), 1)
     choice, (image,) = found.choices.choice(0), demanded(found, MemoryId.INP)
-    assert goes_on(found, choice)
+    assert found.loads_next_group(choice)
     elements, instructions = copied(found.stream(choice), MemoryId.INP, Opcode.LOAD)
     assert (elements, instructions) == (image.elements.item(), image.instructions.item())
 
