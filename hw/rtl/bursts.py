@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.config import PAGE_BYTES, HardwareConfig
@@ -54,29 +54,39 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
+        # `job.address` is the address of the next row. An offer's length is computed when the offer
+        # before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
         setup = Signal()
         running = Signal()
         # A beat's number is its byte address divided by the bytes in a beat.
         beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
         left = Signal(size_bits + 1 - beat_bits, reset_less=True)
+        beats = Signal(BEATS_BITS, reset_less=True)
+        row_ends = Signal(reset_less=True)
 
         def beats_in_row(address: Value) -> Value:
             inside = address[:beat_bits]
             return (inside + job.size + (self._bus_bytes - 1)) >> beat_bits
 
+        new_row = Signal()
+        next_beat = Signal.like(beat)
+        next_left = Signal.like(left)
         to_page = Signal(range(page_beats + 1))
         allowed = Signal(BEATS_BITS)
-        row_ends = Signal()
-        next_row = Signal(data.View(self._rows, job).address.shape())
+        ends = Signal()
+        taken = Signal()
         m.d.comb += [
-            to_page.eq(page_beats - beat[: clog2(page_beats)]),
+            new_row.eq(setup | row_ends),
+            next_beat.eq(Mux(new_row, job.address >> beat_bits, beat + beats)),
+            next_left.eq(Mux(new_row, beats_in_row(job.address), left - beats)),
+            to_page.eq(page_beats - next_beat[: clog2(page_beats)]),
             allowed.eq(Mux(to_page < self._longest, to_page, self._longest)),
-            row_ends.eq(left <= allowed),
-            next_row.eq(job.address + job.stride),
+            ends.eq(next_left <= allowed),
+            taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
             self.burst.payload.address.eq(beat << beat_bits),
-            self.burst.payload.beats.eq(Mux(row_ends, left, allowed)),
+            self.burst.payload.beats.eq(beats),
             self.last.eq(row_ends & (job.rows == 1)),
             self.active.eq(setup | running),
         ]
@@ -84,20 +94,15 @@ class BurstGenerator(Block):
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1)]
         with m.If(setup):
+            m.d.sync += [setup.eq(0), running.eq(1)]
+        with m.If(setup | taken):
             m.d.sync += [
-                setup.eq(0),
-                running.eq(1),
-                beat.eq(job.address >> beat_bits),
-                left.eq(beats_in_row(job.address)),
+                beat.eq(next_beat),
+                left.eq(next_left),
+                beats.eq(Mux(ends, next_left, allowed)),
+                row_ends.eq(ends),
             ]
-        with m.If(self.burst.valid & self.burst.ready):
-            with m.If(row_ends):
-                m.d.sync += [
-                    running.eq(~self.last),
-                    job.rows.eq(job.rows - 1),
-                    job.address.eq(next_row),
-                    beat.eq(next_row >> beat_bits),
-                    left.eq(beats_in_row(next_row)),
-                ]
-            with m.Else():
-                m.d.sync += [beat.eq(beat + allowed), left.eq(left - allowed)]
+            with m.If(new_row):
+                m.d.sync += job.address.eq(job.address + job.stride)
+        with m.If(taken & row_ends):
+            m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]

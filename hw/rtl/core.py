@@ -44,7 +44,7 @@ class Core(Block):
     stuck
         No instruction is in progress and no instruction can start.
     fault, fault_index
-        One fault of this cycle, or `Fault.NONE`, and the index of its instruction.
+        One fault of the previous cycle, or `Fault.NONE`, and the index of its instruction.
     fetched, dispatched
         As in `Dispatch`.
     load, compute, store
@@ -117,7 +117,7 @@ class Core(Block):
         quiet = Cat(unit.status.quiet for unit in units).all() & reads.idle
         waiting = Cat(unit.status.active for unit in units).any()
         m.d.comb += [
-            self.complete.eq(compute.finished & quiet & ~waiting & dispatch.stuck),
+            self.complete.eq(compute.finished & quiet & ~waiting & dispatch.exhausted),
             self.stuck.eq(quiet & dispatch.stuck & ~self.complete),
         ]
         self._faults(m, dispatch, compute, store, reads, overflows)
@@ -185,7 +185,7 @@ class Core(Block):
         reads: ReadMaster,
         overflows: list[tuple[Signal, Signal]],
     ) -> None:
-        """Report one fault a cycle; the choice among simultaneous faults does not matter."""
+        """Report one fault of the previous cycle; which of several does not matter."""
         reader_index = Array(
             [NO_INSTRUCTION, compute.status.index, self.load.index, NO_INSTRUCTION]
         )
@@ -197,8 +197,9 @@ class Core(Block):
             *((full, Fault.TOKEN_OVERFLOW, index) for full, index in overflows),
             (dispatch.fault != Fault.NONE, dispatch.fault, dispatch.fault_index),
         ]
+        m.d.sync += self.fault.eq(Fault.NONE)
         condition = m.If
         for happens, fault, index in found:
             with condition(happens):
-                m.d.comb += [self.fault.eq(fault), self.fault_index.eq(index)]
+                m.d.sync += [self.fault.eq(fault), self.fault_index.eq(index)]
             condition = m.Elif

@@ -36,8 +36,10 @@ class Dispatch(Block):
         To the units' instruction queues.
     fault, fault_index
         Fault of a refused instruction, or `Fault.NONE`, and the instruction's index.
+    exhausted
+        No instruction is left to dispatch.
     stuck
-        No instruction is left to dispatch, or the next queue is full.
+        No instruction is left to dispatch, or the head is blocked or illegal.
     fetched, dispatched
         An instruction becomes ready for dispatch; an instruction enters its unit's queue.
     """
@@ -55,6 +57,7 @@ class Dispatch(Block):
                 "store": Out(queued),
                 "fault": Out(FAULT_BITS),
                 "fault_index": Out(INDEX_BITS),
+                "exhausted": Out(1),
                 "stuck": Out(1),
                 "fetched": Out(1),
                 "dispatched": Out(1),
@@ -104,7 +107,8 @@ class Dispatch(Block):
                 ]
 
         m.d.comb += [
-            self.stuck.eq((left == 0) | blocked),
+            self.exhausted.eq(left == 0),
+            self.stuck.eq(self.exhausted | blocked),
             self.fetched.eq(valid[-1] & arrived),
             self.dispatched.eq(valid[-1] & legal & ~blocked),
         ]

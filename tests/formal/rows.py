@@ -118,6 +118,8 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     job = data.View(layout, harness.peek(f"{path}.job", layout.size))
     left = harness.peek(f"{path}.left", size_bits + 1 - beat_bits)
     beat = harness.peek(f"{path}.beat", config.address_bits - beat_bits)
+    beats = harness.peek(f"{path}.beats", BEATS_BITS)
+    row_ends = harness.peek(f"{path}.row_ends", 1)
     begins = harness.peek(f"{path}.setup", 1)
     runs = harness.peek(f"{path}.running", 1)
 
@@ -131,7 +133,8 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     place = rows.address[: config.address_bits]
     harness.invariant("starting", begins == rows.starting)
     harness.invariant("begins_or_runs", ~(begins & runs) & (rows.open == (begins | runs)))
-    while_open("remembers_the_address", job.address == rows.row)
+    following = (rows.row + rows.job.stride)[: config.address_bits]
+    while_open("knows_the_next_row", job.address == Mux(begins, rows.row, following))
     while_open("remembers_the_rows", job.rows == rows.rows)
     while_open("remembers_the_size", job.size == rows.job.size)
     while_open("remembers_the_stride", job.stride == rows.job.stride)
@@ -139,4 +142,6 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_open("remains_are_of_a_row", (rows.remains != 0) & (rows.remains <= one_row))
     while_running("beat_is_next", Value.cast(beat) << beat_bits == place)
     while_running("left_is_what_remains", left << beat_bits == rows.remains)
+    while_running("beats_are_the_offer's", beats == rows.beats)
+    while_running("knows_the_row's_last", row_ends == rows.row_ends)
     harness.invariant("first_row", implies(begins, rows.address == rows.down(rows.row)))

@@ -82,7 +82,10 @@ def test_each_property_says_something(tmp_path: Path) -> None:
 
 FAULTS = [
     pytest.param(
-        "page_beats - beat[", "page_beats + 1 - beat[", "within_a_page", id="page_ends_a_beat_late"
+        "page_beats - next_beat[",
+        "page_beats + 1 - next_beat[",
+        "within_a_page",
+        id="page_ends_a_beat_late",
     ),
     pytest.param(
         "to_page, self._longest)", "to_page, self._longest + 1)", "not_too_long", id="beat_too_many"
@@ -99,13 +102,13 @@ FAULTS = [
     pytest.param("(self._bus_bytes - 1)", "0", "last_of_the_job", id="ends_inside_a_beat_lacks_it"),
     pytest.param("(self._bus_bytes - 1)", "0", "has_beats", id="burst_of_nothing"),
     pytest.param(
-        "row_ends.eq(left <= allowed)",
-        "row_ends.eq(left < allowed)",
+        "ends.eq(next_left <= allowed)",
+        "ends.eq(next_left < allowed)",
         "has_beats",
         id="row_never_full",
     ),
     pytest.param(
-        "Mux(row_ends, left, allowed)", "allowed", "within_the_row", id="last_burst_beyond_the_row"
+        "Mux(ends, next_left, allowed)", "allowed", "within_the_row", id="last_burst_beyond_the_row"
     ),
     pytest.param(
         "self.burst.payload.address.eq(beat << beat_bits)",
@@ -123,7 +126,7 @@ FAULTS = [
         "running.eq(~self.last)", "running.eq(0)", "active_until_the_last", id="one_row_only"
     ),
     pytest.param(
-        "job.address.eq(next_row)",
+        "job.address.eq(job.address + job.stride)",
         "job.address.eq(job.address)",
         "begins_where_the_last_ended",
         id="third_row_where_the_second_is",
