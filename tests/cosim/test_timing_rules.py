@@ -40,7 +40,7 @@ def check(config: HardwareConfig, memory: MemoryModel, seeds: range) -> None:
     ids=lambda config: config.name,
 )
 def test_few(config: HardwareConfig, memory: MemoryModel) -> None:
-    check(config, memory, range(5))
+    check(config, memory, range(3))
 
 
 @pytest.mark.exhaustive

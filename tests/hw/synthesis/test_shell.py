@@ -52,7 +52,7 @@ def test_each_bit_has_its_registers(tmp_path: Path) -> None:
     assert found["$_NOT_"] == 4
 
 
-@pytest.mark.parametrize("name", ["tiny", "pynq"])
+@pytest.mark.parametrize("name", ["tiny", pytest.param("pynq", marks=pytest.mark.exhaustive)])
 def test_the_accelerator_s_ports(name: str) -> None:
     design = generate(load_config(name))
     text = registered_shell(design)

@@ -103,6 +103,7 @@ def test_a_small_queue_is_no_block_ram() -> None:
     assert found.lutram > 0
 
 
+@pytest.mark.exhaustive
 def test_twice_the_channels_take_twice_the_multipliers() -> None:
     small, large = (
         synthesize(block(name, "tandem_mac"), Family.ECP5) for name in ("tiny", "small8")
