@@ -17,7 +17,7 @@ from sim.memory import place_program
 from tests.support.configs import UNCOMMON, presets
 from tests.support.programs import random_program
 
-QUICK_SEEDS = 16
+QUICK_SEEDS = 12
 MANY_SEEDS = 200
 LENGTH = 40
 MEMORIES = tuple(MEMORY_PRESETS.values())

@@ -135,7 +135,10 @@ LITE = {
 }
 
 
-@pytest.mark.parametrize(("name", "data", "address"), [("tiny", 64, 32), ("ultra96", 128, 40)])
+@pytest.mark.parametrize(
+    ("name", "data", "address"),
+    [("tiny", 64, 32), pytest.param("ultra96", 128, 40, marks=pytest.mark.exhaustive)],
+)
 def test_the_top_has_the_ports_that_vendor_tools_infer(name: str, data: int, address: int) -> None:
     found = _PORT.findall(design(name).files["tandem.v"])
     wanted = dict(AXI) | {"aclk": "input", "aresetn": "input"}
