@@ -7,6 +7,7 @@ configuration (depths of queues and buffers, lengths of bursts) and from the mem
 from __future__ import annotations
 
 from hw.config import HardwareConfig
+from hw.operations import AluOp
 
 MAC_RADIX = 4
 """Inputs of an adder in the adder tree."""
@@ -18,7 +19,7 @@ READ_PRIORITY = ("fetch", "compute", "load")
 """The clients of the read master, highest priority first: an empty instruction queue
 stalls its unit; a LOAD can wait a little."""
 
-CHECK_STAGES = 3
+CHECK_STAGES = 4
 """Stages between fetch and the instruction queues, one cycle each (rule 3)."""
 
 OUT_QUEUE_BEATS = 4
@@ -39,18 +40,25 @@ TRANSFER_OVERHEAD = START_TO_BURST + BURST_TO_ADDRESS + BEAT_TO_USE
 """Cycles of a LOAD or STORE alone on the bus, not counting DRAM latency and data beats."""
 
 
+STALL_STAGE = 3
+"""The stage of the pipeline in which a micro-op waits a cycle for the result of the micro-op
+before it, if its operation begins a stage before execution (`EARLY_OPS`, rule 6)."""
+
+EARLY_OPS = (AluOp.MUL, AluOp.SHR)
+"""ALU operations that take two stages: products or shift, and the sum."""
+
+
 def tree_levels(block_in: int) -> int:
-    """Number of stages of the adder tree after the multipliers."""
-    levels = 0
-    while block_in > 1:
-        block_in = -(-block_in // MAC_RADIX)
+    """Number of stages of the adder tree after the multipliers; one where nothing is added."""
+    levels = 1
+    while (block_in := -(-block_in // MAC_RADIX)) > 1:
         levels += 1
     return levels
 
 
 def pipeline_depth(config: HardwareConfig) -> int:
     """Cycles from the issue of a micro-op to the write of its result."""
-    return 5 + tree_levels(config.block_in)
+    return 6 + tree_levels(config.block_in)
 
 
 def issue_cycles(config: HardwareConfig, *, two_reads: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
@@ -18,8 +18,10 @@ class Array(Block):
 
     Members
     -------
-    control, hold, enable, shift_out_of_range
+    control, hold, shift_out_of_range
         As in `Lane`; `shift_out_of_range` is the OR over all lanes.
+    enable
+        Bit 0: register `inp` and `wgt`; the other bits as in `Mac`, from the next cycle on.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
     """
@@ -31,7 +33,7 @@ class Array(Block):
             {
                 **hold_port(In, config.acc_read_ports),
                 "control": In(LaneControl),
-                "enable": In(1 + tree_levels(config.block_in)),
+                "enable": In(2 + tree_levels(config.block_in)),
                 "inp": In(8 * config.element_bytes(MemoryId.INP)),
                 "wgt": In(8 * config.element_bytes(MemoryId.WGT)),
                 "dst": In(acc_bits),
@@ -43,6 +45,11 @@ class Array(Block):
 
     def build(self, m: Module) -> None:
         row_bits = VALUE_BITS * self._config.block_in
+        # Block RAM is slow: its output is registered before the multipliers.
+        inp = Signal.like(self.inp, reset_less=True)
+        wgt = Signal.like(self.wgt, reset_less=True)
+        with m.If(self.enable[0]):
+            m.d.sync += [inp.eq(self.inp), wgt.eq(self.wgt)]
         shift_out_of_range = []
         for index in range(self._config.acc_lanes):
             row, column = divmod(index, self._config.block_out)
@@ -50,9 +57,9 @@ class Array(Block):
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.control.eq(self.control),
-                lane.enable.eq(self.enable),
-                lane.inp.eq(self.inp.word_select(row, row_bits)),
-                lane.wgt.eq(self.wgt.word_select(column, row_bits)),
+                lane.enable.eq(self.enable[1:]),
+                lane.inp.eq(inp.word_select(row, row_bits)),
+                lane.wgt.eq(wgt.word_select(column, row_bits)),
                 lane.dst.eq(self.dst.word_select(index, WIDTH)),
                 lane.src.eq(self.src.word_select(index, WIDTH)),
                 self.result.word_select(index, WIDTH).eq(lane.result),

@@ -24,7 +24,7 @@ EXTENT_BITS = 17
 
 
 class Check(Block):
-    """Three-stage pipeline that detects the faults visible in an instruction alone.
+    """Four-stage pipeline that detects the faults visible in an instruction alone.
 
     Rules and priorities as in `hw.isa.validate`: of several faults the smallest code counts.
 
@@ -35,18 +35,25 @@ class Check(Block):
     advance
         One bit per stage: the stage takes the word of the stage before it, stage 1 takes `word`.
     fault
-        Fault of the word in stage 3.
+        Fault of the word in stage 4, or `Fault.NONE`.
+    illegal
+        `fault` is a fault.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         super().__init__(
-            {"word": In(INSTRUCTION_BITS), "advance": In(CHECK_STAGES), "fault": Out(FAULT_BITS)}
+            {
+                "word": In(INSTRUCTION_BITS),
+                "advance": In(CHECK_STAGES),
+                "fault": Out(FAULT_BITS),
+                "illegal": Out(1),
+            }
         )
 
     def build(self, m: Module) -> None:
         # Stage 1 holds the word, stage 2 the faults of single fields and rows and width of the
-        # on-chip range, stage 3 the range's extent; the range's end is compared after stage 3.
+        # on-chip range, stage 3 the range's extent, stage 4 the result.
         word = Signal(INSTRUCTION_BITS, reset_less=True)
         move = data.View(view_of(memory_layout(self._config)), word)
         moves_data = Signal()
@@ -60,6 +67,7 @@ class Check(Block):
         base_3 = Signal(16, reset_less=True)
         limit_3 = Signal(17, reset_less=True)
         beyond = Signal()
+        fault = Signal(FAULT_BITS)
         m.d.comb += moves_data.eq(
             ((move.opcode == Opcode.LOAD) | (move.opcode == Opcode.STORE)) & (move.x_size != 0)
         )
@@ -82,11 +90,13 @@ class Check(Block):
             ]
         m.d.comb += [
             beyond.eq(base_3 + extent > limit_3),
-            self.fault.eq(early_3),
+            fault.eq(early_3),
         ]
         early_wins = (early_3 != Fault.NONE) & (early_3 < Fault.SRAM_RANGE)
         with m.If(beyond & ~early_wins):
-            m.d.comb += self.fault.eq(Fault.SRAM_RANGE)
+            m.d.comb += fault.eq(Fault.SRAM_RANGE)
+        with m.If(self.advance[3]):
+            m.d.sync += [self.fault.eq(fault), self.illegal.eq(fault != Fault.NONE)]
 
     def _depth(self, m: Module, memory_type: Value) -> Value:
         depth = Signal(17, name="depth")

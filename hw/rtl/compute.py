@@ -110,6 +110,7 @@ class ComputeUnit(Block):
         m.d.comb += [
             micro_ops.start.eq(gate.start & is_loop),
             micro_ops.word.eq(gate.word),
+            micro_ops.stall.eq(pipeline.stall),
             dma.start.eq(gate.start & moves_data),
             dma.word.eq(head),
             dma.bases.eq(self.bases),

@@ -21,9 +21,13 @@ class Control(Block):
         From the registers; `empty` says that the program has no instructions.
     core_reset, core_start, core_halt
         To the core. The core is reset before every launch and after every stop, when the bus is
-        idle; the on-chip memories are not.
+        idle; the on-chip memories are not. `core_reset` is a register.
+    clear
+        A launch is accepted in this cycle.
     complete, tokens_left, stuck, bus_idle, fault, fault_index
         From the core.
+    starting
+        High in the cycle between the launch and `running`, in which the core is reset.
     running
         High from the cycle in which the core starts to the cycle in which it completes or stops.
     draining
@@ -40,6 +44,7 @@ class Control(Block):
                 "launch": In(1),
                 "soft_reset": In(1),
                 "empty": In(1),
+                "clear": Out(1),
                 "core_reset": Out(1),
                 "core_start": Out(1),
                 "core_halt": Out(1),
@@ -49,6 +54,7 @@ class Control(Block):
                 "bus_idle": In(1),
                 "fault": In(FAULT_BITS),
                 "fault_index": In(INDEX_BITS),
+                "starting": Out(1),
                 "running": Out(1),
                 "draining": Out(1),
                 "done": Out(1),
@@ -66,12 +72,24 @@ class Control(Block):
             m.d.sync += [self.error_code.eq(fault), self.error_index.eq(index), failed.eq(1)]
             m.next = "DRAIN"
 
+        def launch() -> None:
+            m.d.comb += self.clear.eq(1)
+            m.d.sync += [
+                self.core_reset.eq(1),
+                self.error_code.eq(Fault.NONE),
+                failed.eq(0),
+                idle_cycles.eq(0),
+            ]
+            m.next = "RESET"
+
+        m.d.sync += self.core_reset.eq(0)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.launch):
-                    m.d.comb += self.core_reset.eq(1)
-                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), idle_cycles.eq(0)]
-                    m.next = "START"
+                    launch()
+            with m.State("RESET"):
+                m.d.comb += self.starting.eq(1)
+                m.next = "START"
             with m.State("START"):
                 m.d.comb += [self.running.eq(1), self.core_start.eq(~self.empty)]
                 m.next = "RUN"
@@ -103,9 +121,7 @@ class Control(Block):
                 # The units' state can be read until the next launch or soft reset.
                 m.d.comb += self.core_halt.eq(1)
                 with m.If(self.launch):
-                    m.d.comb += self.core_reset.eq(1)
-                    m.d.sync += [self.error_code.eq(Fault.NONE), failed.eq(0), idle_cycles.eq(0)]
-                    m.next = "START"
+                    launch()
                 with m.Elif(self.soft_reset | ~failed):
-                    m.d.comb += self.core_reset.eq(1)
+                    m.d.sync += self.core_reset.eq(1)
                     m.next = "IDLE"

@@ -46,17 +46,22 @@ class Counters(Block):
         )
 
     def build(self, m: Module) -> None:
-        conditions = {"cycles": self.running}
+        # Everything counts a cycle late: the units' states come at the end of long paths.
+        running = Signal()
+        m.d.sync += running.eq(self.running)
+        conditions = {"cycles": running}
         for unit in Unit:
             status = getattr(self, f"{unit.name.lower()}_status")
             for state in State:
-                happens = self.running & getattr(status, state.value)
-                conditions[f"{unit.name.lower()}_{state.value}"] = happens
+                name = f"{unit.name.lower()}_{state.value}"
+                happens = Signal(name=f"{name}_happens")
+                m.d.sync += happens.eq(self.running & getattr(status, state.value))
+                conditions[name] = happens
         for name, happens in conditions.items():
             live = Signal(COUNTER_BITS, name=f"live_{name}")
             with m.If(self.clear):
                 m.d.sync += live.eq(0)
             with m.Elif(happens):
                 m.d.sync += live.eq(live + 1)
-            with m.If(self.snapshot | ~self.running):
+            with m.If(self.snapshot | ~running):
                 m.d.sync += getattr(self, name).eq(live)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -90,60 +90,77 @@ class Dispatch(Block):
             with m.If(advance[stage]):
                 m.d.sync += [valid[stage].eq(source_valid), words[stage].eq(source)]
 
+        # `is_last`, `exhausted`: one instruction is left to dispatch, none.
         index = Signal(INDEX_BITS)
         left = Signal(INDEX_BITS)
+        is_last = Signal()
+        exhausted = Signal(init=1)
         finished = Signal()
         is_finish = Signal()
+        no_finish = Signal()
         legal = Signal()
-        m.d.comb += [is_finish.eq(head.opcode == Opcode.FINISH), legal.eq(self.fault == 0)]
+        m.d.comb += [
+            is_finish.eq(head.opcode == Opcode.FINISH),
+            no_finish.eq(is_last & ~is_finish),
+            legal.eq(~(check.illegal | finished | no_finish)),
+        ]
         with m.If(valid[-1]):
             m.d.comb += [self.fault.eq(check.fault), self.fault_index.eq(index)]
-            with m.If(finished & (check.fault == Fault.NONE)):
+            with m.If(finished & ~check.illegal):
                 m.d.comb += self.fault.eq(Fault.AFTER_FINISH)
-            with m.Elif((left == 1) & ~is_finish & (check.fault == Fault.NONE)):
+            with m.Elif(no_finish & ~check.illegal):
                 m.d.comb += [
                     self.fault.eq(Fault.NO_FINISH),
                     self.fault_index.eq(NO_INSTRUCTION),
                 ]
 
+        full = self._route(m, words, advance[-1], index, valid[-1] & legal)
         m.d.comb += [
-            self.exhausted.eq(left == 0),
-            self.stuck.eq(self.exhausted | blocked),
+            blocked.eq(valid[-1] & (~legal | full)),
+            self.exhausted.eq(exhausted),
+            self.stuck.eq(exhausted | blocked),
             self.fetched.eq(valid[-1] & arrived),
-            self.dispatched.eq(valid[-1] & legal & ~blocked),
+            self.dispatched.eq(valid[-1] & legal & ~full),
         ]
-        self._route(m, head, words[-1], index, valid[-1] & legal, blocked)
         with m.If(self.dispatched):
-            m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
+            m.d.sync += [
+                index.eq(index + 1),
+                left.eq(left - 1),
+                is_last.eq(left == 2),
+                exhausted.eq(is_last),
+            ]
             with m.If(is_finish):
                 m.d.sync += finished.eq(1)
         with m.If(self.start):
-            m.d.sync += [index.eq(0), left.eq(self.count), finished.eq(0)]
+            m.d.sync += [
+                index.eq(0),
+                left.eq(self.count),
+                is_last.eq(self.count == 1),
+                exhausted.eq(0),
+                finished.eq(0),
+            ]
 
     def _route(
-        self,
-        m: Module,
-        head: data.View,
-        word: Signal,
-        index: Signal,
-        go: Signal,
-        blocked: Signal,
-    ) -> None:
-        """Offer the instruction to the queue of the unit that executes it."""
-        targets = {"load": self.load, "compute": self.compute, "store": self.store}
-        chosen = Signal(3)
-        with m.If(executed_by(Unit.STORE, head)):
-            m.d.comb += chosen.eq(1 << Unit.STORE)
-        with m.Elif(executed_by(Unit.LOAD, head)):
-            m.d.comb += chosen.eq(1 << Unit.LOAD)
-        with m.Else():
-            m.d.comb += chosen.eq(1 << Unit.COMPUTE)
-        refusals = []
-        for number, target in enumerate(targets.values()):
+        self, m: Module, words: list[Signal], advance: Value, index: Signal, go: Value
+    ) -> Value:
+        """Offer the head, if `go`, to the queue of the unit that executes it.
+
+        Returns whether that queue is full.
+        """
+        ahead = data.View(view_of(memory_layout(self._config)), words[-2])
+        chosen = Signal(len(Unit))
+        with m.If(advance):
+            with m.If(executed_by(Unit.STORE, ahead)):
+                m.d.sync += chosen.eq(1 << Unit.STORE)
+            with m.Elif(executed_by(Unit.LOAD, ahead)):
+                m.d.sync += chosen.eq(1 << Unit.LOAD)
+            with m.Else():
+                m.d.sync += chosen.eq(1 << Unit.COMPUTE)
+        targets = (self.load, self.compute, self.store)
+        for number, target in enumerate(targets):
             m.d.comb += [
                 target.valid.eq(go & chosen[number]),
-                target.payload.word.eq(word),
+                target.payload.word.eq(words[-1]),
                 target.payload.index.eq(index),
             ]
-            refusals.append(chosen[number] & ~target.ready)
-        m.d.comb += blocked.eq((go & Cat(refusals).any()) | (self.fault != Fault.NONE))
+        return Cat(chosen[n] & ~target.ready for n, target in enumerate(targets)).any()

@@ -4,41 +4,46 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
-from hw.rtl.alu import Alu
+from hw.rtl.alu import WIDTH, AluFirstHalf, AluSecondHalf
 from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac
 from hw.timing import tree_levels
 
-WIDTH = 32
-
 
 class Forward(data.Struct):
-    """Forwarding select of one operand; all bits clear: the value read from ACC."""
+    """Forwarding select of one operand at the memories' outputs; both bits clear: ACC's value."""
 
-    from_execute: 1
-    """The micro-op one ahead writes the operand; its result is ready in time for execution."""
     from_write: 1
-    """The micro-op two ahead writes the operand in this cycle."""
+    """The micro-op three ahead writes the operand in this cycle."""
     from_written: 1
-    """The micro-op three ahead wrote the operand in the cycle in which ACC was read."""
+    """The micro-op four ahead wrote the operand in the cycle in which ACC was read."""
 
 
 class LaneControl(data.Struct):
-    """Control signals common to all lanes, for two stages: gathering operands, and execution.
+    """Control signals common to all lanes, for the three stages before the write.
 
-    `gather_*` belongs to the micro-op whose operands are at the memories' outputs, `execute_*` to
-    the micro-op one ahead.
+    They are: gathering of operands; preparation, which is the first half of the ALU; execution,
+    which is the second half of the ALU, or the sum of a GEMM. `gather_*` belongs to the micro-op
+    whose operands are at the memories' outputs, `prepare_*` to the micro-op one ahead, `execute_*`
+    to the micro-op two ahead. In every stage `dst` and `src` say whether the operand is the result
+    that is written in this cycle.
     """
 
     gather: 1
     gather_imm: 1
     imm: signed(WIDTH)
-    dst: Forward
-    src: Forward
+    gather_dst: Forward
+    gather_src: Forward
+    prepare: 1
+    prepare_op: 3
+    prepare_dst: 1
+    prepare_src: 1
     execute: 1
     execute_gemm: 1
     execute_reset: 1
-    op: 3
+    execute_op: 3
+    execute_dst: 1
+    execute_src: 1
 
 
 class Hold(data.Struct):
@@ -46,9 +51,9 @@ class Hold(data.Struct):
 
     take: 1
     from_write: 1
-    """The micro-op three ahead writes the second operand in this cycle."""
+    """The micro-op four ahead writes the second operand in this cycle."""
     from_written: 1
-    """The micro-op four ahead wrote the second operand in the cycle in which ACC was read."""
+    """The micro-op five ahead wrote the second operand in the cycle in which ACC was read."""
 
 
 def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
@@ -59,8 +64,10 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
 class Lane(Block):
     """The datapath that computes the same 32 bits of every accumulator.
 
-    A micro-op's operands are read from ACC two cycles before execution. Up to three earlier
-    micro-ops may not have written them by then, so each operand has three forwarding sources.
+    A micro-op's operands are read from ACC three cycles before execution. Up to four earlier
+    micro-ops may not have written them by then, so each operand has four forwarding sources. The
+    first half of the ALU comes too early for the result of the micro-op one ahead: a MUL or SHR
+    that uses this result must follow after an empty cycle.
 
     Parameters
     ----------
@@ -82,7 +89,7 @@ class Lane(Block):
     result
         The value to write to ACC, one cycle after execution.
     shift_out_of_range
-        The executing micro-op shifts by a value outside -31..31.
+        The executing micro-op, if it is a SHR, shifts by a value outside -31..31.
     """
 
     def __init__(self, block_in: int, acc_read_ports: int = 2) -> None:
@@ -104,52 +111,56 @@ class Lane(Block):
 
     def build(self, m: Module) -> None:
         m.submodules.mac = mac = Mac(self._block_in)
-        m.submodules.alu = alu = Alu()
+        m.submodules.first_half = first_half = AluFirstHalf()
+        m.submodules.second_half = second_half = AluSecondHalf()
         control = self.control
         written = Signal(signed(WIDTH), reset_less=True)
         a = Signal(signed(WIDTH), reset_less=True)
         b = Signal(signed(WIDTH), reset_less=True)
         src = self._held(m, written) if self._holds else self.src
-        a_from_execute = Signal(reset_less=True)
-        b_from_execute = Signal(reset_less=True)
-
         with m.If(control.gather):
-            m.d.sync += [
-                a_from_execute.eq(control.dst.from_execute),
-                b_from_execute.eq(control.src.from_execute),
-            ]
-            with m.If(control.dst.from_write):
+            with m.If(control.gather_dst.from_write):
                 m.d.sync += a.eq(self.result)
-            with m.Elif(control.dst.from_written):
+            with m.Elif(control.gather_dst.from_written):
                 m.d.sync += a.eq(written)
             with m.Else():
                 m.d.sync += a.eq(self.dst)
             with m.If(control.gather_imm):
                 m.d.sync += b.eq(control.imm)
-            with m.Elif(control.src.from_write):
+            with m.Elif(control.gather_src.from_write):
                 m.d.sync += b.eq(self.result)
-            with m.Elif(control.src.from_written):
+            with m.Elif(control.gather_src.from_written):
                 m.d.sync += b.eq(written)
             with m.Else():
                 m.d.sync += b.eq(src)
 
+        first = Signal(signed(WIDTH), reset_less=True)
+        second = Signal(signed(WIDTH), reset_less=True)
         m.d.comb += [
+            first_half.op.eq(control.prepare_op),
+            first_half.a.eq(Mux(control.prepare_dst, self.result, a)),
+            first_half.b.eq(Mux(control.prepare_src, self.result, b)),
+            second_half.op.eq(control.execute_op),
+            second_half.first.eq(Mux(control.execute_dst, self.result, first)),
+            second_half.second.eq(Mux(control.execute_src, self.result, second)),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
             mac.wgt.eq(self.wgt),
-            alu.op.eq(control.op),
-            alu.a.eq(Mux(a_from_execute, self.result, a)),
-            alu.b.eq(Mux(b_from_execute, self.result, b)),
-            self.shift_out_of_range.eq(alu.shift_out_of_range),
         ]
+        with m.If(control.prepare):
+            m.d.sync += [
+                first.eq(first_half.first),
+                second.eq(first_half.second),
+                self.shift_out_of_range.eq(first_half.shift_out_of_range),
+            ]
         m.d.sync += written.eq(self.result)
         with m.If(control.execute):
             with m.If(~control.execute_gemm):
-                m.d.sync += self.result.eq(alu.result)
+                m.d.sync += self.result.eq(second_half.result)
             with m.Elif(control.execute_reset):
                 m.d.sync += self.result.eq(0)
             with m.Else():
-                m.d.sync += self.result.eq(alu.a + mac.dot)
+                m.d.sync += self.result.eq(second_half.first + mac.dot)
 
     def _held(self, m: Module, written: Signal) -> Signal:
         """The second operand, registered a cycle before the first operand is gathered."""

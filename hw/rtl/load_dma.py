@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -60,7 +60,7 @@ class LoadDma(Block):
     write
         To the on-chip memories.
     active, last
-        A LOAD is in progress; this cycle writes the LOAD's last element.
+        A LOAD is in progress; its last element is written in the next cycle.
     starved
         The beat with the next data to write has not arrived.
     """
@@ -107,12 +107,22 @@ class LoadDma(Block):
             m.d.sync += load.eq(self.word)
             m.d.sync += select.eq(Cat(self.word.memory_type == each for each in self._memories))
 
+        # What the element to write is (`from_dram` to `is_last`) is found an element ahead, from
+        # the column `x` and the row `y` of the element after it.
         setup = Signal()
         running = Signal()
+        from_dram = Signal(reset_less=True)
+        data_ends = Signal(reset_less=True)
+        row_ends = Signal(reset_less=True)
+        is_last = Signal(reset_less=True)
+        x = Signal(EXTENT_BITS, reset_less=True)
+        y = Signal(EXTENT_BITS, reset_less=True)
         right = Signal(EXTENT_BITS, reset_less=True)
         bottom = Signal(EXTENT_BITS, reset_less=True)
         last_x = Signal(EXTENT_BITS, reset_less=True)
         last_y = Signal(EXTENT_BITS, reset_less=True)
+        one_column = (load.x_size == 1) & ~load.x_pad_0.any() & ~load.x_pad_1.any()
+        one_row = (load.y_size == 1) & ~load.y_pad_0.any() & ~load.y_pad_1.any()
         m.d.sync += setup.eq(self.start)
         with m.If(setup):
             m.d.sync += [
@@ -121,28 +131,38 @@ class LoadDma(Block):
                 bottom.eq(load.y_pad_0 + load.y_size),
                 last_x.eq(load.x_pad_0 + load.x_size + load.x_pad_1 - 1),
                 last_y.eq(load.y_pad_0 + load.y_size + load.y_pad_1 - 1),
+                from_dram.eq(~load.x_pad_0.any() & ~load.y_pad_0.any()),
+                data_ends.eq(load.x_size == 1),
+                row_ends.eq(one_column),
+                is_last.eq(one_column & one_row),
+                x.eq(~one_column),
+                y.eq(one_column),
             ]
 
-        x = Signal(EXTENT_BITS)
-        y = Signal(EXTENT_BITS)
-        from_dram = Signal()
         writes = Signal()
         element_ends = Signal()
-        row_ends = Signal()
+        ahead_row_ends = Signal()
         m.d.comb += [
-            from_dram.eq((x >= load.x_pad_0) & (x < right) & (y >= load.y_pad_0) & (y < bottom)),
             writes.eq(running & (~from_dram | stream.beat.valid)),
-            row_ends.eq(x == last_x),
+            ahead_row_ends.eq(x == last_x),
             self.active.eq(setup | running),
             self.starved.eq(running & from_dram & ~stream.beat.valid),
-            self.last.eq(element_ends & row_ends & (y == last_y)),
+            self.last.eq(element_ends & is_last),
         ]
         with m.If(element_ends):
-            m.d.sync += [load.sram_base.eq(load.sram_base + 1), x.eq(x + 1)]
-            with m.If(row_ends):
-                m.d.sync += [x.eq(0), y.eq(y + 1)]
+            m.d.sync += [
+                load.sram_base.eq(load.sram_base + 1),
+                from_dram.eq(
+                    (x >= load.x_pad_0) & (x < right) & (y >= load.y_pad_0) & (y < bottom)
+                ),
+                data_ends.eq(x + 1 == right),
+                row_ends.eq(ahead_row_ends),
+                is_last.eq(ahead_row_ends & (y == last_y)),
+                x.eq(Mux(ahead_row_ends, 0, x + 1)),
+                y.eq(y + ahead_row_ends),
+            ]
         with m.If(self.last):
-            m.d.sync += [running.eq(0), y.eq(0)]
+            m.d.sync += running.eq(0)
 
         m.submodules.unpacker = unpacker = BeatUnpacker(self._config, self._memories)
         m.d.comb += [
@@ -152,9 +172,13 @@ class LoadDma(Block):
             unpacker.select.eq(select),
             unpacker.beat.eq(stream.beat.payload),
             unpacker.advance.eq(writes & from_dram),
-            unpacker.row_ends.eq(x + 1 == right),
+            unpacker.row_ends.eq(data_ends),
             element_ends.eq(writes & (~from_dram | unpacker.element_ends)),
             stream.beat.ready.eq(running & from_dram & unpacker.beat_ends),
+        ]
+        # The memories are written a cycle later: sooner than any instruction that is given the
+        # LOAD's tokens, or that follows the LOAD in its unit, can read.
+        m.d.sync += [
             self.write.valid.eq(writes),
             self.write.select.eq(select),
             self.write.pad.eq(~from_dram),

@@ -39,6 +39,8 @@ class MicroOps(Block):
     ready
         No instruction is in progress, or its last micro-op is issued in this cycle: instructions
         can follow each other without a gap.
+    stall
+        Issue nothing in this cycle.
     valid, uop, offsets, last
         A micro-op is issued: its index in the micro-op memory, its operands' loop offsets, and
         whether the micro-op is its instruction's last.
@@ -55,6 +57,7 @@ class MicroOps(Block):
                 "start": In(1),
                 "word": In(INSTRUCTION_BITS),
                 "ready": Out(1),
+                "stall": In(1),
                 "valid": Out(1),
                 "uop": Out(config.index_bits(MemoryId.UOP)),
                 "offsets": Out(offsets_layout(config)),
@@ -88,38 +91,53 @@ class MicroOps(Block):
             inner_factor.wgt.eq(loops.wgt_factor_in),
         ]
 
+        # Whether a loop is in its last iteration is a register: it is found an iteration ahead.
         running = Signal()
         uop = Signal(self._config.index_bits(MemoryId.UOP) + 1, reset_less=True)
         outer_left = Signal(loops.iter_out.shape(), reset_less=True)
         inner_left = Signal(loops.iter_in.shape(), reset_less=True)
-        kernel_ends = Signal()
+        single_uop = Signal(reset_less=True)
+        kernel_ends = Signal(reset_less=True)
+        inner_is_last = Signal(reset_less=True)
+        outer_is_last = Signal(reset_less=True)
         inner_ends = Signal()
         nest_ends = Signal()
         m.d.comb += [
-            kernel_ends.eq(uop + 1 == loops.uop_end),
-            inner_ends.eq(kernel_ends & (inner_left == 1)),
-            nest_ends.eq(inner_ends & (outer_left == 1)),
+            inner_ends.eq(kernel_ends & inner_is_last),
+            nest_ends.eq(inner_ends & outer_is_last),
             self.active.eq(running),
             self.uop.eq(uop),
             self.offsets.eq(inner),
             self.last.eq(nest_ends),
             self.ready.eq(~running | (self.valid & nest_ends)),
         ]
+        may_issue = running & ~self.stall
         if self._config.acc_read_ports == 1:
             # The second of the two cycles that a micro-op with two operands from ACC takes.
             second = Signal()
-            m.d.comb += self.valid.eq(running & (second | ~is_alu | alu.use_imm))
-            m.d.sync += second.eq(running & ~self.valid)
+            m.d.comb += self.valid.eq(may_issue & (second | ~is_alu | alu.use_imm))
+            with m.If(~self.stall):
+                m.d.sync += second.eq(running & ~self.valid)
         else:
-            m.d.comb += self.valid.eq(running)
+            m.d.comb += self.valid.eq(may_issue)
         with m.If(self.valid):
-            m.d.sync += uop.eq(uop + 1)
+            m.d.sync += [uop.eq(uop + 1), kernel_ends.eq(uop + 2 == loops.uop_end)]
             with m.If(kernel_ends):
-                m.d.sync += [uop.eq(loops.uop_bgn), inner_left.eq(inner_left - 1)]
+                m.d.sync += [
+                    uop.eq(loops.uop_bgn),
+                    kernel_ends.eq(single_uop),
+                    inner_left.eq(inner_left - 1),
+                    inner_is_last.eq(inner_left == 2),
+                ]
                 for name in layout.members:
                     m.d.sync += inner[name].eq(inner[name] + inner_factor[name])
             with m.If(inner_ends):
-                m.d.sync += [inner_left.eq(loops.iter_in), outer_left.eq(outer_left - 1)]
+                m.d.sync += [
+                    inner_left.eq(loops.iter_in),
+                    inner_is_last.eq(loops.iter_in == 1),
+                    outer_left.eq(outer_left - 1),
+                    outer_is_last.eq(outer_left == 2),
+                ]
                 for name in layout.members:
                     advanced = outer[name] + outer_factor[name]
                     m.d.sync += [outer[name].eq(advanced), inner[name].eq(advanced)]
@@ -127,12 +145,17 @@ class MicroOps(Block):
                 m.d.sync += running.eq(0)
         with m.If(self.start):
             new = data.View(view_of(gemm_layout(self._config)), self.word)
+            single = new.uop_bgn + 1 == new.uop_end
             m.d.sync += [
                 running.eq(1),
                 word.eq(self.word),
                 uop.eq(new.uop_bgn),
+                single_uop.eq(single),
+                kernel_ends.eq(single),
                 outer_left.eq(new.iter_out),
+                outer_is_last.eq(new.iter_out == 1),
                 inner_left.eq(new.iter_in),
+                inner_is_last.eq(new.iter_in == 1),
                 outer.eq(0),
                 inner.eq(0),
             ]

@@ -1,6 +1,9 @@
 """Control of the pipeline that GEMM and ALU share, from a micro-op's issue to its write."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +14,7 @@ from hw.rtl.block import Block
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.micro_ops import offsets_layout
-from hw.timing import pipeline_depth, tree_levels
+from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth, tree_levels
 from hw.topology import MemoryId
 
 
@@ -19,10 +22,15 @@ class Pipeline(Block):
     """Carries micro-ops from issue to write, one a cycle, in a constant number of stages.
 
     Stages, counted from the issue: 1 loop offsets are added to the micro-op's fields; 2 indices
-    are checked, INP and WGT are read; 3 products; then one stage for each level of the adder tree;
-    execution; the write. In the two stages before execution ACC is read and operands are
-    gathered. GEMM and ALU have the same stages: hence results are written in order, and one
+    are checked, INP and WGT are read; 3 their elements are registered; 4 products; then one stage
+    for each level of the adder tree, the first of them stage 5; execution; the write. In the three
+    stages before execution ACC is read, operands are gathered, and the first half of the ALU
+    prepares them. GEMM and ALU have the same stages: hence results are written in order, and one
     forwarding rule serves both.
+
+    The first half of the ALU comes too early for the result of the micro-op directly ahead. A MUL
+    or SHR that uses this result stays in stage 3 for a second cycle, and so does everything behind
+    it.
 
     Where ACC has one read port, a micro-op's second operand is read a stage before the first, in
     the empty cycle that `MicroOps` leaves ahead of the micro-op, and held.
@@ -31,6 +39,8 @@ class Pipeline(Block):
     -------
     valid, offsets, last, current, index
         The micro-op that is issued, as in `MicroOps`, and its instruction.
+    stall
+        The first stages do not move: issue nothing in this cycle.
     uop
         The micro-op's fields, read in the cycle of the issue, valid one cycle later.
     halt
@@ -64,6 +74,7 @@ class Pipeline(Block):
                 "index": In(INDEX_BITS),
                 "uop": In(view_of(uop_layout(config))),
                 "halt": In(1),
+                "stall": Out(1),
                 "array_enable": Out(1),
                 "inp_address": Out(config.index_bits(MemoryId.INP)),
                 "wgt_address": Out(config.index_bits(MemoryId.WGT)),
@@ -71,7 +82,7 @@ class Pipeline(Block):
                 "dst_address": Out(acc),
                 "src_enable": Out(1),
                 "src_address": Out(acc),
-                "mac_enable": Out(1 + tree_levels(config.block_in)),
+                "mac_enable": Out(2 + tree_levels(config.block_in)),
                 "control": Out(LaneControl),
                 "shift_out_of_range": In(1),
                 "write_enable": Out(1),
@@ -111,26 +122,31 @@ class Pipeline(Block):
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
         write = pipeline_depth(self._config)
-        read, gather, execute = write - 3, write - 2, write - 1
+        read, execute = write - 4, write - 1
         flow = self._flow()
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
         later = Signal(write)
         valid = Cat(self.valid & ~self.halt, later)
-        allowed = Signal(write + 1)
-        bad_index = Signal()
-        shifts = valid[execute] & self._shifts(flows[execute])
+        refused = Signal(write)
         m.d.comb += [
-            allowed.eq(~((bad_index << 2) | (self.bad_shift << execute))),
-            bad_index.eq(valid[2] & self._out_of_bounds(flows[2])),
-            self.bad_index.eq(bad_index),
-            self.bad_shift.eq(shifts & self.shift_out_of_range),
+            refused[2].eq(self._out_of_bounds(flows[2])),
+            refused[execute].eq(self._shifts(flows[execute]) & self.shift_out_of_range),
+            self.bad_index.eq(valid[2] & refused[2]),
+            self.bad_shift.eq(valid[execute] & refused[execute]),
             self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
             self.empty.eq(valid == 0),
         ]
-        m.d.sync += later.eq(valid & allowed)
-        self._first_stages(m, flows)
-        for stage in range(3, write + 1):
+        passes = valid[:write] & ~refused
+        m.d.sync += later[STALL_STAGE:].eq(passes[STALL_STAGE:])
+        m.d.sync += self.stall.eq(~self.stall & self._needs_stall(flows, valid))
+        with m.If(self.stall):
+            m.d.sync += later[STALL_STAGE].eq(0)
+        with m.Else():
+            m.d.sync += later[:STALL_STAGE].eq(passes[:STALL_STAGE])
+            self._first_stages(m, flows)
+            m.d.sync += flows[STALL_STAGE].eq(flows[STALL_STAGE - 1])
+        for stage in range(STALL_STAGE + 1, write + 1):
             m.d.sync += flows[stage].eq(flows[stage - 1])
 
         uses_array = flows[2].gemm & ~flows[2].reset
@@ -146,7 +162,7 @@ class Pipeline(Block):
             self.mac_enable.eq(
                 Cat(
                     valid[stage] & flows[stage].gemm & ~flows[stage].reset
-                    for stage in range(3, 4 + levels)
+                    for stage in range(3, 5 + levels)
                 )
             ),
             self.write_enable.eq(valid[write]),
@@ -156,7 +172,18 @@ class Pipeline(Block):
             self.push_prev.eq(self.ends & flows[write].push_prev),
             self.push_next.eq(self.ends & flows[write].push_next),
         ]
-        self._control(m, flows, valid, gather, execute, write)
+        self._control(m, flows, valid)
+
+    def _needs_stall(self, flows: list[data.View], valid: Value) -> Value:
+        """Whether the micro-op behind the stall's stage uses the result of the one in it too early.
+
+        A stage before the stall, so that the stall is a register.
+        """
+        comes, ahead = flows[STALL_STAGE - 1], flows[STALL_STAGE]
+        both = valid[STALL_STAGE - 1] & valid[STALL_STAGE]
+        early = reduce(or_, (comes.op == op for op in EARLY_OPS))
+        uses = (comes.dst == ahead.dst) | (comes.tensor & (comes.src == ahead.dst))
+        return both & ~comes.gemm & early & uses
 
     def _first_stages(self, m: Module, flows: list[data.View]) -> None:
         """Load stage 1 with the instruction's fields and loop offsets, stage 2 with indices."""
@@ -197,49 +224,49 @@ class Pipeline(Block):
     def _shifts(self, flow: data.View) -> Signal:
         return ~flow.gemm & (flow.op == AluOp.SHR)
 
-    def _control(
-        self,
-        m: Module,
-        flows: list[data.View],
-        valid: Signal,
-        gather: int,
-        execute: int,
-        write: int,
-    ) -> None:
-        """Drive the lanes' control signals and the forwarding selects of their operands."""
-        written_valid = Signal()
-        written_dst = Signal(flows[write].dst.shape(), reset_less=True)
-        m.d.sync += [written_valid.eq(valid[write]), written_dst.eq(flows[write].dst)]
+    def _control(self, m: Module, flows: list[data.View], valid: Value) -> None:
+        """Drive the lanes' control signals, the forwarding selects of their operands included.
 
-        def forward(index: Signal, used: Signal) -> dict[str, Signal]:
-            return {
-                "from_execute": used & valid[execute] & (flows[execute].dst == index),
-                "from_write": used & valid[write] & (flows[write].dst == index),
-                "from_written": used & written_valid & (written_dst == index),
-            }
-
+        The selects are found a stage ahead, so that they are registers: a micro-op that is written
+        in the next cycle is executed in this one.
+        """
+        write = len(flows) - 1
+        read, gather, prepare, execute = range(write - 4, write)
         control = self.control
-        operands = flows[gather]
-        for target, sources in (
-            (control.dst, forward(operands.dst, ~operands.reset)),
-            (control.src, forward(operands.src, operands.tensor)),
-        ):
-            for name, happens in sources.items():
-                m.d.comb += target[name].eq(happens)
+
+        def written_in_this_cycle(index: Value, used: Value) -> Value:
+            return used & valid[write] & (flows[write].dst == index)
+
+        def written_in_the_next(index: Value, used: Value) -> Value:
+            return used & valid[execute] & (flows[execute].dst == index)
+
+        for stage, name in ((gather, "gather"), (prepare, "prepare"), (execute, "execute")):
+            ahead = flows[stage - 1]
+            for operand, index, used in (
+                ("dst", ahead.dst, ~ahead.reset),
+                ("src", ahead.src, ahead.tensor),
+            ):
+                target = control[f"{name}_{operand}"]
+                if stage == gather:
+                    m.d.sync += target.from_written.eq(written_in_this_cycle(index, used))
+                    target = target.from_write
+                m.d.sync += target.eq(written_in_the_next(index, used))
         m.d.comb += [
             control.gather.eq(valid[gather]),
-            control.gather_imm.eq(~operands.tensor),
-            control.imm.eq(operands.imm),
+            control.gather_imm.eq(~flows[gather].tensor),
+            control.imm.eq(flows[gather].imm),
+            control.prepare.eq(valid[prepare]),
+            control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
             control.execute_gemm.eq(flows[execute].gemm),
             control.execute_reset.eq(flows[execute].reset),
-            control.op.eq(flows[execute].op),
+            control.execute_op.eq(flows[execute].op),
         ]
         if self._config.acc_read_ports == 1:
-            reading = flows[gather - 1]
-            sources = forward(reading.src, reading.tensor)
-            m.d.comb += [
-                self.hold.take.eq(valid[gather - 1] & reading.tensor),
-                self.hold.from_write.eq(sources["from_write"]),
-                self.hold.from_written.eq(sources["from_written"]),
+            # The second operand is at the memory's output in the stage `read`.
+            src, tensor = flows[read - 1].src, flows[read - 1].tensor
+            m.d.comb += self.hold.take.eq(valid[read] & flows[read].tensor)
+            m.d.sync += [
+                self.hold.from_write.eq(written_in_the_next(src, tensor)),
+                self.hold.from_written.eq(written_in_this_cycle(src, tensor)),
             ]

@@ -55,11 +55,14 @@ class Queue(Block):
         fresh = Signal()
         newest = Signal(self._shape, reset_less=True)
 
+        # `level` is not 0, is not `depth`: registers, as units wait for them.
+        filled = Signal()
+        space = Signal(init=1)
         push = Signal()
         pop = Signal()
         m.d.comb += [
-            self.i.ready.eq(self.level != self._depth),
-            self.o.valid.eq(self.level != 0),
+            self.i.ready.eq(space),
+            self.o.valid.eq(filled),
             push.eq(self.i.valid & self.i.ready),
             pop.eq(self.o.valid & self.o.ready),
             next_head.eq(head + pop),
@@ -72,6 +75,8 @@ class Queue(Block):
             head.eq(next_head),
             tail.eq(tail + push),
             self.level.eq(self.level + push - pop),
+            filled.eq(push | (filled & ~(pop & (self.level == 1)))),
+            space.eq(pop | (space & ~(push & (self.level == self._depth - 1)))),
             fresh.eq(push & (tail == next_head)),
         ]
         with m.If(push):

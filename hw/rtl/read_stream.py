@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,4 +72,11 @@ class ReadStream(Block):
             buffer.i.payload.eq(self.port.beat.payload),
         ]
         wiring.connect(m, buffer.o, wiring.flipped(self.beat))
-        m.d.sync += free.eq(free - Mux(granted, request.payload.beats, 0) + taken)
+        # All four sums are ready when it is known which one counts.
+        with m.Switch(Cat(granted, taken)):
+            with m.Case(0b10):
+                m.d.sync += free.eq(free + 1)
+            with m.Case(0b01):
+                m.d.sync += free.eq(free - request.payload.beats)
+            with m.Case(0b11):
+                m.d.sync += free.eq(free - request.payload.beats + 1)

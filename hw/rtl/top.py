@@ -72,7 +72,7 @@ class Accelerator(Block):
             control.bus_idle.eq(core.bus_idle),
             control.fault.eq(core.fault),
             control.fault_index.eq(core.fault_index),
-            counters.clear.eq(control.core_reset & control.launch),
+            counters.clear.eq(control.clear),
             counters.running.eq(control.running),
             counters.snapshot.eq(registers.control_set[2]),
         ]
@@ -131,7 +131,7 @@ class Accelerator(Block):
         error = Signal()
         pending = Signal(2)
         causes = Cat(control.done, control.error)
-        with m.If(control.launch & control.core_reset):
+        with m.If(control.clear):
             m.d.sync += [done.eq(0), error.eq(0)]
         with m.If(control.done):
             m.d.sync += done.eq(1)
@@ -139,7 +139,7 @@ class Accelerator(Block):
             m.d.sync += error.eq(1)
         m.d.sync += pending.eq((pending & ~registers.irq_status_set) | causes)
         m.d.comb += [
-            registers.status.eq(Cat(control.running, done, error, control.draining)),
+            registers.status.eq(Cat(control.starting | control.running, done, error, control.draining)),
             registers.irq_status.eq(pending),
             self.interrupt.eq((pending & registers.irq_enable).any()),
             registers.error_code.eq(control.error_code),
