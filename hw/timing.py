@@ -40,20 +40,25 @@ TRANSFER_OVERHEAD = START_TO_BURST + BURST_TO_ADDRESS + BEAT_TO_USE
 """Cycles of a LOAD or STORE alone on the bus, not counting DRAM latency and data beats."""
 
 
-STALL_STAGE = 3
-"""The stage of the pipeline in which a micro-op waits a cycle for the result of the micro-op
-before it, if its operation begins a stage before execution (`EARLY_OPS`, rule 6)."""
-
 EARLY_OPS = (AluOp.MUL, AluOp.SHR)
-"""ALU operations that take two stages: products or shift, and the sum."""
+"""ALU operations that begin a stage before execution (rule 6)."""
+
+FORWARD_DISTANCE = 3
+"""Slots from a micro-op to the first that can use its result as the operand of an early operation,
+or as the second operand of any (rule 6)."""
+
+STALL_STAGE = 3
+"""The stage of the pipeline in which a micro-op waits for a result."""
 
 
 def tree_levels(block_in: int) -> int:
-    """Number of stages of the adder tree after the multipliers; one where nothing is added."""
-    levels = 1
-    while (block_in := -(-block_in // MAC_RADIX)) > 1:
+    """Number of stages of the adder tree after the multipliers; at least two, as ACC is read and
+    the ALU begins in these stages."""
+    levels = 0
+    while block_in > 1:
+        block_in = -(-block_in // MAC_RADIX)
         levels += 1
-    return levels
+    return max(levels, 2)
 
 
 def pipeline_depth(config: HardwareConfig) -> int:

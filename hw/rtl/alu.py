@@ -1,6 +1,6 @@
-"""The ALU of one lane: an operation on two 32-bit values, in two halves a stage apart."""
+"""The ALU of one lane, in two stages: shifts and products begin a stage before all else."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
 from hw.operations import MAX_SHIFT, AluOp
@@ -11,62 +11,80 @@ HALF = WIDTH // 2
 SHIFT_BITS = MAX_SHIFT.bit_length()
 
 
-class AluFirstHalf(Block):
-    """Reduces MUL and SHR to a sum: `first + second` is their result. Combinational.
-
-    The operands of every other operation pass unchanged.
+class Shifter(Block):
+    """result = a >> b, arithmetic, or a << -b where b is negative; combinational.
 
     Members
     -------
-    op
-        An `AluOp`.
     a, b
-        The destination's value and the operand.
-    first, second
-        The operands of the second half.
-    shift_out_of_range
-        The operation is a shift by more than MAX_SHIFT; the sum is then undefined.
+        The value and the amount.
+    result
+        The shifted value.
+    out_of_range
+        The amount is beyond MAX_SHIFT; the result is then undefined.
     """
 
-    op: In(3)
     a: In(signed(WIDTH))
     b: In(signed(WIDTH))
-    first: Out(WIDTH)
-    second: Out(WIDTH)
-    shift_out_of_range: Out(1)
+    result: Out(WIDTH)
+    out_of_range: Out(1)
 
     def build(self, m: Module) -> None:
-        # Each value below is used once, so that a simulator evaluates only the selected operation.
-        with m.Switch(self.op):
-            with m.Case(AluOp.MUL):
-                # Modulo 2**32, the product of the upper halves is nothing.
-                a_low, a_high = self.a[:HALF], self.a[HALF:]
-                b_low, b_high = self.b[:HALF], self.b[HALF:]
-                crossed = (a_low * b_high + a_high * b_low)[:HALF]
-                m.d.comb += [
-                    self.first.eq(a_low * b_low),
-                    self.second.eq(Cat(Const(0, HALF), crossed)),
-                ]
-            with m.Case(AluOp.SHR):
-                left = (self.a << (-self.b)[:SHIFT_BITS])[:WIDTH]
-                right = self.a >> self.b[:SHIFT_BITS]
-                m.d.comb += [
-                    self.first.eq(Mux(self.b[-1], left, right)),
-                    self.shift_out_of_range.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
-                ]
-            with m.Default():
-                m.d.comb += [self.first.eq(self.a), self.second.eq(self.b)]
+        # A shift to the left is a shift to the right of the bits in reverse order.
+        left = self.b[-1]
+        amount = Mux(left, -self.b, self.b)[:SHIFT_BITS]
+        value = Cat(Mux(left, self.a[::-1], self.a), ~left & self.a[-1])
+        shifted = Signal(WIDTH)
+        m.d.comb += [
+            shifted.eq(value.as_signed() >> amount),
+            self.result.eq(Mux(left, shifted[::-1], shifted)),
+            self.out_of_range.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
+        ]
 
 
-class AluSecondHalf(Block):
-    """result = op(first, second), where MUL and SHR are sums; arithmetic wraps. Combinational.
+class Products(Block):
+    """The three products of half words that make up a * b modulo 2**32, a cycle later.
+
+    Members
+    -------
+    a, b
+        The factors.
+    enable
+        Take the factors.
+    low
+        The product of the lower halves; added to it, from bit 16 on, are
+    crossed
+        the lower 16 bits of the two products of a lower and an upper half.
+    """
+
+    a: In(signed(WIDTH))
+    b: In(signed(WIDTH))
+    enable: In(1)
+    low: Out(WIDTH)
+    crossed: Out(WIDTH)
+
+    def build(self, m: Module) -> None:
+        a_low, a_high = self.a[:HALF], self.a[HALF:]
+        b_low, b_high = self.b[:HALF], self.b[HALF:]
+        with m.If(self.enable):
+            m.d.sync += [
+                self.low.eq(a_low * b_low),
+                self.crossed[:HALF].eq(a_low * b_high),
+                self.crossed[HALF:].eq(a_high * b_low),
+            ]
+
+
+class Alu(Block):
+    """The second stage: result = op(first, second); arithmetic wraps at 32 bits. Combinational.
 
     Members
     -------
     op
-        An `AluOp`.
+        An `AluOp`. A SHR is the sum of the shifted value, `first`, and zero.
     first, second
-        From the first half.
+        The operands.
+    low, crossed
+        The products of MUL, as in `Products`.
     result
         The value to write back.
     """
@@ -74,12 +92,21 @@ class AluSecondHalf(Block):
     op: In(3)
     first: In(signed(WIDTH))
     second: In(signed(WIDTH))
+    low: In(WIDTH)
+    crossed: In(WIDTH)
     result: Out(WIDTH)
 
     def build(self, m: Module) -> None:
+        multiplies = self.op == AluOp.MUL
+        upper = (self.crossed[:HALF] + self.crossed[HALF:])[:HALF]
+        a, b = Signal(WIDTH), Signal(WIDTH)
+        m.d.comb += [
+            a.eq(Mux(multiplies, self.low, self.first)),
+            b.eq(Mux(multiplies, Cat(Const(0, HALF), upper), self.second)),
+        ]
         with m.Switch(self.op):
             with m.Case(AluOp.MIN, AluOp.MAX):
                 takes_first = (self.first < self.second) ^ (self.op == AluOp.MAX)
                 m.d.comb += self.result.eq(Mux(takes_first, self.first, self.second))
             with m.Default():
-                m.d.comb += self.result.eq(self.first + self.second)
+                m.d.comb += self.result.eq(a + b)

@@ -33,7 +33,7 @@ class Array(Block):
             {
                 **hold_port(In, config.acc_read_ports),
                 "control": In(LaneControl),
-                "enable": In(2 + tree_levels(config.block_in)),
+                "enable": In(1 + tree_levels(config.block_in)),
                 "inp": In(8 * config.element_bytes(MemoryId.INP)),
                 "wgt": In(8 * config.element_bytes(MemoryId.WGT)),
                 "dst": In(acc_bits),

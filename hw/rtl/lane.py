@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
-from hw.rtl.alu import WIDTH, AluFirstHalf, AluSecondHalf
+from hw.operations import AluOp
+from hw.rtl.alu import WIDTH, Alu, Products, Shifter
 from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac
 from hw.timing import tree_levels
@@ -22,11 +23,10 @@ class Forward(data.Struct):
 class LaneControl(data.Struct):
     """Control signals common to all lanes, for the three stages before the write.
 
-    They are: gathering of operands; preparation, which is the first half of the ALU; execution,
-    which is the second half of the ALU, or the sum of a GEMM. `gather_*` belongs to the micro-op
-    whose operands are at the memories' outputs, `prepare_*` to the micro-op one ahead, `execute_*`
-    to the micro-op two ahead. In every stage `dst` and `src` say whether the operand is the result
-    that is written in this cycle.
+    They are: gathering of operands; preparation, in which MUL and SHR begin and a GEMM's dot
+    product becomes the second operand; execution. `gather_*` belongs to the micro-op whose operands
+    are at the memories' outputs, `prepare_*` to the micro-op one ahead, `execute_*` to the micro-op
+    two ahead.
     """
 
     gather: 1
@@ -35,15 +35,15 @@ class LaneControl(data.Struct):
     gather_dst: Forward
     gather_src: Forward
     prepare: 1
+    prepare_gemm: 1
+    prepare_reset: 1
     prepare_op: 3
     prepare_dst: 1
-    prepare_src: 1
+    """The first operand is the result that is written in this cycle."""
     execute: 1
-    execute_gemm: 1
-    execute_reset: 1
     execute_op: 3
     execute_dst: 1
-    execute_src: 1
+    """The first operand is the result that is written in this cycle."""
 
 
 class Hold(data.Struct):
@@ -65,9 +65,9 @@ class Lane(Block):
     """The datapath that computes the same 32 bits of every accumulator.
 
     A micro-op's operands are read from ACC three cycles before execution. Up to four earlier
-    micro-ops may not have written them by then, so each operand has four forwarding sources. The
-    first half of the ALU comes too early for the result of the micro-op one ahead: a MUL or SHR
-    that uses this result must follow after an empty cycle.
+    micro-ops may not have written them by then. The first operand is forwarded whatever the
+    distance, if it only enters a sum or a comparison; the second operand, and both of MUL and SHR,
+    from the micro-op three ahead on: a micro-op that uses a younger result must come later.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Lane(Block):
             {
                 **hold_port(In, acc_read_ports),
                 "control": In(LaneControl),
-                "enable": In(1 + tree_levels(block_in)),
+                "enable": In(tree_levels(block_in)),
                 "inp": In(VALUE_BITS * block_in),
                 "wgt": In(VALUE_BITS * block_in),
                 "dst": In(signed(WIDTH)),
@@ -111,8 +111,9 @@ class Lane(Block):
 
     def build(self, m: Module) -> None:
         m.submodules.mac = mac = Mac(self._block_in)
-        m.submodules.first_half = first_half = AluFirstHalf()
-        m.submodules.second_half = second_half = AluSecondHalf()
+        m.submodules.shifter = shifter = Shifter()
+        m.submodules.products = products = Products()
+        m.submodules.alu = alu = Alu()
         control = self.control
         written = Signal(signed(WIDTH), reset_less=True)
         a = Signal(signed(WIDTH), reset_less=True)
@@ -136,31 +137,43 @@ class Lane(Block):
 
         first = Signal(signed(WIDTH), reset_less=True)
         second = Signal(signed(WIDTH), reset_less=True)
+        shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
+        multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
         m.d.comb += [
-            first_half.op.eq(control.prepare_op),
-            first_half.a.eq(Mux(control.prepare_dst, self.result, a)),
-            first_half.b.eq(Mux(control.prepare_src, self.result, b)),
-            second_half.op.eq(control.execute_op),
-            second_half.first.eq(Mux(control.execute_dst, self.result, first)),
-            second_half.second.eq(Mux(control.execute_src, self.result, second)),
+            shifter.a.eq(a),
+            shifter.b.eq(b),
+            products.a.eq(a),
+            products.b.eq(b),
+            products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
             mac.wgt.eq(self.wgt),
         ]
         with m.If(control.prepare):
-            m.d.sync += [
-                first.eq(first_half.first),
-                second.eq(first_half.second),
-                self.shift_out_of_range.eq(first_half.shift_out_of_range),
-            ]
+            m.d.sync += self.shift_out_of_range.eq(shifts & shifter.out_of_range)
+            with m.If(control.prepare_reset):
+                m.d.sync += first.eq(0)
+            with m.Elif(shifts):
+                m.d.sync += first.eq(shifter.result)
+            with m.Else():
+                m.d.sync += first.eq(Mux(control.prepare_dst, self.result, a))
+            with m.If(control.prepare_reset | shifts):
+                m.d.sync += second.eq(0)
+            with m.Elif(control.prepare_gemm):
+                m.d.sync += second.eq(mac.dot)
+            with m.Else():
+                m.d.sync += second.eq(b)
+
+        m.d.comb += [
+            alu.op.eq(control.execute_op),
+            alu.first.eq(Mux(control.execute_dst, self.result, first)),
+            alu.second.eq(second),
+            alu.low.eq(products.low),
+            alu.crossed.eq(products.crossed),
+        ]
         m.d.sync += written.eq(self.result)
         with m.If(control.execute):
-            with m.If(~control.execute_gemm):
-                m.d.sync += self.result.eq(second_half.result)
-            with m.Elif(control.execute_reset):
-                m.d.sync += self.result.eq(0)
-            with m.Else():
-                m.d.sync += self.result.eq(second_half.first + mac.dot)
+            m.d.sync += self.result.eq(alu.result)
 
     def _held(self, m: Module, written: Signal) -> Signal:
         """The second operand, registered a cycle before the first operand is gathered."""

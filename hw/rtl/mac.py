@@ -13,14 +13,15 @@ VALUE_BITS = 8
 
 
 class Mac(Block):
-    """The dot product of two vectors of `block_in` signed bytes, `1 + tree_levels` cycles later.
+    """The dot product of two vectors of `block_in` signed bytes, `tree_levels` cycles later.
 
     Members
     -------
     inp, wgt
         The vectors, element 0 in the lowest bits.
     enable
-        Register enables, a bit for each stage.
+        Register enables, a bit for each stage: the products, and every level of the tree but the
+        last, which is combinational.
     dot
         The dot product.
     """
@@ -31,7 +32,7 @@ class Mac(Block):
             {
                 "inp": In(VALUE_BITS * block_in),
                 "wgt": In(VALUE_BITS * block_in),
-                "enable": In(1 + tree_levels(block_in)),
+                "enable": In(tree_levels(block_in)),
                 "dot": Out(signed(2 * VALUE_BITS + clog2(block_in))),
             }
         )
@@ -51,7 +52,7 @@ class Mac(Block):
                     _widened(inp, width // 2) * _widened(wgt, width - width // 2)
                 )
             terms.append(product)
-        for level in range(tree_levels(self._block_in)):
+        for level in range(tree_levels(self._block_in) - 1):
             sums: list[Value] = []
             for first in range(0, len(terms), MAC_RADIX):
                 total = Signal(width, name=f"sum_{level}_{first // MAC_RADIX}", reset_less=True)
@@ -59,7 +60,7 @@ class Mac(Block):
                     m.d.sync += total.eq(_pairwise(terms[first : first + MAC_RADIX]))
                 sums.append(total)
             terms = sums
-        m.d.comb += self.dot.eq(terms[0].as_signed())
+        m.d.comb += self.dot.eq(_pairwise(terms)[:width].as_signed())
 
 
 def _widened(value: Value, width: int) -> Value:

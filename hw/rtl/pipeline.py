@@ -14,7 +14,7 @@ from hw.rtl.block import Block
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.micro_ops import offsets_layout
-from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth, tree_levels
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
 from hw.topology import MemoryId
 
 
@@ -23,14 +23,13 @@ class Pipeline(Block):
 
     Stages, counted from the issue: 1 loop offsets are added to the micro-op's fields; 2 indices
     are checked, INP and WGT are read; 3 their elements are registered; 4 products; then one stage
-    for each level of the adder tree, the first of them stage 5; execution; the write. In the three
-    stages before execution ACC is read, operands are gathered, and the first half of the ALU
-    prepares them. GEMM and ALU have the same stages: hence results are written in order, and one
-    forwarding rule serves both.
+    for each level of the adder tree; execution; the write. In the three stages before execution ACC
+    is read, operands are gathered, and the ALU's MUL and SHR begin. GEMM and ALU have the same
+    stages: hence results are written in order, and one forwarding rule serves both.
 
-    The first half of the ALU comes too early for the result of the micro-op directly ahead. A MUL
-    or SHR that uses this result stays in stage 3 for a second cycle, and so does everything behind
-    it.
+    The lanes forward a result to the micro-op behind it only as the first operand of a sum or a
+    comparison. A micro-op that uses another's result otherwise stays in stage 3 until the other is
+    `FORWARD_DISTANCE` ahead, and so does everything behind it.
 
     Where ACC has one read port, a micro-op's second operand is read a stage before the first, in
     the empty cycle that `MicroOps` leaves ahead of the micro-op, and held.
@@ -82,7 +81,7 @@ class Pipeline(Block):
                 "dst_address": Out(acc),
                 "src_enable": Out(1),
                 "src_address": Out(acc),
-                "mac_enable": Out(2 + tree_levels(config.block_in)),
+                "mac_enable": Out(1 + tree_levels(config.block_in)),
                 "control": Out(LaneControl),
                 "shift_out_of_range": In(1),
                 "write_enable": Out(1),
@@ -139,7 +138,7 @@ class Pipeline(Block):
         ]
         passes = valid[:write] & ~refused
         m.d.sync += later[STALL_STAGE:].eq(passes[STALL_STAGE:])
-        m.d.sync += self.stall.eq(~self.stall & self._needs_stall(flows, valid))
+        m.d.sync += self.stall.eq(self._needs_stall(flows, valid))
         with m.If(self.stall):
             m.d.sync += later[STALL_STAGE].eq(0)
         with m.Else():
@@ -162,7 +161,7 @@ class Pipeline(Block):
             self.mac_enable.eq(
                 Cat(
                     valid[stage] & flows[stage].gemm & ~flows[stage].reset
-                    for stage in range(3, 5 + levels)
+                    for stage in range(3, 4 + levels)
                 )
             ),
             self.write_enable.eq(valid[write]),
@@ -175,15 +174,22 @@ class Pipeline(Block):
         self._control(m, flows, valid)
 
     def _needs_stall(self, flows: list[data.View], valid: Value) -> Value:
-        """Whether the micro-op behind the stall's stage uses the result of the one in it too early.
+        """Whether the micro-op in the stall's stage in the next cycle has to wait there."""
 
-        A stage before the stall, so that the stall is a register.
-        """
-        comes, ahead = flows[STALL_STAGE - 1], flows[STALL_STAGE]
-        both = valid[STALL_STAGE - 1] & valid[STALL_STAGE]
-        early = reduce(or_, (comes.op == op for op in EARLY_OPS))
-        uses = (comes.dst == ahead.dst) | (comes.tensor & (comes.src == ahead.dst))
-        return both & ~comes.gemm & early & uses
+        def waits(stage: int, ahead: int) -> Value:
+            """Whether the micro-op in `stage` waits for the result of the one in `ahead`."""
+            user, writer = flows[stage], flows[ahead]
+            early = ~user.gemm & reduce(or_, (user.op == op for op in EARLY_OPS))
+            uses = (early & (user.dst == writer.dst)) | (user.tensor & (user.src == writer.dst))
+            return valid[stage] & valid[ahead] & uses
+
+        comes, stays = STALL_STAGE - 1, STALL_STAGE
+        near = range(1, FORWARD_DISTANCE)
+        return Mux(
+            self.stall,
+            reduce(or_, (waits(stays, stays + distance) for distance in near[:-1])),
+            reduce(or_, (waits(comes, comes + distance) for distance in near)),
+        )
 
     def _first_stages(self, m: Module, flows: list[data.View]) -> None:
         """Load stage 1 with the instruction's fields and loop offsets, stage 2 with indices."""
@@ -240,26 +246,27 @@ class Pipeline(Block):
         def written_in_the_next(index: Value, used: Value) -> Value:
             return used & valid[execute] & (flows[execute].dst == index)
 
-        for stage, name in ((gather, "gather"), (prepare, "prepare"), (execute, "execute")):
-            ahead = flows[stage - 1]
-            for operand, index, used in (
-                ("dst", ahead.dst, ~ahead.reset),
-                ("src", ahead.src, ahead.tensor),
-            ):
-                target = control[f"{name}_{operand}"]
-                if stage == gather:
-                    m.d.sync += target.from_written.eq(written_in_this_cycle(index, used))
-                    target = target.from_write
-                m.d.sync += target.eq(written_in_the_next(index, used))
+        operands = flows[read]
+        for target, index, used in (
+            (control.gather_dst, operands.dst, ~operands.reset),
+            (control.gather_src, operands.src, operands.tensor),
+        ):
+            m.d.sync += [
+                target.from_write.eq(written_in_the_next(index, used)),
+                target.from_written.eq(written_in_this_cycle(index, used)),
+            ]
+        for stage, target in ((gather, control.prepare_dst), (prepare, control.execute_dst)):
+            ahead = flows[stage]
+            m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.reset))
         m.d.comb += [
             control.gather.eq(valid[gather]),
             control.gather_imm.eq(~flows[gather].tensor),
             control.imm.eq(flows[gather].imm),
             control.prepare.eq(valid[prepare]),
+            control.prepare_gemm.eq(flows[prepare].gemm),
+            control.prepare_reset.eq(flows[prepare].reset),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
-            control.execute_gemm.eq(flows[execute].gemm),
-            control.execute_reset.eq(flows[execute].reset),
             control.execute_op.eq(flows[execute].op),
         ]
         if self._config.acc_read_ports == 1:
