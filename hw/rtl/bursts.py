@@ -66,8 +66,9 @@ class BurstGenerator(Block):
         row_ends = Signal(reset_less=True)
 
         def beats_in_row(address: Value) -> Value:
-            inside = address[:beat_bits]
-            return (inside + job.size + (self._bus_bytes - 1)) >> beat_bits
+            # Whole beats, and those of the bytes that remain before and behind them: 0, 1 or 2.
+            ends = address[:beat_bits] + job.size[:beat_bits] + (self._bus_bytes - 1)
+            return (job.size >> beat_bits) + (ends >> beat_bits)
 
         new_row = Signal()
         next_beat = Signal.like(beat)

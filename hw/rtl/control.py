@@ -82,7 +82,9 @@ class Control(Block):
             ]
             m.next = "RESET"
 
+        # A stopped core stays stopped until it has been reset.
         m.d.sync += self.core_reset.eq(0)
+        m.d.comb += self.core_halt.eq(self.core_reset)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.launch):

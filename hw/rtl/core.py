@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,7 +44,7 @@ class Core(Block):
     stuck
         No instruction is in progress and no instruction can start.
     fault, fault_index
-        One fault of the previous cycle, or `Fault.NONE`, and the index of its instruction.
+        One fault of the cycle before the last, or `Fault.NONE`, and the index of its instruction.
     fetched, dispatched
         As in `Dispatch`.
     load, compute, store
@@ -185,21 +185,24 @@ class Core(Block):
         reads: ReadMaster,
         overflows: list[tuple[Signal, Signal]],
     ) -> None:
-        """Report one fault of the previous cycle; which of several does not matter."""
+        """Report one fault of the cycle before the last; which of several does not matter."""
         reader_index = Array(
             [NO_INSTRUCTION, compute.status.index, self.load.index, NO_INSTRUCTION]
         )
-        found = [
-            (compute.bad_index, Fault.SRAM_INDEX, compute.fault_index),
-            (compute.bad_shift, Fault.SHIFT, compute.fault_index),
+        compute_fault = Mux(compute.bad_shift, Fault.SHIFT, Fault.SRAM_INDEX)
+        sources = [
+            (compute.bad_index | compute.bad_shift, compute_fault, compute.fault_index),
             (reads.fault, Fault.BUS_READ, reader_index[reads.fault_client]),
             (store.fault, Fault.BUS_WRITE, store.fault_index),
             *((full, Fault.TOKEN_OVERFLOW, index) for full, index in overflows),
             (dispatch.fault != Fault.NONE, dispatch.fault, dispatch.fault_index),
         ]
+        # Each source is registered; the next cycle selects one.
         m.d.sync += self.fault.eq(Fault.NONE)
-        condition = m.If
-        for happens, fault, index in found:
-            with condition(happens):
-                m.d.sync += [self.fault.eq(fault), self.fault_index.eq(index)]
-            condition = m.Elif
+        for number, (happens, fault, index) in enumerate(sources):
+            happened = Signal(name=f"fault_{number}")
+            code = Signal(FAULT_BITS, name=f"fault_{number}_code", reset_less=True)
+            place = Signal(INDEX_BITS, name=f"fault_{number}_index", reset_less=True)
+            m.d.sync += [happened.eq(happens), code.eq(fault), place.eq(index)]
+            with m.If(happened):
+                m.d.sync += [self.fault.eq(code), self.fault_index.eq(place)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -50,9 +50,10 @@ class InstructionReader(Block):
             size_bits=INDEX_BITS + clog2(INSTRUCTION_BYTES),
         )
         wiring.connect(m, source.port, wiring.flipped(self.port))
+        aligned = self.address[clog2(INSTRUCTION_BYTES) :]
         m.d.comb += [
             source.start.eq(self.start),
-            source.rows.address.eq(self.address),
+            source.rows.address.eq(Cat(Const(0, clog2(INSTRUCTION_BYTES)), aligned)),
             source.rows.size.eq(self.count << clog2(INSTRUCTION_BYTES)),
             source.rows.rows.eq(1),
         ]

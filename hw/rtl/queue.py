@@ -1,14 +1,17 @@
-"""A FIFO that maps to block RAM."""
+"""A FIFO: in look-up tables that are memory, or in block RAM where it is deep."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Shape, ShapeLike, Signal
+from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
 from hw.rtl.scratchpad import NO_COLLISIONS
+
+SHALLOW = 64
+"""Greatest depth of a queue whose memory is read without a clock, as only look-up tables can be."""
 
 
 class Queue(Block):
@@ -17,7 +20,8 @@ class Queue(Block):
     Members
     -------
     i, o
-        Streams in and out.
+        Streams in and out; `ready` of the first and `valid` of the second are registers, and so is
+        the payload of a queue up to `SHALLOW`.
     level
         Number of payloads in the queue.
     """
@@ -40,22 +44,9 @@ class Queue(Block):
         return f"{Shape.cast(self._shape).width}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        # The memory is read synchronously at the address of the next cycle's head, so that its
-        # output register is the head. A payload written to that address in the same cycle is not
-        # in the memory yet: the register `newest` bypasses the memory for one cycle.
-        m.submodules.storage = storage = memory.Memory(
-            shape=self._shape, depth=self._depth, init=[], attrs=NO_COLLISIONS
-        )
-        write = storage.write_port()
-        read = storage.read_port()
-
+        # A payload keeps its place in the memory, from `head` to `tail`, until it is taken.
         head = Signal(range(self._depth))
         tail = Signal(range(self._depth))
-        next_head = Signal(range(self._depth))
-        fresh = Signal()
-        newest = Signal(self._shape, reset_less=True)
-
-        # `level` is not 0, is not `depth`: registers, as units wait for them.
         filled = Signal()
         space = Signal(init=1)
         push = Signal()
@@ -65,20 +56,68 @@ class Queue(Block):
             self.o.valid.eq(filled),
             push.eq(self.i.valid & self.i.ready),
             pop.eq(self.o.valid & self.o.ready),
-            next_head.eq(head + pop),
-            write.en.eq(push),
-            write.addr.eq(tail),
-            write.data.eq(self.i.payload),
-            read.addr.eq(next_head),
         ]
         m.d.sync += [
-            head.eq(next_head),
+            head.eq(head + pop),
             tail.eq(tail + push),
             self.level.eq(self.level + push - pop),
             filled.eq(push | (filled & ~(pop & (self.level == 1)))),
             space.eq(pop | (space & ~(push & (self.level == self._depth - 1)))),
-            fresh.eq(push & (tail == next_head)),
         ]
+        m.submodules.storage = storage = memory.Memory(
+            shape=self._shape, depth=self._depth, init=[], attrs=NO_COLLISIONS
+        )
+        write = storage.write_port()
+        m.d.comb += [write.en.eq(push), write.addr.eq(tail), write.data.eq(self.i.payload)]
+        if self._depth <= SHALLOW:
+            self._read_ahead(m, storage, push, pop)
+        else:
+            self._read_next(m, storage, head, tail, push, pop)
+
+    def _read_ahead(
+        self, m: Module, storage: memory.Memory, push: Signal, pop: Signal
+    ) -> None:
+        """Show the head in a register, and in the memory's output the payload after the head.
+
+        The register takes the payload that comes in if no other follows the head.
+        """
+        read = storage.read_port(domain="comb")
+        after_head = Signal(range(self._depth), init=1)
+        several = Signal()
+        payload = Value.cast(self.o.payload)
+        m.d.comb += read.addr.eq(after_head)
+        m.d.sync += [
+            after_head.eq(after_head + pop),
+            several.eq(
+                (push & ~pop & self.o.valid)
+                | (several & ~(pop & ~push & (self.level == 2)))
+            ),
+        ]
+        with m.If(pop | ~self.o.valid):
+            m.d.sync += payload.eq(
+                Mux(several, Value.cast(read.data), Value.cast(self.i.payload))
+            )
+
+    def _read_next(
+        self,
+        m: Module,
+        storage: memory.Memory,
+        head: Signal,
+        tail: Signal,
+        push: Signal,
+        pop: Signal,
+    ) -> None:
+        """Read at the address of the next cycle's head, so that the memory's output is the head.
+
+        A payload written to that address in the same cycle is not in the memory yet: the register
+        `newest` bypasses the memory for one cycle.
+        """
+        read = storage.read_port()
+        next_head = Signal(range(self._depth))
+        fresh = Signal()
+        newest = Signal(self._shape, reset_less=True)
+        m.d.comb += [next_head.eq(head + pop), read.addr.eq(next_head)]
+        m.d.sync += fresh.eq(push & (tail == next_head))
         with m.If(push):
             m.d.sync += newest.eq(self.i.payload)
         with m.If(fresh):

@@ -98,13 +98,19 @@ class Registers(Block):
                         pass
 
     def _reads(self, m: Module, words: dict[int, tuple[Register, int]]) -> None:
+        """Hold the read address for a cycle, in which the register is selected."""
         axi = self.axi
-        m.d.comb += axi.arready.eq(~axi.rvalid)
+        address = Signal(ADDRESS_BITS, reset_less=True)
+        selects = Signal()
+        m.d.comb += axi.arready.eq(~selects & ~axi.rvalid)
+        m.d.sync += selects.eq(axi.arvalid & axi.arready)
+        with m.If(axi.arvalid & axi.arready):
+            m.d.sync += address.eq(axi.araddr)
         with m.If(axi.rvalid & axi.rready):
             m.d.sync += axi.rvalid.eq(0)
-        with m.If(axi.arvalid & axi.arready):
+        with m.If(selects):
             m.d.sync += [axi.rvalid.eq(1), axi.rresp.eq(Response.SLVERR), axi.rdata.eq(0)]
-            with m.Switch(axi.araddr[2:]):
+            with m.Switch(address[2:]):
                 for offset, (register, part) in words.items():
                     with m.Case(offset // WORD_BYTES):
                         m.d.sync += [

@@ -27,11 +27,11 @@ class TokenCounter(Block):
 
     def build(self, m: Module) -> None:
         count = Signal(TOKEN_BITS)
-        m.d.comb += [
-            self.available.eq(count != 0),
-            self.overflow.eq(self.push & ~self.pop & count.all()),
-        ]
-        with m.If(self.push & ~self.pop & ~self.overflow):
-            m.d.sync += count.eq(count + 1)
+        full = Signal()
+        m.d.comb += self.overflow.eq(self.push & ~self.pop & full)
+        with m.If(self.push & ~self.pop & ~full):
+            m.d.sync += [count.eq(count + 1), full.eq(count[1:].all())]
+            m.d.sync += self.available.eq(1)
         with m.If(self.pop & ~self.push):
-            m.d.sync += count.eq(count - 1)
+            m.d.sync += [count.eq(count - 1), full.eq(0)]
+            m.d.sync += self.available.eq(count != 1)

@@ -119,22 +119,22 @@ class WriteMaster(Block):
         with m.If(self.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
-        # One order is done a cycle. A response that its order cannot take at once, because orders
-        # without a burst or earlier responses are ahead, waits in `responses` with its error bit.
+        # One order is done a cycle; responses wait for their orders in `responses`, with their
+        # error bits.
         m.submodules.responses = responses = Queue(1, depth)
         oldest = outstanding_writes.o.payload
         acknowledged = Signal()
         m.d.comb += [
             axi.bready.eq(1),
-            outstanding_writes.o.ready.eq(~oldest.writes | responses.o.valid | axi.bvalid),
+            outstanding_writes.o.ready.eq(~oldest.writes | responses.o.valid),
             self.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
             acknowledged.eq(self.done & oldest.writes),
             responses.o.ready.eq(acknowledged),
-            responses.i.valid.eq(axi.bvalid & ~(acknowledged & ~responses.o.valid)),
+            responses.i.valid.eq(axi.bvalid),
             responses.i.payload.eq(axi.bresp[1]),
             self.ends.eq(self.done & oldest.ends),
             self.push.eq(self.ends & oldest.push),
             self.index.eq(oldest.index),
-            self.fault.eq(acknowledged & Mux(responses.o.valid, responses.o.payload, axi.bresp[1])),
+            self.fault.eq(acknowledged & responses.o.payload),
         ]
         m.d.comb += self.idle.eq(outstanding_writes.level == 0)
