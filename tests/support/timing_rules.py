@@ -137,11 +137,12 @@ class TimingRules:
                 wanted = self.loops.end[index]
                 assert end == wanted, f"{opcode.name} {index} ends in {end}, not {wanted}"
             elif opcode is Opcode.STORE:
-                earliest = start + 2
+                # Orders end one a cycle, so that a burst's can end right after the one before it.
+                empty = self.columns.x_size[index] == 0
+                earliest = start + (2 if empty else 3)
                 if stored is not None:
                     earliest = max(earliest, self.ended[stored] + 1)
-                empty = self.columns.x_size[index] == 0
-                assert end == earliest if empty else end > earliest, f"STORE {index} ends in {end}"
+                assert end == earliest if empty else end >= earliest, f"STORE {index} ends in {end}"
                 stored = index
             elif opcode is Opcode.FINISH or self.columns.x_size[index] == 0:
                 assert end == start + 1, f"{opcode.name} {index} ends in {end}"
