@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hw.config import HardwareConfig
@@ -19,7 +19,7 @@ class Slot:
     early: tuple[int, ...]
 
 
-Slots = list[Slot | None]
+Slots = Sequence[Slot | None]
 """What goes into the pipeline, cycle by cycle; None is a bubble."""
 
 
@@ -30,7 +30,7 @@ def slots_of(program: Program, image: Image) -> dict[int, Slots]:
     0, and no STORE may write the micro-ops in it.
     """
     machine = ReferenceMachine(program.config)
-    slots = {}
+    slots: dict[int, Slots] = {}
     for position, instruction in enumerate(program):
         match instruction:
             case Load(memory=MemoryId.UOP):
@@ -62,7 +62,7 @@ class _Stages:
     """The pipeline's stages up to the one after the stall's, in the cycle `now`."""
 
     now: int = 0
-    slots: Slots = field(default_factory=lambda: [None] * (STALL_STAGE + 1))
+    slots: list[Slot | None] = field(default_factory=lambda: [None] * (STALL_STAGE + 1))
     """Stages 1, 2, ..."""
 
     @property
