@@ -190,7 +190,6 @@ def _check_config(config: HardwareConfig) -> None:
         if value & (value - 1):
             raise ConfigError(f"{name} is {value}: it must be a power of two")
     _check_memories(config)
-    _check_ports(config)
     _check_buffers(config)
     _check_encodings(config)
 
@@ -210,14 +209,6 @@ def _check_memories(config: HardwareConfig) -> None:
                 f"log_{memory.name.lower()}_buffer: {1 << bits} elements of {element} bytes; the "
                 f"sram_base field reaches 65536"
             )
-
-
-def _check_ports(config: HardwareConfig) -> None:
-    if config.acc_read_ports == 1 and config.log_block_in == 0:
-        raise ConfigError(
-            "acc_read_ports is 1 and log_block_in 0: without an adder tree the pipeline is a "
-            "stage too short to read two operands in turn; log_block_in must be 1 or more"
-        )
 
 
 def _check_buffers(config: HardwareConfig) -> None:

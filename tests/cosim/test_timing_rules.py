@@ -20,6 +20,7 @@ MEMORIES = (*MEMORY_PRESETS.values(), MemoryModel(7, 3, 2))
 
 def check(config: HardwareConfig, memory: MemoryModel, seeds: range) -> None:
     engine = RtlEngine(config, memory)
+    pipeline_stalls = 0
     for seed in seeds:
         drawn = random_program(config, seed, LENGTH)
         stalls = Stalls(0.3, seed) if seed % 3 == 0 else None
@@ -27,9 +28,12 @@ def check(config: HardwareConfig, memory: MemoryModel, seeds: range) -> None:
             engine, drawn.program, drawn.image, stalls=stalls, events=True, max_cycles=10_000_000
         )
         try:
-            TimingRules(drawn.program, result).check()
+            rules = TimingRules(drawn.program, result, drawn.image)
+            rules.check()
         except AssertionError as error:
             raise AssertionError(f"{config.name}, {memory}, seed {seed}: {error}") from None
+        pipeline_stalls += len(rules.loops.stalls)
+    assert pipeline_stalls > 0
     engine.close()
 
 

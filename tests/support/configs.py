@@ -6,6 +6,15 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
 
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
+_SCALAR = _SMALL.replace(
+    name="scalar",
+    log_block_in=0,
+    log_block_out=1,
+    log_wgt_buffer=6,
+    longest_burst=256,
+    compute_buffer=256,
+    address_bits=64,
+)
 
 UNCOMMON = (
     # Every element is narrower than a beat; queues and buffers have their minimum size.
@@ -34,16 +43,10 @@ UNCOMMON = (
         writes_in_flight=2,
         instruction_queue=4,
     ),
-    # No adder tree at all, and the longest bursts of AXI4.
-    _SMALL.replace(
-        name="scalar",
-        log_block_in=0,
-        log_block_out=1,
-        log_wgt_buffer=6,
-        longest_burst=256,
-        compute_buffer=256,
-        address_bits=64,
-    ),
+    # An adder tree that has nothing to add, and the longest bursts of AXI4.
+    _SCALAR,
+    # The shortest pipeline in which one read port of ACC reads two operands in turn.
+    _SCALAR.replace(name="scalar_one_port", acc_read_ports=1),
     # A tall array of single columns; limits that are no powers of two; one read port of ACC.
     _SMALL.replace(
         name="tall",

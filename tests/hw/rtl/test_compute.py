@@ -52,7 +52,9 @@ TINY = load_config("tiny")
 SINGLE = TINY.replace(
     log_block_in=0, log_block_out=0, log_inp_buffer=5, log_wgt_buffer=5, log_acc_buffer=7
 )
+ONE_PORT = SINGLE.replace(acc_read_ports=1)
 BATCH = TINY.replace(log_batch=1, log_block_in=3, log_block_out=1, log_acc_buffer=8)
+CONFIGS = {"tiny": TINY, "single": SINGLE, "one_port": ONE_PORT, "batch": BATCH}
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
 MEMORY_BYTES = 1 << 13
 UOPS = 16
@@ -298,14 +300,14 @@ def run_random(config: HardwareConfig, seed: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_random_programs(config: HardwareConfig, seed: int) -> None:
     run_random(config, seed, 24)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", seeds(24))
-@pytest.mark.parametrize("config", [TINY, SINGLE, BATCH], ids=["tiny", "single", "batch"])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_long_random_programs(config: HardwareConfig, seed: int) -> None:
     run_random(config, seed + 1, 200)
 
@@ -357,6 +359,44 @@ def test_time_of_loops() -> None:
                 assert starts[place + 1] == starts[place] + length
         # All of them hit the same accumulator.
         assert (await stand.out(ctx))[0] & 0xFF == sum(lengths)
+
+    simulate(stand.unit, bench)
+
+
+@pytest.mark.parametrize("op", [AluOp.MUL, AluOp.SHR])
+def test_time_of_stalls(op: AluOp) -> None:
+    """Each product or shift takes a second cycle, in which nothing is issued."""
+    change = replace(ADD_ONE, op=op, imm=3 if op is AluOp.MUL else -1)
+    program: list[Instruction] = [
+        replace(change, iter_in=3, tokens=Tokens(push_next=True)),
+        replace(ADD_ONE, iter_in=2, tokens=Tokens(push_prev=True)),
+        replace(change, iter_in=1, tokens=Tokens(push_next=True)),
+        replace(LOAD_UOPS, x_size=0),
+    ]
+    stand = small_stand([ADD_ONE, *program], [MicroOp(0, 0, 0)])
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await stand.finish(ctx)
+        compare_tokens(stand)
+        one, products, sums, product, empty = stand.status.starts[1:]
+        ends = [time for _, time in stand.status.ends[1:]]
+        depth = pipeline_depth(TINY)
+        assert products == one + 1
+        # The products are issued in +1, +2 and +3 and are in stage 3 in +4 and +5, in +6 and +7,
+        # in +8 and +9; the sums are issued in +5 and +7, not in the stalls +4, +6 and +8.
+        assert sums == products + 3
+        assert product == products + 7
+        assert empty == ends[3] + 1
+        assert ends == [
+            one + 1 + depth,
+            products + 3 + depth + 3,
+            products + 7 + depth + 1,
+            products + 9 + depth + 1,
+            empty + 1,
+        ]
+        factor = 3 if op is AluOp.MUL else 2
+        assert (await stand.out(ctx))[0] & 0xFF == (factor**3 + 2) * factor
 
     simulate(stand.unit, bench)
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
-from hw.timing import tree_levels
+from hw.timing import EARLY_OPS, tree_levels
 from tests.support.alu_cases import alu_result, wrapped
 from tests.support.rtl import Context, seeds, simulate
 
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""
-HELD = ("from_write", "from_written")
-"""Where a second operand that is read ahead can come from."""
 GARBAGE = -0x21524111
 """What memory gives of an element that is written while it is read."""
 
@@ -31,9 +30,18 @@ class MicroOp:
     dst: int
     src: int | None
     imm: int
-    inp: list[int]
-    wgt: list[int]
+    inp: list[int] = field(default_factory=list)
+    wgt: list[int] = field(default_factory=list)
     result: int = 0
+
+    def uses_early(self, ahead: MicroOp | None) -> bool:
+        """Whether it needs, in the first half of the ALU, the result of the micro-op `ahead`."""
+        return (
+            ahead is not None
+            and not self.gemm
+            and self.op in EARLY_OPS
+            and ahead.dst in (self.dst, self.src)
+        )
 
 
 def random_slots(
@@ -41,7 +49,8 @@ def random_slots(
 ) -> list[MicroOp | None]:
     """Micro-ops with their results, and bubbles between them. Memory starts at zero.
 
-    With one read port of ACC, a micro-op that reads it twice comes after a bubble.
+    With one read port of ACC, a micro-op that reads it twice comes after a bubble. So does a MUL
+    or SHR that uses the result of the slot before.
     """
     memory = [0] * ELEMENTS
     slots: list[MicroOp | None] = []
@@ -65,7 +74,8 @@ def random_slots(
             wgt=[rng.randint(-128, 127) for _ in range(block)],
         )
         micro_op.result = memory[dst] = executed(micro_op, memory)
-        if ports == 1 and micro_op.src is not None:
+        reads_twice = ports == 1 and micro_op.src is not None
+        if reads_twice or micro_op.uses_early(slots[-1] if slots else None):
             slots.append(None)
         slots.append(micro_op)
     return slots
@@ -83,7 +93,10 @@ def executed(micro_op: MicroOp, memory: list[int]) -> int:
 
 
 class Surroundings:
-    """The pipeline and ACC around a lane: slot `n` is gathered in cycle `n`."""
+    """The pipeline and ACC around a lane: slot `n` is gathered in cycle `n`.
+
+    It is prepared in cycle `n + 1`, executed in `n + 2` and written in `n + 3`.
+    """
 
     def __init__(self, lane: Lane, block: int, slots: list[MicroOp | None], ports: int = 2) -> None:
         self.lane = lane
@@ -95,56 +108,67 @@ class Surroundings:
         return self.slots[cycle] if 0 <= cycle < len(self.slots) else None
 
     def memory(self, element: int, cycle: int) -> int:
-        """What memory gives in `cycle`: a write three slots ahead came too late for it."""
-        just = self.slot(cycle - 3)
+        """What memory gives in `cycle`: a write four slots ahead came too late for it."""
+        just = self.slot(cycle - 4)
         if just is not None and just.dst == element:
             return GARBAGE
-        for earlier in range(cycle - 4, -1, -1):
+        for earlier in range(cycle - 5, -1, -1):
             micro_op = self.slot(earlier)
             if micro_op is not None and micro_op.dst == element:
                 return micro_op.result
         return 0
 
+    def wrote(self, slot: int, element: int | None) -> int:
+        writer = self.slot(slot)
+        return int(writer is not None and writer.dst == element)
+
     def forward(self, element: int | None, cycle: int) -> dict[str, int]:
-        names = ("from_execute", "from_write", "from_written")
-        writers = [self.slot(cycle - distance) for distance in (1, 2, 3)]
+        """The selects at the memories' outputs: written in this cycle, in the one before."""
         return {
-            name: int(writer is not None and writer.dst == element)
-            for name, writer in zip(names, writers, strict=True)
+            "from_write": self.wrote(cycle - 3, element),
+            "from_written": self.wrote(cycle - 4, element),
         }
 
     def drive(self, ctx: Context, cycle: int) -> None:
-        control: dict[str, object] = {"gather": 0, "execute": 0}
-        gathered, executes = self.slot(cycle), self.slot(cycle - 1)
+        control: dict[str, object] = {"gather": 0, "prepare": 0, "execute": 0}
+        gathered = self.slot(cycle)
         if gathered is not None:
             control |= {
                 "gather": 1,
                 "gather_imm": int(gathered.src is None),
                 "imm": gathered.imm,
-                "dst": self.forward(gathered.dst, cycle),
-                "src": self.forward(gathered.src, cycle),
+                "gather_dst": self.forward(gathered.dst, cycle),
+                "gather_src": self.forward(gathered.src, cycle),
             }
-            ctx.set(self.lane.dst, self.memory(gathered.dst, cycle))
-            if not self.holds:
-                src = GARBAGE if gathered.src is None else self.memory(gathered.src, cycle)
-                ctx.set(self.lane.src, src)
+        ctx.set(self.lane.dst, GARBAGE if gathered is None else self.memory(gathered.dst, cycle))
         if self.holds:
             self.hold(ctx, cycle)
+        else:
+            element = None if gathered is None else gathered.src
+            ctx.set(self.lane.src, GARBAGE if element is None else self.memory(element, cycle))
+        for stage, name in ((1, "prepare"), (2, "execute")):
+            micro_op = self.slot(cycle - stage)
+            if micro_op is not None:
+                control |= {
+                    name: 1,
+                    f"{name}_op": micro_op.op,
+                    f"{name}_dst": self.wrote(cycle - 3, micro_op.dst),
+                    f"{name}_src": self.wrote(cycle - 3, micro_op.src),
+                }
+        executes = self.slot(cycle - 2)
         if executes is not None:
             control |= {
-                "execute": 1,
                 "execute_gemm": int(executes.gemm),
                 "execute_reset": int(executes.reset),
-                "op": executes.op,
             }
         ctx.set(self.lane.control, control)
-        multiplied = self.slot(cycle + self.levels)
+        multiplied = self.slot(cycle + self.levels - 1)
         if multiplied is not None:
             ctx.set(self.lane.inp, packed(multiplied.inp))
             ctx.set(self.lane.wgt, packed(multiplied.wgt))
         enable = 0
         for stage in range(1 + self.levels):
-            micro_op = self.slot(cycle + self.levels - stage)
+            micro_op = self.slot(cycle + self.levels - 1 - stage)
             enable |= int(micro_op is not None and micro_op.gemm and not micro_op.reset) << stage
         ctx.set(self.lane.enable, enable)
 
@@ -156,9 +180,19 @@ class Surroundings:
             ctx.set(self.lane.hold, {"take": 0})
             ctx.set(self.lane.src, GARBAGE)
             return
-        forward = self.forward(element, cycle)
-        ctx.set(self.lane.hold, {"take": 1, **{name: forward[name] for name in HELD}})
+        ctx.set(self.lane.hold, {"take": 1, **self.forward(element, cycle)})
         ctx.set(self.lane.src, self.memory(element, cycle))
+
+    async def run(self, ctx: Context) -> None:
+        """Run all slots; every result must be right in the cycle of its write."""
+        for cycle in range(-self.levels, len(self.slots) + 4):
+            self.drive(ctx, cycle)
+            written = self.slot(cycle - 3)
+            if written is not None:
+                assert ctx.get(self.lane.result) == written.result, f"slot {cycle - 3}: {written}"
+            if self.slot(cycle - 2) is not None:
+                assert not ctx.get(self.lane.shift_out_of_range)
+            await ctx.tick()
 
 
 def packed(vector: list[int]) -> int:
@@ -167,60 +201,101 @@ def packed(vector: list[int]) -> int:
 
 @pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(
-    ("block", "ports"), [(1, 2), (4, 2), (8, 2), (32, 2), (2, 1), (8, 1), (32, 1)]
+    ("block", "ports"), [(1, 2), (4, 2), (8, 2), (32, 2), (1, 1), (2, 1), (8, 1), (32, 1)]
 )
 def test_forwards_results_at_every_distance(block: int, ports: int, seed: int) -> None:
     slots = random_slots(random.Random(seed), block, 150, ports)
     lane = Lane(block, ports)
-    around = Surroundings(lane, block, slots, ports)
-
-    async def bench(ctx: Context) -> None:
-        for cycle in range(-around.levels, len(slots) + 2):
-            around.drive(ctx, cycle)
-            written = around.slot(cycle - 2)
-            if written is not None:
-                assert ctx.get(lane.result) == written.result, f"slot {cycle - 2}: {written}"
-            if around.slot(cycle - 1) is not None:
-                assert not ctx.get(lane.shift_out_of_range)
-            await ctx.tick()
-
-    simulate(lane, bench)
+    simulate(lane, Surroundings(lane, block, slots, ports).run)
 
 
-@pytest.mark.parametrize("distance", [1, 2, 3, 4])
-@pytest.mark.parametrize("operand", ["dst", "src"])
-def test_one_operand_at_one_distance(operand: str, distance: int) -> None:
-    """Two micro-ops with bubbles between them, and nothing else to help."""
-
-    def add(dst: int, src: int | None, imm: int, result: int) -> MicroOp:
-        return MicroOp(False, False, AluOp.ADD, dst, src, imm, [0], [0], result)
-
-    first = add(0, None, 41, 41)
-    second = add(0, None, 1, 42) if operand == "dst" else add(1, 0, 0, 41)
-    slots: list[MicroOp | None] = [first, *[None] * (distance - 1), second]
-    lane = Lane(1)
-    around = Surroundings(lane, 1, slots)
-
-    async def bench(ctx: Context) -> None:
-        for cycle in range(len(slots) + 1):
-            around.drive(ctx, cycle)
-            await ctx.tick()
-        assert ctx.get(lane.result) == second.result
-
-    simulate(lane, bench)
+SET_41 = MicroOp(gemm=False, reset=False, op=AluOp.ADD, dst=0, src=None, imm=41)
+SETS: dict[str, list[MicroOp | None]] = {
+    "ALU": [SET_41],
+    "GEMM": [MicroOp(True, False, AluOp.ADD, 0, None, 0, [-41], [-1])],
+    "reset": [SET_41, MicroOp(True, True, AluOp.ADD, 0, None, 0)],
+    "MUL": [SET_41, None, MicroOp(False, False, AluOp.MUL, 0, None, -3)],
+    "SHR": [SET_41, None, MicroOp(False, False, AluOp.SHR, 0, None, 1)],
+}
+"""Slots whose last one sets accumulator 0."""
+USES = {
+    "dst": [MicroOp(False, False, op, 0, None, 7) for op in AluOp],
+    "src": [MicroOp(False, False, op, 1, 0, 0) for op in AluOp],
+    "both": [MicroOp(False, False, op, 0, 0, 0) for op in AluOp],
+    "GEMM": [MicroOp(True, False, AluOp.ADD, 0, None, 0, [12], [-11])],
+}
+"""Micro-ops that use accumulator 0, by the operand."""
 
 
 @pytest.mark.parametrize(
+    ("operand", "distance", "ports"),
+    [
+        (operand, distance, ports)
+        for operand in USES
+        for distance in range(1, 7)
+        for ports in (1, 2)
+        # With one read port, a micro-op with two operands comes after a bubble.
+        if ports == 2 or distance > 1 or operand in ("dst", "GEMM")
+    ],
+)
+def test_one_operand_at_one_distance(operand: str, distance: int, ports: int) -> None:
+    """Two micro-ops with bubbles between them, and nothing else to help."""
+    # What is multiplied or shifted must not be 0.
+    preset = MicroOp(False, False, AluOp.ADD, 1, None, 0x123456)
+    resets = [MicroOp(True, True, AluOp.ADD, element, None, 0) for element in (0, 1)]
+    slots: list[MicroOp | None] = []
+    memory = [0] * ELEMENTS
+    for writers, use in itertools.product(SETS.values(), USES[operand]):
+        if use.uses_early(writers[-1] if distance == 1 else None):
+            continue
+        pair = [*resets, preset, *[None] * 6, *writers, *[None] * (distance - 1), use, *[None] * 6]
+        for template in pair:
+            micro_op = None if template is None else replace(template)
+            slots.append(micro_op)
+            if micro_op is not None:
+                src = micro_op.src
+                if micro_op.op is AluOp.SHR and src is not None and abs(memory[src]) > MAX_SHIFT:
+                    micro_op.op = AluOp.MUL
+                memory[micro_op.dst] = micro_op.result = executed(micro_op, memory)
+    lane = Lane(1, ports)
+    simulate(lane, Surroundings(lane, 1, slots, ports).run)
+
+
+@pytest.mark.parametrize("distance", [None, 2, 3, 4, 5])
+@pytest.mark.parametrize(
     ("amount", "shift_out_of_range"), [(31, 0), (32, 1), (-31, 0), (-32, 1), (1 << 30, 1)]
 )
-def test_a_shift_by_an_accumulator_is_checked(amount: int, shift_out_of_range: int) -> None:
+def test_a_shift_by_an_accumulator_is_checked(
+    amount: int, shift_out_of_range: int, distance: int | None
+) -> None:
+    """The amount comes from memory, or is the result of a micro-op so many slots ahead."""
+    lane = Lane(1)
+    shift = MicroOp(False, False, AluOp.SHR, 1, 0, 0)
+    first = MicroOp(False, False, AluOp.ADD, 0, None, amount, result=amount)
+    slots: list[MicroOp | None] = [first]
+    slots += [None] * ((distance or 9) - 1)
+    around = Surroundings(lane, 1, [*slots, shift])
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(len(slots) + 2):
+            around.drive(ctx, cycle)
+            await ctx.tick()
+        around.drive(ctx, len(slots) + 2)
+        assert ctx.get(lane.shift_out_of_range) == shift_out_of_range
+
+    simulate(lane, bench)
+
+
+def test_only_a_shift_can_be_out_of_range() -> None:
     lane = Lane(1)
 
     async def bench(ctx: Context) -> None:
         ctx.set(lane.control, {"gather": 1})
-        ctx.set(lane.src, amount)
+        ctx.set(lane.src, 32)
         await ctx.tick()
-        ctx.set(lane.control, {"execute": 1, "op": AluOp.SHR})
-        assert ctx.get(lane.shift_out_of_range) == shift_out_of_range
+        for op in (AluOp.SHR, *AluOp):
+            ctx.set(lane.control, {"prepare": 1, "prepare_op": op})
+            await ctx.tick()
+            assert ctx.get(lane.shift_out_of_range) == (op is AluOp.SHR)
 
     simulate(lane, bench)

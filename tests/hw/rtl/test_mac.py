@@ -92,4 +92,5 @@ def test_levels_of_the_tree() -> None:
     for block in BLOCKS:
         levels = tree_levels(block)
         assert MAC_RADIX**levels >= block
-        assert levels == 0 or MAC_RADIX ** (levels - 1) < block
+        assert levels == 1 or MAC_RADIX ** (levels - 1) < block
+        assert levels >= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,61 +98,184 @@ def random_loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
     )
 
 
+class Stand:
+    """The loop nest, given one instruction after the other; `stalls` says when it may not issue.
+
+    `stalls` is called once for each cycle.
+    """
+
+    def __init__(self, config: HardwareConfig, stalls: Callable[[], bool]) -> None:
+        self.config = config
+        self.layout = offsets_layout(config)
+        self.micro_ops = MicroOps(config)
+        self.stalls = stalls
+        self.noise = random.Random(0)
+        self.cycles = 0
+
+    def slots(self, loops: Gemm | Alu) -> Iterator[Issue | None]:
+        """The micro-ops of an instruction, and, with one read port, the empty cycles."""
+        for issue in expected(loops):
+            if self.config.acc_read_ports == 1 and isinstance(loops, Alu) and not loops.use_imm:
+                yield None
+            yield issue
+
+    def begin(self, ctx: Context) -> bool:
+        """Begin a cycle; returns whether it is a stall."""
+        stall = self.stalls()
+        ctx.set(self.micro_ops.stall, stall)
+        self.cycles += 1
+        return stall
+
+    async def idle(self, ctx: Context, cycles: int) -> None:
+        """Nothing is in progress."""
+        for _ in range(cycles):
+            self.begin(ctx)
+            assert ctx.get(self.micro_ops.ready)
+            assert not ctx.get(self.micro_ops.valid)
+            assert not ctx.get(self.micro_ops.active)
+            await ctx.tick()
+
+    async def start(self, ctx: Context, loops: Gemm | Alu) -> None:
+        """Start an instruction in the cycle that has begun, the last of the one before or idle."""
+        assert ctx.get(self.micro_ops.ready)
+        ctx.set(self.micro_ops.start, 1)
+        ctx.set(self.micro_ops.word, int.from_bytes(encode(self.config, loops), "little"))
+        await ctx.tick()
+        ctx.set(self.micro_ops.start, 0)
+        ctx.set(self.micro_ops.word, self.noise.getrandbits(128))
+
+    async def walk(self, ctx: Context, loops: Gemm | Alu) -> None:
+        """Compare every cycle of an instruction, from the first to that of its last micro-op."""
+        micro_ops = self.micro_ops
+        word = int.from_bytes(encode(self.config, loops), "little")
+        for place, slot in enumerate(self.slots(loops)):
+            if place:
+                await ctx.tick()
+            while self.begin(ctx):
+                assert not ctx.get(micro_ops.valid)
+                assert not ctx.get(micro_ops.ready)
+                assert ctx.get(micro_ops.active)
+                await ctx.tick()
+            assert ctx.get(micro_ops.active)
+            assert ctx.get(micro_ops.valid) == (slot is not None)
+            assert ctx.get(micro_ops.ready) == (slot is not None and slot.last)
+            assert ctx.get(micro_ops.current) == word
+            if slot is None:
+                continue
+            offsets = self.layout.from_bits(ctx.get(micro_ops.offsets.as_value()))
+            found = Issue(
+                uop=ctx.get(micro_ops.uop),
+                dst=offsets.dst,
+                src=offsets.src,
+                wgt=None if isinstance(loops, Alu) else offsets.wgt,
+                last=bool(ctx.get(micro_ops.last)),
+            )
+            assert found == slot, str(loops)
+
+    async def run(self, ctx: Context, program: Sequence[Gemm | Alu]) -> None:
+        """Instructions without a gap: each starts in the cycle of the last micro-op before."""
+        self.begin(ctx)
+        for loops in program:
+            await self.start(ctx, loops)
+            await self.walk(ctx, loops)
+        await ctx.tick()
+        await self.idle(ctx, 2)
+
+
+@pytest.mark.parametrize("stalls", [0.0, 0.4])
 @pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("config", CONFIGS)
 def test_walks_loops_without_a_gap_but_where_acc_has_one_port(
-    config: HardwareConfig, seed: int
+    config: HardwareConfig, seed: int, stalls: float
 ) -> None:
-    rng = random.Random(seed)
-    micro_ops = MicroOps(config)
-    layout = offsets_layout(config)
+    """And but for stalls, in which nothing is issued."""
+    rng, chance = random.Random(seed), random.Random(seed)
+    stand = Stand(config, lambda: chance.random() < stalls)
 
     async def bench(ctx: Context) -> None:
+        stand.begin(ctx)
         for _ in range(12):
             loops = random_loops(rng, config)
-            word = int.from_bytes(encode(config, loops), "little")
             pause = rng.choice((0, 0, 3))
-            for _ in range(pause):
+            if pause:
                 await ctx.tick()
-                assert ctx.get(micro_ops.ready)
-                assert not ctx.get(micro_ops.valid)
-            # Started in the very cycle of the last micro-op before: no gap.
-            assert ctx.get(micro_ops.ready)
-            ctx.set(micro_ops.start, 1)
-            ctx.set(micro_ops.word, word)
-            await ctx.tick()
-            ctx.set(micro_ops.start, 0)
-            ctx.set(micro_ops.word, rng.getrandbits(128))
-            two_operands = isinstance(loops, Alu) and not loops.use_imm
-            for number, issue in enumerate(expected(loops)):
-                if config.acc_read_ports == 1 and two_operands:
-                    if number:
-                        await ctx.tick()
-                    assert not ctx.get(micro_ops.valid)
-                    assert not ctx.get(micro_ops.ready)
-                    assert ctx.get(micro_ops.active)
-                    await ctx.tick()
-                elif number:
-                    assert not ctx.get(micro_ops.ready)
-                    await ctx.tick()
-                offsets = layout.from_bits(ctx.get(micro_ops.offsets.as_value()))
-                assert ctx.get(micro_ops.valid)
-                assert ctx.get(micro_ops.active)
-                assert ctx.get(micro_ops.current) == word
-                found = Issue(
-                    uop=ctx.get(micro_ops.uop),
-                    dst=offsets.dst,
-                    src=offsets.src,
-                    wgt=None if isinstance(loops, Alu) else offsets.wgt,
-                    last=bool(ctx.get(micro_ops.last)),
-                )
-                assert found == issue, f"{loops}, seed {seed}"
-                assert ctx.get(micro_ops.ready) == issue.last
+                await stand.idle(ctx, pause)
+                stand.begin(ctx)
+            await stand.start(ctx, loops)
+            await stand.walk(ctx, loops)
         await ctx.tick()
-        assert not ctx.get(micro_ops.valid)
-        assert not ctx.get(micro_ops.active)
+        await stand.idle(ctx, 1)
 
-    simulate(micro_ops, bench)
+    simulate(stand.micro_ops, bench)
+
+
+def nest(uop_bgn: int, uops: int, iter_in: int, iter_out: int, *, alu: bool) -> Gemm | Alu:
+    """A loop nest in which every loop has another factor."""
+    common: dict[str, Any] = {
+        "uop_bgn": uop_bgn,
+        "uop_end": uop_bgn + uops,
+        "iter_out": iter_out,
+        "iter_in": iter_in,
+        "dst_factor_out": 3,
+        "dst_factor_in": 1,
+        "src_factor_out": 1,
+        "src_factor_in": 2,
+    }
+    if alu:
+        return Alu(op=AluOp.ADD, use_imm=False, imm=0, **common)
+    return Gemm(reset=False, wgt_factor_out=2, wgt_factor_in=1, **common)
+
+
+@pytest.mark.parametrize("alu", [False, True], ids=["GEMM", "ALU"])
+@pytest.mark.parametrize("config", [TINY, TINY.replace(acc_read_ports=1)], ids=["two", "one"])
+def test_every_small_loop_ends_with_its_last_micro_op(config: HardwareConfig, alu: bool) -> None:
+    """At the first micro-op, in the middle and at the end of their memory; none with a gap."""
+    depth, few = config.depth(MemoryId.UOP), range(1, 5)
+    program = [
+        nest(first, uops, iter_in, iter_out, alu=alu)
+        for iter_out in few
+        for iter_in in few
+        for uops in few
+        for first in {0, 5, depth - uops}
+    ]
+    random.Random(1).shuffle(program)
+    stand = Stand(config, lambda: False)
+
+    async def bench(ctx: Context) -> None:
+        await stand.run(ctx, program)
+
+    simulate(stand.micro_ops, bench)
+
+
+@pytest.mark.parametrize("length", [1, 2])
+@pytest.mark.parametrize("alu", [False, True], ids=["GEMM", "ALU"])
+@pytest.mark.parametrize("config", [TINY, TINY.replace(acc_read_ports=1)], ids=["two", "one"])
+def test_a_stall_in_any_cycle_neither_loses_nor_doubles_a_micro_op(
+    config: HardwareConfig, alu: bool, length: int
+) -> None:
+    """From the cycle of the start, while nothing is in progress, to the cycle after the end."""
+    program = [
+        nest(2, 2, 2, 2, alu=alu),
+        nest(0, 1, 1, 1, alu=alu),
+        nest(1, 1, 3, 1, alu=not alu),
+        nest(3, 3, 1, 1, alu=alu),
+    ]
+    schedule: list[bool] = []
+    stand = Stand(config, lambda: bool(schedule) and schedule.pop(0))
+    total = 1 + sum(len(list(stand.slots(loops))) for loops in program) + 2
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(total):
+            schedule[:] = [False] * cycle + [True] * length
+            before = stand.cycles
+            await stand.run(ctx, program)
+            # A stall while nothing is in progress costs no cycle.
+            in_progress = 1 <= cycle < total - 2
+            costs = length if in_progress else length - 1 if cycle == 0 else 0
+            assert stand.cycles - before == total + costs
+            schedule.clear()
+
+    simulate(stand.micro_ops, bench)
 
 
 @pytest.mark.parametrize("name", ["dst", "src", "wgt"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +15,15 @@ from hw.config_files import load_config
 from hw.encoding import uop_layout
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens, encode, encode_uop
 from hw.rtl.pipeline import Pipeline
-from hw.timing import pipeline_depth, tree_levels
+from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth, tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")
 BLOCKS = (0, 2, 4, 7)
-"""log2 of block_in: none to four levels of the adder tree."""
+"""log2 of block_in: one to four levels of the adder tree."""
 
 
-MACHINES = ((0, 2), (2, 2), (4, 2), (7, 2), (1, 1), (4, 1), (7, 1))
+MACHINES = ((0, 2), (2, 2), (4, 2), (7, 2), (0, 1), (1, 1), (4, 1), (7, 1))
 """The same, and the read ports of ACC."""
 
 
@@ -83,6 +85,16 @@ class Issue:
     def tensor(self) -> bool:
         return isinstance(self.instruction, Alu) and not self.instruction.use_imm
 
+    @property
+    def early(self) -> bool:
+        return isinstance(self.instruction, Alu) and self.instruction.op in EARLY_OPS
+
+    def must_stall(self, ahead: Issue | None) -> bool:
+        """Whether the first half of the ALU comes too early for the result of `ahead`."""
+        if ahead is None or not self.early:
+            return False
+        return ahead.dst == self.dst or (self.tensor and ahead.dst == self.src)
+
 
 def random_instruction(rng: random.Random) -> Gemm | Alu:
     tokens = Tokens(push_prev=rng.random() < 0.5, push_next=rng.random() < 0.5)
@@ -90,8 +102,8 @@ def random_instruction(rng: random.Random) -> Gemm | Alu:
         return replace(GEMM, reset=rng.random() < 0.3, tokens=tokens)
     return replace(
         ALU,
-        op=rng.choice(list(AluOp)),
-        use_imm=rng.random() < 0.4,
+        op=rng.choice((*AluOp, *EARLY_OPS)),
+        use_imm=rng.random() < 0.5,
         imm=rng.randint(-32768, 32767),
         tokens=tokens,
     )
@@ -128,6 +140,15 @@ def random_issue(rng: random.Random, config: HardwareConfig, instruction: Gemm |
     )
 
 
+def with_dst_of(issue: Issue, other: Issue) -> Issue:
+    """`issue` with the destination of `other`."""
+    return replace(
+        issue,
+        offsets=replace(issue.offsets, dst=other.offsets.dst),
+        fields=replace(issue.fields, dst=other.fields.dst),
+    )
+
+
 def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> list[Issue | None]:
     """Instructions of a few micro-ops each, with bubbles: where ACC has one read port, always one
     before a micro-op with two operands from it."""
@@ -139,6 +160,9 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
         length = rng.randint(1, 5)
         for number in range(length):
             issue = random_issue(rng, config, instruction)
+            ahead = issues[-1] if issues else None
+            if ahead is not None and rng.random() < 0.4:
+                issue = with_dst_of(issue, ahead)
             if config.acc_read_ports == 1 and issue.tensor:
                 issues.append(None)
             issues.append(replace(issue, index=index, last=number == length - 1))
@@ -147,24 +171,80 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
     return issues
 
 
-class Stand:
-    """A pipeline, and micro-ops issued to it: number `n` in cycle `n`."""
+@dataclass(frozen=True)
+class Moment:
+    """What the model predicts for one cycle."""
 
-    def __init__(self, config: HardwareConfig, issues: list[Issue | None]) -> None:
+    stages: list[Issue | None]
+    """The micro-op in each stage, and, last, the one that has just been written."""
+    stall: bool
+
+
+def predicted(issues: list[Issue | None], depth: int) -> Iterator[Moment]:
+    """Every cycle until the pipeline is empty, if it gets a micro-op or bubble in each that moves.
+
+    A micro-op that comes to the stage of the stall right behind the one whose result it needs
+    early stays there for a second cycle, with all behind it, and a bubble goes ahead of it.
+    """
+    left = deque(issues)
+    slots: list[Issue | None] = [None] * (depth + 1)
+    while left or any(slots):
+        waits = slots[STALL_STAGE - 1]
+        if waits is not None and waits.must_stall(slots[STALL_STAGE]):
+            yield Moment([None, *slots], stall=True)
+            slots = [*slots[:STALL_STAGE], None, *slots[STALL_STAGE:-1]]
+        else:
+            issue = left.popleft() if left else None
+            yield Moment([issue, *slots], stall=False)
+            slots = [issue, *slots[:-1]]
+
+
+class Stand:
+    """A pipeline, and micro-ops issued to it, one in each cycle without a stall.
+
+    From the cycle `halt` on, if there is one, the pipeline must not take what is offered. An input
+    that is not used in a cycle is noise with the probability `noise`, else it stays as it was.
+    """
+
+    def __init__(
+        self,
+        config: HardwareConfig,
+        issues: list[Issue | None],
+        halt: int | None = None,
+        noise: float = 0.5,
+    ) -> None:
         self.config = config
-        self.issues = issues
         self.pipeline = Pipeline(config)
         self.levels = tree_levels(config.block_in)
         self.depth = pipeline_depth(config)
+        self.rng = random.Random(len(issues))
+        self.halt = halt
+        self.noise = noise
+        self.offered = self.moments = list(predicted(issues, self.depth))
+        if halt is not None:
+            taken = [moment.stages[0] for moment in self.offered[:halt] if not moment.stall]
+            self.moments = list(predicted(taken, self.depth))
+
+    @property
+    def cycles(self) -> int:
+        """Until the pipeline is empty, and a little longer."""
+        return len(self.offered) + 3
 
     def at(self, stage: int, cycle: int) -> Issue | None:
-        """The micro-op in a stage: they move one on each cycle, whatever they are."""
-        place = cycle - stage
-        return self.issues[place] if 0 <= place < len(self.issues) else None
+        """The micro-op in a stage."""
+        return self.moments[cycle].stages[stage] if cycle < len(self.moments) else None
+
+    def stalls(self, cycle: int) -> bool:
+        return cycle < len(self.moments) and self.moments[cycle].stall
 
     def drive(self, ctx: Context, cycle: int) -> None:
+        """Drive the inputs."""
         p = self.pipeline
-        issue, read = self.at(0, cycle), self.at(1, cycle)
+        moment = self.offered[cycle] if cycle < len(self.offered) else None
+        issue, read = moment.stages[:2] if moment is not None else (None, None)
+        noise = self.rng.getrandbits
+        is_noise = self.rng.random() < self.noise
+        ctx.set(p.halt, self.halt is not None and cycle >= self.halt)
         ctx.set(p.valid, issue is not None)
         if issue is not None:
             word = encode(self.config, issue.instruction)
@@ -173,15 +253,23 @@ class Stand:
             ctx.set(p.last, issue.last)
             offsets = issue.offsets
             ctx.set(p.offsets, {"dst": offsets.dst, "src": offsets.src, "wgt": offsets.wgt})
+        elif is_noise:
+            ctx.set(p.current, noise(128))
+            ctx.set(p.index, noise(32))
+            ctx.set(p.last, noise(1))
+            ctx.set(p.offsets.as_value(), noise(len(p.offsets.as_value())))
         if read is not None:
             word = encode_uop(self.config, read.fields)
             ctx.set(p.uop.as_value(), int.from_bytes(word, "little"))
+        elif is_noise:
+            ctx.set(p.uop.as_value(), noise(32))
 
     def compare(self, ctx: Context, cycle: int) -> None:
         """Every output, against the micro-op that is in its stage."""
         p = self.pipeline
         indexed, reads = self.at(2, cycle), self.at(2 + self.levels, cycle)
         writes = self.at(self.depth, cycle)
+        assert ctx.get(p.stall) == self.stalls(cycle)
         assert ctx.get(p.array_enable) == (indexed is not None and indexed.multiplies)
         if indexed is not None and indexed.multiplies:
             assert ctx.get(p.inp_address) == indexed.src
@@ -199,7 +287,7 @@ class Stand:
         if early:
             assert not (ctx.get(p.dst_enable) and ctx.get(p.src_enable))
             self._compare_hold(ctx, cycle)
-        for stage in range(1 + self.levels):
+        for stage in range(2 + self.levels):
             issue = self.at(3 + stage, cycle)
             multiplies = issue is not None and issue.multiplies
             assert ctx.get(p.mac_enable) >> stage & 1 == multiplies
@@ -220,22 +308,44 @@ class Stand:
 
     def _compare_control(self, ctx: Context, cycle: int) -> None:
         control = self.pipeline.control
-        gathers, executes = self.at(3 + self.levels, cycle), self.at(4 + self.levels, cycle)
+        gathers, prepares, executes, writes, written = (
+            self.at(3 + self.levels + stage, cycle) for stage in range(5)
+        )
         assert ctx.get(control.gather) == (gathers is not None)
+        assert ctx.get(control.prepare) == (prepares is not None)
         assert ctx.get(control.execute) == (executes is not None)
         if gathers is not None:
             assert ctx.get(control.gather_imm) == (not gathers.tensor)
             if isinstance(gathers.instruction, Alu):
                 assert ctx.get(control.imm) == gathers.instruction.imm
-            ahead = [self.at(4 + self.levels + distance, cycle) for distance in range(3)]
-            self._compare_forward(ctx, control.dst, gathers.dst, not gathers.resets, ahead)
-            self._compare_forward(ctx, control.src, gathers.src, gathers.tensor, ahead)
+            for forward, index, used in (
+                (control.gather_dst, gathers.dst, not gathers.resets),
+                (control.gather_src, gathers.src, gathers.tensor),
+            ):
+                assert ctx.get(forward.from_write) == self._hits(writes, index, used)
+                assert ctx.get(forward.from_written) == self._hits(written, index, used)
+        for name, issue in (("prepare", prepares), ("execute", executes)):
+            if issue is None:
+                continue
+            op = issue.instruction.op if isinstance(issue.instruction, Alu) else AluOp.ADD
+            from_dst = self._hits(writes, issue.dst, not issue.resets)
+            from_src = self._hits(writes, issue.src, issue.tensor)
+            assert ctx.get(control[f"{name}_op"]) == op
+            assert ctx.get(control[f"{name}_dst"]) == from_dst
+            assert ctx.get(control[f"{name}_src"]) == from_src
         if executes is not None:
             gemm = isinstance(executes.instruction, Gemm)
             assert ctx.get(control.execute_gemm) == gemm
             assert ctx.get(control.execute_reset) == executes.resets
-            op = executes.instruction.op if isinstance(executes.instruction, Alu) else AluOp.ADD
-            assert ctx.get(control.op) == op
+            # The operands of these were used in the stage before.
+            if executes.early:
+                assert not ctx.get(control.execute_dst)
+                assert not ctx.get(control.execute_src)
+
+    @staticmethod
+    def _hits(writer: Issue | None, index: int, used: bool) -> bool:
+        """Whether an operand, if used, is the result of `writer`."""
+        return used and writer is not None and writer.dst == index
 
     def _compare_hold(self, ctx: Context, cycle: int) -> None:
         """The second operand is at the memory's output while its micro-op reads the first."""
@@ -248,31 +358,23 @@ class Stand:
                 writer = self.at(stage, cycle)
                 assert ctx.get(hold[name]) == (writer is not None and writer.dst == reads.src)
 
-    @staticmethod
-    def _compare_forward(
-        ctx: Context, forward: Any, index: int, used: bool, ahead: list[Issue | None]
-    ) -> None:
-        """From each of the three micro-ops ahead that writes the operand."""
-        names = ("from_execute", "from_write", "from_written")
-        for name, writer in zip(names, ahead, strict=True):
-            hits = used and writer is not None and writer.dst == index
-            assert ctx.get(forward[name]) == hits, name
-
 
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(("log_block_in", "ports"), MACHINES)
 def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -> None:
     rng = random.Random(seed)
     config = machine(log_block_in, ports)
-    stand = Stand(config, random_issues(rng, config, 90))
+    # With one read port, only micro-ops with an immediate stall.
+    stand = Stand(config, random_issues(rng, config, 150 if ports == 2 else 300))
 
     async def bench(ctx: Context) -> None:
-        for cycle in range(len(stand.issues) + stand.depth + 3):
+        for cycle in range(stand.cycles):
             stand.drive(ctx, cycle)
             stand.compare(ctx, cycle)
             await ctx.tick()
 
     simulate(stand.pipeline, bench)
+    assert sum(moment.stall for moment in stand.moments) > 2
 
 
 ACC, INP, WGT = (TINY.depth(memory) for memory in (MemoryId.ACC, MemoryId.INP, MemoryId.WGT))
@@ -353,24 +455,178 @@ def test_a_lane_s_complaint_counts_for_shifts_only(
     simulate(pipeline, bench)
 
 
-def test_halt_lets_nothing_in_and_everything_out() -> None:
+@pytest.mark.parametrize("halt", range(1, 22))
+def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
+    """In any cycle, one of a stall included."""
     rng = random.Random(8)
     issues = [issue for issue in random_issues(rng, TINY, 30) if issue is not None][:20]
-    stand = Stand(TINY, [*issues])
+    stand = Stand(TINY, [*issues], halt)
     pipeline = stand.pipeline
+    assert any(moment.stall for moment in stand.offered[1:21])
 
     async def bench(ctx: Context) -> None:
         written = 0
-        for cycle in range(20 + stand.depth):
-            ctx.set(pipeline.halt, cycle >= 6)
+        for cycle in range(stand.cycles):
             stand.drive(ctx, cycle)
+            stand.compare(ctx, cycle)
             written += ctx.get(pipeline.write_enable)
             await ctx.tick()
-        assert written == 6
+        assert written == halt - sum(moment.stall for moment in stand.offered[:halt])
         assert ctx.get(pipeline.empty)
 
     simulate(pipeline, bench)
 
 
+def an_issue(
+    instruction: Gemm | Alu, dst: int, src: int, *, index: int = 0, last: bool = True
+) -> Issue:
+    """A micro-op that is an instruction, with both tokens, unless it is not the last."""
+    tokens = Tokens(push_prev=True, push_next=True)
+    uop = MicroOp(dst, src, 0)
+    return Issue(replace(instruction, tokens=tokens), index, last, MicroOp(0, 0, 0), uop)
+
+
+@dataclass
+class Seen:
+    """The cycles in which something happened."""
+
+    stalls: list[int]
+    writes: list[int]
+    ends: list[int]
+
+
+def seen(config: HardwareConfig, issues: list[Issue | None], noise: float = 0.5) -> Seen:
+    """Run micro-ops; returns when the pipeline stalled and, counted from the depth, wrote."""
+    stand = Stand(config, issues, noise=noise)
+    p = stand.pipeline
+    found = Seen([], [], [])
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(stand.cycles):
+            stand.drive(ctx, cycle)
+            stand.compare(ctx, cycle)
+            if ctx.get(p.stall):
+                found.stalls.append(cycle)
+            if ctx.get(p.write_enable):
+                found.writes.append(cycle - stand.depth)
+            for push in (p.push_prev, p.push_next):
+                assert ctx.get(push) == ctx.get(p.ends)
+            if ctx.get(p.ends):
+                found.ends.append(cycle - stand.depth)
+            await ctx.tick()
+
+    simulate(p, bench)
+    return found
+
+
+MUL, SHR = (replace(ALU, op=op) for op in (AluOp.MUL, AluOp.SHR))
+LATE: list[Alu] = [replace(ALU, op=op) for op in (AluOp.ADD, AluOp.MIN, AluOp.MAX)]
+AHEAD: list[Gemm | Alu] = [
+    GEMM,
+    RESET,
+    *(replace(ALU, op=op) for op in AluOp),
+    replace(MUL, use_imm=True),
+]
+
+
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
+def test_a_product_and_a_shift_wait_for_the_result_ahead(early: Alu, log_block_in: int) -> None:
+    """For dst, for src, for both, for dst with an immediate: in their first cycle in stage 3."""
+    config = machine(log_block_in)
+    immediate = replace(early, use_imm=True)
+    for ahead in AHEAD:
+        for follower in (
+            an_issue(early, 1, 2),
+            an_issue(early, 2, 1),
+            an_issue(early, 1, 1),
+            an_issue(immediate, 1, 2),
+            an_issue(immediate, 1, 1),
+        ):
+            found = seen(config, [None, an_issue(ahead, 1, 3), follower])
+            assert found == Seen(stalls=[2 + STALL_STAGE], writes=[1, 3], ends=[1, 3])
+
+
+@pytest.mark.parametrize("ports", [1, 2])
+def test_an_immediate_s_stall_with_any_number_of_read_ports(ports: int) -> None:
+    """What follows with two operands, and with one port after a bubble, comes a cycle later."""
+    config = machine(1, ports)
+    tensor = an_issue(ALU, 1, 1)
+    bubble = [None] if ports == 1 else []
+    issues = [an_issue(GEMM, 1, 0), an_issue(replace(MUL, use_imm=True), 1, 0), *bubble, tensor]
+    last = len(issues)
+    found = seen(config, issues)
+    assert found == Seen(stalls=[1 + STALL_STAGE], writes=[0, 2, last], ends=[0, 2, last])
+
+
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+def test_no_other_operation_waits(log_block_in: int) -> None:
+    config = machine(log_block_in)
+    aheads: list[Gemm | Alu] = [MUL, GEMM]
+    instructions: list[Gemm | Alu] = [GEMM, RESET, *LATE]
+    instructions += [replace(each, use_imm=True) for each in LATE]
+    for ahead in aheads:
+        for instruction in instructions:
+            for dst, src in ((1, 2), (2, 1), (1, 1)):
+                found = seen(config, [an_issue(ahead, 1, 3), an_issue(instruction, dst, src)])
+                assert found == Seen(stalls=[], writes=[0, 1], ends=[0, 1])
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
+def test_what_prevents_a_stall(early: Alu, noise: float) -> None:
+    """Operands that are not used, another destination ahead, a bubble, a micro-op between.
+
+    Without noise, a bubble still has the fields of the micro-op ahead.
+    """
+    ahead, immediate = an_issue(MUL, 1, 3), replace(early, use_imm=True)
+    for issues in (
+        [ahead, an_issue(early, 2, 3)],
+        [ahead, an_issue(immediate, 2, 1)],
+        [an_issue(MUL, 3, 1), an_issue(early, 1, 2)],
+        [ahead, None, an_issue(early, 1, 1)],
+        [ahead, an_issue(ALU, 2, 2), an_issue(early, 1, 1)],
+        [ahead, an_issue(early, 2, 2), an_issue(early, 1, 1)],
+        [None, None, an_issue(early, 0, 0)],
+    ):
+        places = [place for place, issue in enumerate(issues) if issue is not None]
+        assert seen(TINY, [*issues], noise) == Seen(stalls=[], writes=places, ends=places)
+
+
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
+def test_products_in_a_row_take_two_cycles_each(early: Alu, log_block_in: int) -> None:
+    """All but the first; of one instruction, which ends with the last of them."""
+    issues: list[Issue | None] = [an_issue(early, 1, 1, last=number == 4) for number in range(5)]
+    found = seen(machine(log_block_in), [*issues, an_issue(GEMM, 1, 1, index=1)])
+    assert found.stalls == [1 + STALL_STAGE + 2 * number for number in range(4)]
+    assert found.writes == [0, 2, 4, 6, 8, 9]
+    assert found.ends == [8, 9]
+
+
+def test_an_index_out_of_bounds_behind_a_stall_is_refused() -> None:
+    """It is found in the first of the two cycles that it stays in its stage."""
+    bad = replace(an_issue(GEMM, ACC, 0, index=77), fields=MicroOp(0, 0, 0))
+    bad = replace(bad, offsets=MicroOp(ACC, 0, 0))
+    stand = Stand(TINY, [an_issue(GEMM, 1, 0), an_issue(MUL, 1, 1), bad])
+    p = stand.pipeline
+
+    async def bench(ctx: Context) -> None:
+        found, written = [], []
+        for cycle in range(stand.cycles):
+            stand.drive(ctx, cycle)
+            if ctx.get(p.bad_index):
+                assert ctx.get(p.fault_index) == 77
+                found.append(cycle)
+            if ctx.get(p.write_enable):
+                written.append(cycle - stand.depth)
+            await ctx.tick()
+        assert found == [4, 5]
+        assert written == [0, 2]
+        assert ctx.get(p.empty)
+
+    simulate(p, bench)
+
+
 def test_depth() -> None:
-    assert [pipeline_depth(machine(log)) for log in range(8)] == [5, 6, 6, 7, 7, 8, 8, 9]
+    assert [pipeline_depth(machine(log)) for log in range(8)] == [7, 7, 7, 8, 8, 9, 9, 10]
