@@ -6,8 +6,9 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
-from hw.rtl.lane import WIDTH, Lane, LaneControl, hold_port
+from hw.rtl.lane import Lane, LaneControl, hold_port
 from hw.rtl.mac import VALUE_BITS
 from hw.timing import tree_levels
 from hw.topology import MemoryId

@@ -74,9 +74,7 @@ class Queue(Block):
         else:
             self._read_next(m, storage, head, tail, push, pop)
 
-    def _read_ahead(
-        self, m: Module, storage: memory.Memory, push: Signal, pop: Signal
-    ) -> None:
+    def _read_ahead(self, m: Module, storage: memory.Memory, push: Signal, pop: Signal) -> None:
         """Show the head in a register, and in the memory's output the payload after the head.
 
         The register takes the payload that comes in if no other follows the head.
@@ -89,14 +87,11 @@ class Queue(Block):
         m.d.sync += [
             after_head.eq(after_head + pop),
             several.eq(
-                (push & ~pop & self.o.valid)
-                | (several & ~(pop & ~push & (self.level == 2)))
+                (push & ~pop & self.o.valid) | (several & ~(pop & ~push & (self.level == 2)))
             ),
         ]
         with m.If(pop | ~self.o.valid):
-            m.d.sync += payload.eq(
-                Mux(several, Value.cast(read.data), Value.cast(self.i.payload))
-            )
+            m.d.sync += payload.eq(Mux(several, Value.cast(read.data), Value.cast(self.i.payload)))
 
     def _read_next(
         self,

@@ -139,7 +139,9 @@ class Accelerator(Block):
             m.d.sync += error.eq(1)
         m.d.sync += pending.eq((pending & ~registers.irq_status_set) | causes)
         m.d.comb += [
-            registers.status.eq(Cat(control.starting | control.running, done, error, control.draining)),
+            registers.status.eq(
+                Cat(control.starting | control.running, done, error, control.draining)
+            ),
             registers.irq_status.eq(pending),
             self.interrupt.eq((pending & registers.irq_enable).any()),
             registers.error_code.eq(control.error_code),
