@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -54,36 +56,46 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` is the address of the next row. An offer's length is computed when the offer
-        # before it is taken, so that arbiters see registers.
+        # `job.address` and `row_beats` are the address and the length of the next row. An offer's
+        # length is computed when the offer before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
+        row_beats = Signal(size_bits + 1 - beat_bits, reset_less=True)
         setup = Signal()
         running = Signal()
-        # A beat's number is its byte address divided by the bytes in a beat.
+        # The offer, its first beat as the byte address divided by the bytes in a beat.
         beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
-        left = Signal(size_bits + 1 - beat_bits, reset_less=True)
         beats = Signal(BEATS_BITS, reset_less=True)
         row_ends = Signal(reset_less=True)
+        # What follows the offer in its row: its beats, those of them in the first page, and the
+        # longest burst that may follow.
+        rest = Signal.like(row_beats, reset_less=True)
+        page_rest = Signal(range(page_beats + 1), reset_less=True)
+        limit = Signal(BEATS_BITS, reset_less=True)
 
-        def beats_in_row(address: Value) -> Value:
-            # Whole beats, and those of the bytes that remain before and behind them: 0, 1 or 2.
-            ends = address[:beat_bits] + job.size[:beat_bits] + (self._bus_bytes - 1)
-            return (job.size >> beat_bits) + (ends >> beat_bits)
+        def shorter(to_page: Value) -> Value:
+            """The longest burst `to_page` beats before the end of a page."""
+            return Mux(to_page < self._longest, to_page, self._longest)[:BEATS_BITS]
+
+        def offer(first: Value, total: Value, to_page: Value, most: Value) -> list[Any]:
+            """Offer the first burst, `most` beats at most, of the `total` beats from `first` on."""
+            ends = total <= most
+            page_ends = to_page <= self._longest
+            behind = Mux(page_ends, page_beats, to_page - self._longest)
+            return [
+                beat.eq(first),
+                beats.eq(Mux(ends, total, most)),
+                row_ends.eq(ends),
+                rest.eq(total - most),
+                page_rest.eq(behind),
+                limit.eq(shorter(behind)),
+            ]
 
         new_row = Signal()
-        next_beat = Signal.like(beat)
-        next_left = Signal.like(left)
         to_page = Signal(range(page_beats + 1))
-        allowed = Signal(BEATS_BITS)
-        ends = Signal()
         taken = Signal()
         m.d.comb += [
             new_row.eq(setup | row_ends),
-            next_beat.eq(Mux(new_row, job.address >> beat_bits, beat + beats)),
-            next_left.eq(Mux(new_row, beats_in_row(job.address), left - beats)),
-            to_page.eq(page_beats - next_beat[: clog2(page_beats)]),
-            allowed.eq(Mux(to_page < self._longest, to_page, self._longest)),
-            ends.eq(next_left <= allowed),
+            to_page.eq(page_beats - job.address[beat_bits:][: clog2(page_beats)]),
             taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
             self.burst.payload.address.eq(beat << beat_bits),
@@ -94,16 +106,22 @@ class BurstGenerator(Block):
 
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1)]
+            m.d.sync += row_beats.eq(self._beats_in_row(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
-            m.d.sync += [
-                beat.eq(next_beat),
-                left.eq(next_left),
-                beats.eq(Mux(ends, next_left, allowed)),
-                row_ends.eq(ends),
-            ]
             with m.If(new_row):
-                m.d.sync += job.address.eq(job.address + job.stride)
+                next_address = job.address + job.stride
+                m.d.sync += offer(job.address >> beat_bits, row_beats, to_page, shorter(to_page))
+                m.d.sync += job.address.eq(next_address)
+                m.d.sync += row_beats.eq(self._beats_in_row(next_address, job.size))
+            with m.Else():
+                m.d.sync += offer(beat + beats, rest, page_rest, limit)
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
+
+    def _beats_in_row(self, address: Value, size: Value) -> Value:
+        """Beats of the `size` bytes from `address` on: whole ones, and 0 to 2 for what is left."""
+        beat_bits = clog2(self._bus_bytes)
+        ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
+        return (size >> beat_bits) + (ends >> beat_bits)

@@ -38,11 +38,11 @@ class Core(Block):
     halt
         Start no new transfer; `bus_idle` is high while no transfer is outstanding.
     complete
-        FINISH has been executed; no instruction and no transfer is left.
+        In the previous cycle, FINISH had been executed and no instruction and no transfer was left.
     tokens_left
-        A token counter is not zero.
+        In the previous cycle, a token counter was not zero.
     stuck
-        No instruction is in progress and no instruction can start.
+        In the previous cycle, no instruction was in progress and no instruction could start.
     fault, fault_index
         One fault of the cycle before the last, or `Fault.NONE`, and the index of its instruction.
     fetched, dispatched
@@ -112,13 +112,15 @@ class Core(Block):
             store.halt.eq(self.halt),
             reads.halt.eq(self.halt),
             self.bus_idle.eq(reads.idle & store.idle),
-            self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
         ]
         quiet = Cat(unit.status.quiet for unit in units).all() & reads.idle
         waiting = Cat(unit.status.active for unit in units).any()
-        m.d.comb += [
-            self.complete.eq(compute.finished & quiet & ~waiting & dispatch.exhausted),
-            self.stuck.eq(quiet & dispatch.stuck & ~self.complete),
+        complete = Signal()
+        m.d.comb += complete.eq(compute.finished & quiet & ~waiting & dispatch.exhausted)
+        m.d.sync += [
+            self.complete.eq(complete),
+            self.stuck.eq(quiet & dispatch.stuck & ~complete),
+            self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
         ]
         self._faults(m, dispatch, compute, store, reads, overflows)
 

@@ -72,7 +72,7 @@ class Accelerator(Block):
             control.bus_idle.eq(core.bus_idle),
             control.fault.eq(core.fault),
             control.fault_index.eq(core.fault_index),
-            counters.clear.eq(control.clear),
+            counters.clear.eq(control.starting),
             counters.running.eq(control.running),
             counters.snapshot.eq(registers.control_set[2]),
         ]
