@@ -12,6 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from hw.isa.assembler import Units
 from hw.rtl.core import Core
 from hw.rtl.layouts import NO_INSTRUCTION
 from tests.support.programs import random_program
@@ -276,7 +277,8 @@ class LastWrites:
         """A LOAD of `memory` whose last element is data or padding, and its reader."""
         assembler = self.assembler
         self.before(first=not self.pairs)
-        waits_for, signals = (), ()
+        waits_for: Units = ()
+        signals: Units = ()
         if memory in (MemoryId.INP, MemoryId.WGT):
             assembler.nop(Unit.COMPUTE, signals=Unit.LOAD)
             waits_for, signals = Unit.COMPUTE, Unit.COMPUTE
@@ -358,7 +360,7 @@ def test_the_last_write_of_a_load_is_there_for_the_next_instruction(
         starts = {
             index: time
             for unit, log in stand.logs.items()
-            for index, time in zip(np.flatnonzero(units == unit), log.starts, strict=True)
+            for index, time in zip(np.flatnonzero(units == unit).tolist(), log.starts, strict=True)
         }
         ends = dict(end for log in stand.logs.values() for end in log.ends)
         for load, reader in programs.pairs:
