@@ -124,10 +124,14 @@ class Harness:
         head = self.peek(f"{path}.head", bits)
         tail = self.peek(f"{path}.tail", bits)
         level = self.peek(f"{path}.level", bits + 1)
+        filled = self.peek(f"{path}.filled", 1)
+        space = self.peek(f"{path}.space", 1)
         shown = self.peek(f"{path}.o__payload", width)
         words = Array(self.peek(f"{path}.storage[{at}]", width) for at in range(depth))
         self.invariant(f"{stem}_level_in_range", level <= depth)
         self.invariant(f"{stem}_level_is_distance", (tail - head)[:bits] == level[:bits])
+        self.invariant(f"{stem}_filled_is_not_empty", filled == (level != 0))
+        self.invariant(f"{stem}_space_is_not_full", space == (level != depth))
         self.invariant(f"{stem}_shows_the_oldest", implies(level != 0, shown == words[head]))
         return lambda place: words[(head + place)[:bits]]
 

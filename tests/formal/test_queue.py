@@ -63,10 +63,52 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     ("was", "becomes", "broken"),
     [
         pytest.param(
-            "self.level != self._depth)",
-            "self.level <= self._depth)",
+            "(self.level == self._depth - 1)",
+            "(self.level == self._depth)",
             "takes_while_there_is_room",
             id="full_takes_one_more",
+        ),
+        pytest.param(
+            "push & (self.level == self._depth - 1)",
+            "self.level == self._depth - 1",
+            "takes_while_there_is_room",
+            id="full_one_too_early",
+        ),
+        pytest.param(
+            "space.eq(pop | (space & ~(push & (self.level == self._depth - 1))))",
+            "space.eq((pop | space) & ~(push & (self.level == self._depth - 1)))",
+            "takes_while_there_is_room",
+            id="full_though_one_left_as_one_came",
+        ),
+        pytest.param(
+            "space.eq(pop | ",
+            "space.eq((pop & ~self.i.valid) | ",
+            "takes_while_there_is_room",
+            id="room_not_seen_while_one_waits",
+        ),
+        pytest.param(
+            "space = Signal(init=1)",
+            "space = Signal()",
+            "takes_while_there_is_room",
+            id="full_after_reset",
+        ),
+        pytest.param(
+            "filled.eq(push | (filled & ~(pop & (self.level == 1))))",
+            "filled.eq((push | filled) & ~(pop & (self.level == 1)))",
+            "offers_a_cycle_later",
+            id="empty_though_one_came_as_the_last_left",
+        ),
+        pytest.param(
+            "(pop & (self.level == 1))",
+            "(pop & (self.level <= 2))",
+            "offers_a_cycle_later",
+            id="empty_one_too_early",
+        ),
+        pytest.param(
+            "(pop & (self.level == 1))",
+            "(pop & (self.level == 0))",
+            "offers_a_cycle_later",
+            id="never_empty_again",
         ),
         pytest.param(
             "write.en.eq(push)",

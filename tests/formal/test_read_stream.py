@@ -98,10 +98,28 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="room_for_one_beat_too_many",
         ),
         pytest.param(
-            "Mux(granted, request.payload.beats, 0)",
-            "granted",
+            "free.eq(free - request.payload.beats)",
+            "free.eq(free - 1)",
             "has_room_for_all_that_is_under_way",
             id="room_taken_by_the_burst_instead_of_the_beat",
+        ),
+        pytest.param(
+            "free.eq(free - request.payload.beats + 1)",
+            "free.eq(free)",
+            "has_room_for_all_that_is_under_way",
+            id="room_not_taken_while_some_is_given_back",
+        ),
+        pytest.param(
+            "free.eq(free - request.payload.beats + 1)",
+            "free.eq(free - request.payload.beats)",
+            "asks_as_soon_as_there_is_room",
+            id="room_not_given_back_while_some_is_taken",
+        ),
+        pytest.param(
+            "Cat(granted, taken)",
+            "Cat(taken, granted)",
+            "has_room_for_all_that_is_under_way",
+            id="room_given_for_taken",
         ),
         pytest.param(
             "bursts.burst.ready.eq(request.ready & fits)",
@@ -122,8 +140,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="room_given_back_for_nothing",
         ),
         pytest.param(
-            "+ taken",
-            "",
+            "free.eq(free + 1)",
+            "free.eq(free)",
             "asks_as_soon_as_there_is_room",
             id="room_never_given_back",
         ),

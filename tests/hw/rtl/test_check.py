@@ -44,8 +44,13 @@ def check(config: HardwareConfig, words: list[int], rng: random.Random) -> list[
             ctx.set(checker.word, words[held[0]] if held[0] is not None and advance & 1 else 0)
             ctx.set(checker.advance, advance)
             await ctx.tick()
+            fault = Fault(ctx.get(checker.fault))
             if held[-1] == len(found):
-                found.append(Fault(ctx.get(checker.fault)))
+                found.append(fault)
+            # It stays for as long as the word does.
+            if held[-1] is not None:
+                assert fault is found[held[-1]]
+                assert ctx.get(checker.illegal) == (fault is not Fault.NONE)
 
     simulate(checker, bench)
     return found

@@ -11,7 +11,8 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.faults import Fault
-from hw.isa import Assembler, Loop, MemoryId, Program, Unit
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from hw.isa.assembler import Units
 from hw.rtl.core import Core
 from hw.rtl.layouts import NO_INSTRUCTION
 from tests.support.programs import random_program
@@ -221,6 +222,156 @@ def test_padding_clears_every_bank() -> None:
     async def bench(ctx: Context) -> None:
         await stand.finish(ctx)
         assert stand.content[: len(expected)] == expected.tobytes()
+
+    simulate(stand.core, bench)
+
+
+class LastWrites:
+    """A program of LOADs, each followed at once by an instruction that reads its last element.
+
+    Attributes
+    ----------
+    image
+        Memory before the program.
+    pairs
+        The numbers of each LOAD and its reader.
+    """
+
+    OUT = 0x4000
+    ELEMENTS = 8
+    COLUMNS = 4
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self.config = config
+        self.image = np.frombuffer(random.Random(5).randbytes(0x8000), np.uint8).copy()
+        # Micro-op 0 uses element 3 of every memory, the last that the LOADs write. Micro-op 3 is
+        # the last one itself: other elements before the LOAD than after.
+        every = MicroOp(3, 3, 3)
+        for first, last in ((0, MicroOp(6, 1, 2)), (self.ELEMENTS, MicroOp(7, 2, 1))):
+            uops = np.frombuffer(pack_uops(config, [every, every, every, last]), np.uint8)
+            self.image[4 * first : 4 * first + len(uops)] = uops
+        self.assembler = Assembler(config)
+        self.pairs: list[tuple[int, int]] = []
+
+    def dram(self, memory: MemoryId, *, new: bool) -> int:
+        """Number of the element of `memory` that the data before, or after, begins with."""
+        return (0x400 * memory) // self.config.element_bytes(memory) + self.ELEMENTS * new
+
+    def before(self, first: bool) -> None:
+        """Load something else to everything; compute waits for it."""
+        waits_for = () if first else Unit.COMPUTE
+        for memory in (MemoryId.INP, MemoryId.WGT):
+            self.assembler.load(
+                memory,
+                sram=0,
+                dram=self.dram(memory, new=False),
+                columns=self.COLUMNS,
+                waits_for=waits_for if memory is MemoryId.INP else (),
+                signals=Unit.COMPUTE if memory is MemoryId.WGT else (),
+            )
+        self.assembler.load(MemoryId.UOP, sram=0, dram=0, columns=4, waits_for=Unit.LOAD)
+        dram = self.dram(MemoryId.ACC, new=False)
+        self.assembler.load(MemoryId.ACC, sram=0, dram=dram, columns=self.ELEMENTS)
+
+    def add(self, memory: MemoryId, reader: str, padded: bool) -> None:
+        """A LOAD of `memory` whose last element is data or padding, and its reader."""
+        assembler = self.assembler
+        self.before(first=not self.pairs)
+        waits_for: Units = ()
+        signals: Units = ()
+        if memory in (MemoryId.INP, MemoryId.WGT):
+            assembler.nop(Unit.COMPUTE, signals=Unit.LOAD)
+            waits_for, signals = Unit.COMPUTE, Unit.COMPUTE
+        load = assembler.load(
+            memory,
+            sram=0,
+            dram=self.dram(memory, new=True),
+            columns=self.COLUMNS - padded,
+            pad=(0, 0, 0, int(padded)),
+            waits_for=waits_for,
+            signals=Unit.STORE if reader == "store" else signals,
+        )
+        out = self.OUT // self.config.element_bytes(MemoryId.OUT)
+        out += len(self.pairs) * (self.ELEMENTS + 1)
+        uops = (3, 4) if memory is MemoryId.UOP else (0, 1)
+        waits_for = Unit.LOAD if signals else ()
+        match reader:
+            case "gemm":
+                reads = assembler.gemm(uops, waits_for=waits_for, signals=Unit.STORE)
+            case "alu":
+                reads = assembler.alu(AluOp.ADD, uops, signals=Unit.STORE)
+            case "shift":
+                reads = assembler.alu(AluOp.SHR, uops, imm=1, signals=Unit.STORE)
+            case _:
+                reads = assembler.store(sram=3, dram=out, columns=1, waits_for=Unit.COMPUTE)
+        self.pairs.append((load, reads))
+        assembler.store(
+            sram=0,
+            dram=out + 1,
+            columns=self.ELEMENTS,
+            waits_for=Unit.COMPUTE if reader != "store" else (),
+            signals=Unit.COMPUTE,
+        )
+        assembler.nop(Unit.COMPUTE, waits_for=Unit.STORE, signals=Unit.LOAD)
+
+    def build(self) -> Program:
+        """Every memory, every reader of it, data and padding."""
+        for padded in (False, True):
+            for memory in (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT):
+                for reader in ("gemm", "alu", "shift"):
+                    self.add(memory, reader, padded)
+            for memory in (MemoryId.ACC, MemoryId.ACC_8BIT):
+                self.add(memory, "store", padded)
+            for memory in (MemoryId.INP, MemoryId.WGT):
+                self.add(memory, "gemm", padded)
+        self.assembler.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+        self.assembler.finish()
+        return self.assembler.build()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TINY,
+        pytest.param(TINY.replace(acc_read_ports=1), marks=pytest.mark.exhaustive),
+        TINY.replace(bus_bits=256, load_buffer=8),
+        TINY.replace(log_block_in=4, log_inp_buffer=9, log_wgt_buffer=10),
+    ],
+    ids=["tiny", "one_read_port", "many_elements_a_beat", "many_beats_an_element"],
+)
+def test_the_last_write_of_a_load_is_there_for_the_next_instruction(
+    config: HardwareConfig,
+) -> None:
+    """Which starts in the cycle after the LOAD's end, in the cycle of the write itself."""
+    programs = LastWrites(config)
+    program = programs.build()
+    expected = run_in_order(program, programs.image)
+    stand = Stand(
+        program,
+        programs.image.tobytes(),
+        random.Random(0),
+        read={"latency": range(1, 2)},
+        write={"latency": range(1, 2)},
+    )
+
+    async def bench(ctx: Context) -> None:
+        await stand.finish(ctx)
+        units = program.units()
+        starts = {
+            index: time
+            for unit, log in stand.logs.items()
+            for index, time in zip(np.flatnonzero(units == unit).tolist(), log.starts, strict=True)
+        }
+        ends = dict(end for log in stand.logs.values() for end in log.ends)
+        for load, reader in programs.pairs:
+            assert starts[reader] == ends[load] + 1, f"instructions {load} and {reader}"
+        found = np.frombuffer(stand.content, np.uint8)[: len(expected)]
+        size = config.element_bytes(MemoryId.OUT) * (programs.ELEMENTS + 1)
+        for number, pair in enumerate(programs.pairs):
+            mine = slice(programs.OUT + number * size, programs.OUT + (number + 1) * size)
+            assert found[mine].tolist() == expected[mine].tolist(), f"instructions {pair}"
+        assert found.tolist() == expected.tolist()
+        assert stand.faults == []
 
     simulate(stand.core, bench)
 

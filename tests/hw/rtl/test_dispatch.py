@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from amaranth.hdl import Value
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
@@ -72,6 +73,8 @@ class Outcome:
         self.offered: list[bool] = []
         self.ready: dict[Unit, list[bool]] = {unit: [] for unit in Unit}
         """In each cycle: an instruction is offered; the unit's queue has space."""
+        self.exhausted: list[bool] = []
+        """In each cycle: dispatch says that nothing is left."""
         self.fault = Fault.NONE
         self.fault_index = 0
 
@@ -94,9 +97,11 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
         quiet = 0
 
         def look(ctx: Context) -> None:
+            watch_flags(ctx, dispatch, len(words))
             for name, times in outcome.event_cycles.items():
                 if ctx.get(getattr(dispatch, name)):
                     times.append(sinks[Unit.LOAD].now)
+            outcome.exhausted.append(bool(ctx.get(dispatch.exhausted)))
             outcome.offered.append(bool(ctx.get(dispatch.instruction.valid)))
             for unit, ready in outcome.ready.items():
                 ready.append(bool(ctx.get(getattr(dispatch, unit.name.lower()).ready)))
@@ -117,6 +122,24 @@ def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float)
 
     simulate(dispatch, bench)
     return outcome
+
+
+def watch_flags(ctx: Context, dispatch: Dispatch, count: int) -> None:
+    """In each cycle: one queue at most is offered the head; `exhausted` and `stuck` are true."""
+    targets = [getattr(dispatch, unit.name.lower()) for unit in Unit]
+    offered = [target for target in targets if ctx.get(target.valid)]
+    assert len(offered) <= 1
+    fault = Fault(ctx.get(dispatch.fault))
+    assert not (offered and fault is not Fault.NONE)
+    done = False
+    if offered:
+        index = queued_layout().from_bits(ctx.get(Value.cast(offered[0].payload))).index
+        assert index < count
+        assert not ctx.get(dispatch.exhausted)
+        done = bool(ctx.get(offered[0].ready))
+    assert ctx.get(dispatch.dispatched) == done
+    blocked = fault is not Fault.NONE or (bool(offered) and not done)
+    assert ctx.get(dispatch.stuck) == (ctx.get(dispatch.exhausted) | blocked)
 
 
 def expected(config: HardwareConfig, words: Words) -> Outcome:
@@ -161,10 +184,35 @@ def test_deals_by_the_rules(config: HardwareConfig, kind: str) -> None:
         check_times(found)
 
 
+@pytest.mark.parametrize("chance", [1.0, 0.5])
+@pytest.mark.parametrize("kind", ["legal", "after finish", "no finish", "wrong", "wrong last"])
+@pytest.mark.parametrize("count", [1, 2, 3, CHECK_STAGES, CHECK_STAGES + 1])
+def test_the_end_of_short_programs(count: int, kind: str, chance: float) -> None:
+    """The flags of the last instruction, in programs that fit into the stages, and about."""
+    rng = random.Random(10 * count + len(kind))
+    words = [*legal_words(TINY, rng, count)[: count - 1], number(TINY, Finish())]
+    match kind:
+        case "after finish":
+            words.append(rng.choice(words))
+        case "no finish":
+            words[-1] = legal_words(TINY, rng, 1)[0]
+        case "wrong":
+            words[rng.randrange(count)] = wrong_word(TINY, rng)
+        case "wrong last":
+            words.append(wrong_word(TINY, rng))
+    found, wanted = run_dispatch(TINY, words, count, chance), expected(TINY, words)
+    assert (found.fault, found.dispatched) == (wanted.fault, wanted.dispatched)
+    if wanted.fault is not Fault.NONE:
+        assert found.fault_index == wanted.fault_index
+    check_times(found)
+
+
 def check_times(found: Outcome) -> None:
     """Each instruction is fetched when those before it are dispatched, then dispatched itself;
     one with a fault never is."""
     fetched, dispatched = found.event_cycles["fetched"], found.event_cycles["dispatched"]
+    last = dispatched[-1] if dispatched and found.fault is Fault.NONE else len(found.exhausted)
+    assert found.exhausted == [cycle > last for cycle in range(len(found.exhausted))]
     assert dispatched == sorted(time for times in found.times.values() for time in times)
     assert len(fetched) == len(dispatched) + (found.fault is not Fault.NONE)
     assert all(came <= went for came, went in zip(fetched, dispatched, strict=False))
@@ -293,7 +341,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
         assert {len(sink.received) for unit, sink in sinks.items() if unit is not blocked} == {1}
         assert not sinks[blocked].received
         assert counts == {"fetched": 3, "dispatched": 2}
-        # The three stages hold what came after it.
+        # The stages hold what came after it.
         assert len(source.times) == 2 + CHECK_STAGES
         sinks[blocked].chance = 1.0
         done = len(words)
@@ -315,7 +363,7 @@ def test_a_new_program_starts_from_zero() -> None:
         rng = random.Random(0)
         sinks = [Sink(getattr(dispatch, unit.name.lower()), rng) for unit in Unit]
         assert ctx.get(dispatch.stuck)
-        for count in (3, 1):
+        for count in (3, 1, 1, 2, 3):
             sinks[Unit.COMPUTE].received.clear()
             loads = [number(TINY, _uop_load()) for _ in range(count - 1)]
             source = Source(dispatch.instruction, [*loads, number(TINY, Finish())], rng)
@@ -323,7 +371,9 @@ def test_a_new_program_starts_from_zero() -> None:
             ctx.set(dispatch.count, count)
             await ctx.tick()
             ctx.set(dispatch.start, 0)
+            assert not ctx.get(dispatch.exhausted)
             await cycles(ctx, source, *sinks, until=lambda: bool(ctx.get(dispatch.stuck)))
+            assert ctx.get(dispatch.exhausted)
             queued = [queued_layout().from_bits(word) for word in sinks[Unit.COMPUTE].received]
             assert [each.index for each in queued] == list(range(count))
             assert ctx.get(dispatch.fault) == Fault.NONE

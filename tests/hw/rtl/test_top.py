@@ -13,7 +13,7 @@ from hw.config_files import load_config
 from hw.events import RUNNING_BIT
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
-from hw.registers import MAGIC, VERSION, Control, State, Status
+from hw.registers import MAGIC, VERSION, Control, State, Status, register_map
 from hw.rtl.layouts import NO_INSTRUCTION
 from tests.support.programs import random_program
 from tests.support.rtl import Context, Watch, seeds
@@ -138,6 +138,43 @@ def test_a_deadlock_tells_who_waits_for_what_and_a_launch_ends_it() -> None:
     machine.run(bench)
 
 
+def test_status_is_running_from_the_launch_to_the_end() -> None:
+    """Whoever reads it in any cycle: between two runs it is never neither running nor done."""
+    assembler = Assembler(TINY)
+    assembler.finish()
+    program = assembler.build()
+    content, address = physical(bytes(4096), program)
+    machine = Machine(TINY, content, random.Random(3))
+    bus = machine.block.s_axi
+    statuses: list[int] = []
+
+    def look(ctx: Context) -> None:
+        if ctx.get(bus.rvalid):
+            statuses.append(int(ctx.get(bus.rdata)))
+
+    machine.watched.append(Watch(look))
+
+    async def bench(ctx: Context) -> None:
+        await machine.put(ctx, "instruction_address", address)
+        await machine.put(ctx, "instruction_count", len(program))
+        ctx.set(bus.araddr, next(each.offset for each in register_map() if each.name == "status"))
+        # Read without a pause, and launch at any time.
+        ctx.set(bus.arvalid, 1)
+        ctx.set(bus.rready, 1)
+        for number in range(20):
+            await machine.put(ctx, "control", Control.LAUNCH)
+            for _ in range(60 + number % 7):
+                await ctx.tick()
+
+    machine.run(bench)
+    changes = [
+        Status(status)
+        for place, status in enumerate(statuses)
+        if not place or status != statuses[place - 1]
+    ]
+    assert changes == [Status(0), *[Status.RUNNING, Status.DONE] * 20]
+
+
 def test_an_empty_program() -> None:
     machine = Machine(TINY, bytearray(4096), random.Random(3))
 
@@ -179,6 +216,57 @@ def test_an_error_drains_the_bus_before_it_is_told() -> None:
         assert len(machine.reads.bursts) == bursts
 
     machine.run(bench)
+
+
+# The core is halted no more in the cycle of its reset: what waits in the queues starts.
+@pytest.mark.xfail(reason="`Control` must drive `core_halt` while `core_reset` is high")
+@pytest.mark.parametrize("reset", [False, True], ids=["launch", "soft_reset"])
+def test_a_stopped_core_does_nothing_until_the_next_run(reset: bool) -> None:
+    """Instructions wait in the queues of compute and store when the core stops."""
+    image = bytearray(4096)
+    image[:4] = pack_uops(TINY, [MicroOp(0, 0, 0)])
+    image[16:32] = np.full(4, 255, np.int32).tobytes()
+    assembler = Assembler(TINY)
+    assembler.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+    assembler.load(MemoryId.ACC, sram=0, dram=1, columns=1)
+    assembler.alu(AluOp.SHR, (0, 1))
+    for _ in range(4):
+        assembler.nop(Unit.COMPUTE)
+    for _ in range(3):
+        assembler.store(sram=0, dram=512, columns=1)
+    assembler.finish()
+    program = assembler.build()
+    content, address = physical(image, program)
+    good = Assembler(TINY)
+    good.finish()
+    content[:16] = good.build().data
+    machine = Machine(TINY, content, random.Random(4), write={"latency": range(90, 91)})
+    events: list[int] = []
+
+    def look(ctx: Context) -> None:
+        events.append(ctx.get(machine.block.events))
+
+    machine.watched.append(Watch(look))
+
+    async def bench(ctx: Context) -> None:
+        await machine.launch(ctx, address, len(program))
+        assert await machine.wait(ctx) == Status.ERROR
+        assert await machine.get(ctx, "error_code") == Fault.SHIFT
+        assert await machine.get(ctx, "compute_waits") == 1 << 8
+        assert await machine.get(ctx, "store_waits") == 1 << 8
+        events.clear()
+        if reset:
+            await machine.put(ctx, "control", Control.SOFT_RESET)
+            for _ in range(20):
+                await ctx.tick()
+        await machine.launch(ctx, 0, 1)
+        assert await machine.wait(ctx) == Status.DONE
+
+    machine.run(bench)
+    running = 1 << RUNNING_BIT
+    assert not [bits for bits in events if bits and not bits & running]
+    # FINISH is fetched, dispatched, started and ended.
+    assert sum((bits & ~running).bit_count() for bits in events) == 4
 
 
 def test_base_registers_are_added() -> None:
