@@ -44,8 +44,7 @@ class Queue(Block):
         return f"{Shape.cast(self._shape).width}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        # A payload keeps its place in the memory, from `head` to `tail`, until it is taken.
-        head = Signal(range(self._depth))
+        # Every payload is written to the memory, and keeps its place there until it is taken.
         tail = Signal(range(self._depth))
         filled = Signal()
         space = Signal(init=1)
@@ -58,21 +57,24 @@ class Queue(Block):
             pop.eq(self.o.valid & self.o.ready),
         ]
         m.d.sync += [
-            head.eq(head + pop),
             tail.eq(tail + push),
             self.level.eq(self.level + push - pop),
             filled.eq(push | (filled & ~(pop & (self.level == 1)))),
             space.eq(pop | (space & ~(push & (self.level == self._depth - 1)))),
         ]
+        shallow = self._depth <= SHALLOW
         m.submodules.storage = storage = memory.Memory(
-            shape=self._shape, depth=self._depth, init=[], attrs=NO_COLLISIONS
+            shape=self._shape,
+            depth=self._depth,
+            init=[],
+            attrs={} if shallow else NO_COLLISIONS,
         )
         write = storage.write_port()
         m.d.comb += [write.en.eq(push), write.addr.eq(tail), write.data.eq(self.i.payload)]
-        if self._depth <= SHALLOW:
+        if shallow:
             self._read_ahead(m, storage, push, pop)
         else:
-            self._read_next(m, storage, head, tail, push, pop)
+            self._read_next(m, storage, tail, push, pop)
 
     def _read_ahead(self, m: Module, storage: memory.Memory, push: Signal, pop: Signal) -> None:
         """Show the head in a register, and in the memory's output the payload after the head.
@@ -97,7 +99,6 @@ class Queue(Block):
         self,
         m: Module,
         storage: memory.Memory,
-        head: Signal,
         tail: Signal,
         push: Signal,
         pop: Signal,
@@ -108,11 +109,12 @@ class Queue(Block):
         `newest` bypasses the memory for one cycle.
         """
         read = storage.read_port()
+        head = Signal(range(self._depth))
         next_head = Signal(range(self._depth))
         fresh = Signal()
         newest = Signal(self._shape, reset_less=True)
         m.d.comb += [next_head.eq(head + pop), read.addr.eq(next_head)]
-        m.d.sync += fresh.eq(push & (tail == next_head))
+        m.d.sync += [head.eq(next_head), fresh.eq(push & (tail == next_head))]
         with m.If(push):
             m.d.sync += newest.eq(self.i.payload)
         with m.If(fresh):

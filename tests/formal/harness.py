@@ -117,22 +117,28 @@ class Harness:
         self.peeks[name] = path
         return seen
 
-    def queue_at(self, path: str, depth: int, width: int) -> Any:
+    def queue_at(self, path: str, depth: int, width: int, *, deep: bool = False) -> Any:
         """The payloads in the Queue at `path`, oldest first; adds what holds in every Queue."""
         bits = (depth - 1).bit_length()
         stem = path.replace(".", "_")
-        head = self.peek(f"{path}.head", bits)
+        if deep:
+            head = self.peek(f"{path}.head", bits)
+        else:
+            head = self.peek(f"{path}.after_head", bits) - 1
         tail = self.peek(f"{path}.tail", bits)
         level = self.peek(f"{path}.level", bits + 1)
         filled = self.peek(f"{path}.filled", 1)
         space = self.peek(f"{path}.space", 1)
         shown = self.peek(f"{path}.o__payload", width)
+        if not deep:
+            several = self.peek(f"{path}.several", 1)
+            self.invariant(f"{stem}_several_is_two_or_more", several == (level >= 2))
         words = Array(self.peek(f"{path}.storage[{at}]", width) for at in range(depth))
         self.invariant(f"{stem}_level_in_range", level <= depth)
         self.invariant(f"{stem}_level_is_distance", (tail - head)[:bits] == level[:bits])
         self.invariant(f"{stem}_filled_is_not_empty", filled == (level != 0))
         self.invariant(f"{stem}_space_is_not_full", space == (level != depth))
-        self.invariant(f"{stem}_shows_the_oldest", implies(level != 0, shown == words[head]))
+        self.invariant(f"{stem}_shows_the_oldest", implies(level != 0, shown == words[head[:bits]]))
         return lambda place: words[(head + place)[:bits]]
 
     def _new(self, name: str) -> str:

@@ -23,7 +23,8 @@ TRACE = "trace.vcd"
 _TOOLS = Path(sys.executable).parent
 # Registers and memories lose the initial values that Amaranth gives them: silicon has none.
 # A read that meets a write of the same address gives anything: block RAM promises nothing (as
-# `hw.rtl.scratchpad.NO_COLLISIONS` tells synthesis). The mask has a bit for each write port.
+# `hw.rtl.scratchpad.NO_COLLISIONS` tells synthesis). The mask has a bit for each write port. A read
+# without a clock gives what is there.
 # `-keepdc`: an optimisation may not choose the value of what is undefined.
 # `check`: no wire may have two drivers or none, so that a peek sees what drives the block's wire.
 _SCRIPT = """\
@@ -33,7 +34,7 @@ proc -noopt
 flatten
 delete t:$meminit t:$meminit_v2
 setattr -unset init w:*
-setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2
+setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:CLK_ENABLE=1 %i
 memory_collect
 memory_map
 setundef -anyseq

@@ -116,7 +116,11 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     size_bits = rows.job.shape()["size"].width
     layout = rows_layout(config.address_bits, size_bits)
     job = data.View(layout, harness.peek(f"{path}.job", layout.size))
-    left = harness.peek(f"{path}.left", size_bits + 1 - beat_bits)
+    row_beats = harness.peek(f"{path}.row_beats", size_bits + 1 - beat_bits)
+    rest = harness.peek(f"{path}.rest", size_bits + 1 - beat_bits)
+    page_bits = (PAGE_BYTES // config.bus_bytes).bit_length()
+    page_rest = harness.peek(f"{path}.page_rest", page_bits)
+    limit = harness.peek(f"{path}.limit", BEATS_BITS)
     beat = harness.peek(f"{path}.beat", config.address_bits - beat_bits)
     beats = harness.peek(f"{path}.beats", BEATS_BITS)
     row_ends = harness.peek(f"{path}.row_ends", 1)
@@ -141,7 +145,21 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_open("a_job_is_of_something", (rows.job.size != 0) & (rows.rows != 0))
     while_open("remains_are_of_a_row", (rows.remains != 0) & (rows.remains <= one_row))
     while_running("beat_is_next", Value.cast(beat) << beat_bits == place)
-    while_running("left_is_what_remains", left << beat_bits == rows.remains)
+    next_row = job.address
+    bytes_of_row = rows.down(next_row + rows.job.size - 1) + config.bus_bytes - rows.down(next_row)
+    while_open("knows_the_next_row's_beats", row_beats << beat_bits == bytes_of_row)
+    # Behind the offer, if its row goes on: what remains, and how far the next burst may go.
+    goes_on = runs & ~rows.row_ends
+    behind = (rows.address + rows.bytes) % PAGE_BYTES
+    to_page = (PAGE_BYTES - behind) >> beat_bits
+
+    def while_going_on(name: str, condition: Any) -> None:
+        harness.invariant(name, implies(goes_on, condition))
+
+    while_going_on("rest_remains", (rest << beat_bits) + rows.bytes == rows.remains)
+    while_going_on("knows_the_page", page_rest == to_page)
+    longest = Mux(to_page < rows.longest, to_page, rows.longest)
+    while_going_on("knows_the_limit", limit == longest)
     while_running("beats_are_the_offer's", beats == rows.beats)
     while_running("knows_the_row's_last", row_ends == rows.row_ends)
     harness.invariant("first_row", implies(begins, rows.address == rows.down(rows.row)))

@@ -82,33 +82,69 @@ def test_each_property_says_something(tmp_path: Path) -> None:
 
 FAULTS = [
     pytest.param(
-        "page_beats - next_beat[",
-        "page_beats + 1 - next_beat[",
+        "to_page.eq(page_beats - job",
+        "to_page.eq(page_beats + 1 - job",
         "within_a_page",
         id="page_ends_a_beat_late",
     ),
     pytest.param(
-        "to_page, self._longest)", "to_page, self._longest + 1)", "not_too_long", id="beat_too_many"
+        "Mux(page_ends, page_beats, ",
+        "Mux(page_ends, 1, ",
+        "no_shorter_than_it_must_be",
+        id="second_page_has_one_beat",
     ),
     pytest.param(
-        "to_page, self._longest)",
-        "to_page, 1)",
+        "to_page - self._longest)",
+        "to_page)",
+        "within_a_page",
+        id="page_rest_is_the_page",
+    ),
+    pytest.param(
+        "to_page, self._longest)[",
+        "to_page, self._longest + 1)[",
+        "not_too_long",
+        id="beat_too_many",
+    ),
+    pytest.param(
+        "to_page, self._longest)[",
+        "to_page, 1)[",
         "no_shorter_than_it_must_be",
         id="a_beat_at_a_time",
     ),
     pytest.param(
-        "inside + job.size +", "job.size +", "last_of_the_job", id="begins_inside_a_beat_lacks_one"
+        "limit.eq(shorter(behind))",
+        "limit.eq(most)",
+        "no_shorter_than_it_must_be",
+        id="limit_of_the_first_burst",
+    ),
+    pytest.param(
+        "address[:beat_bits] + size[",
+        "size[",
+        "last_of_the_job",
+        id="begins_inside_a_beat_lacks_one",
     ),
     pytest.param("(self._bus_bytes - 1)", "0", "last_of_the_job", id="ends_inside_a_beat_lacks_it"),
     pytest.param("(self._bus_bytes - 1)", "0", "has_beats", id="burst_of_nothing"),
     pytest.param(
-        "ends.eq(next_left <= allowed)",
-        "ends.eq(next_left < allowed)",
+        "ends = total <= most",
+        "ends = total < most",
         "has_beats",
         id="row_never_full",
     ),
     pytest.param(
-        "Mux(ends, next_left, allowed)", "allowed", "within_the_row", id="last_burst_beyond_the_row"
+        "Mux(ends, total, most)", "most", "within_the_row", id="last_burst_beyond_the_row"
+    ),
+    pytest.param(
+        "rest.eq(total - most)",
+        "rest.eq(total)",
+        "within_the_row",
+        id="rest_is_the_whole",
+    ),
+    pytest.param(
+        "self._beats_in_row(next_address, job.size)",
+        "self._beats_in_row(job.address, job.size)",
+        "last_of_the_job",
+        id="second_row_as_long_as_the_first",
     ),
     pytest.param(
         "self.burst.payload.address.eq(beat << beat_bits)",
@@ -126,8 +162,8 @@ FAULTS = [
         "running.eq(~self.last)", "running.eq(0)", "active_until_the_last", id="one_row_only"
     ),
     pytest.param(
-        "job.address.eq(job.address + job.stride)",
-        "job.address.eq(job.address)",
+        "next_address = job.address + job.stride",
+        "next_address = job.address",
         "begins_where_the_last_ended",
         id="third_row_where_the_second_is",
     ),

@@ -35,6 +35,7 @@ def token_harness(counter: Any, bits: int) -> Harness:
     harness.must("overflow_exactly_when_full", dut.overflow == lost)
     harness.must("never_below_zero_nor_above_full", count <= most)
     harness.invariant("counts", harness.peek("dut.count", bits) == count)
+    harness.invariant("knows_when_it_is_full", harness.peek("dut.full", 1) == (count == most))
 
     harness.reach("empty_again", harness.delayed(dut.pop & dut.available) & ~dut.available)
     harness.reach("push_meets_pop", dut.push & dut.pop)
@@ -61,19 +62,34 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     ("was", "becomes", "broken"),
     [
         pytest.param(
-            "& count.all())", "& 0)", "overflow_exactly_when_full", id="overflow_not_told"
+            "self.pop & full)",
+            "self.pop & 0)",
+            "overflow_exactly_when_full",
+            id="overflow_not_told",
         ),
         pytest.param(
-            "& count.all())",
-            "& count[1:].all())",
+            "full.eq(count[1:].all())",
+            "full.eq(count[2:].all())",
             "overflow_exactly_when_full",
             id="full_one_too_early",
         ),
         pytest.param(
-            "push & ~self.pop & count.all())",
-            "push & count.all())",
+            "push & ~self.pop & full)\n        with",
+            "push & full)\n        with",
             "overflow_exactly_when_full",
             id="overflow_though_a_pop_makes_room",
+        ),
+        pytest.param(
+            "full.eq(0)",
+            "full.eq(full)",
+            "overflow_exactly_when_full",
+            id="full_for_ever",
+        ),
+        pytest.param(
+            "self.available.eq(count != 1)",
+            "self.available.eq(count != 0)",
+            "available_when_there_is_one",
+            id="last_token_stays",
         ),
         pytest.param(
             "self.pop & ~self.push)",

@@ -51,7 +51,7 @@ async def to_start(ctx: Context, control: Control) -> None:
     for name in OF_THE_CORE:
         ctx.set(getattr(control, name), 1)
     ctx.set(control.soft_reset, 1)
-    assert on(ctx, control) - {"core_halt"} == {"core_reset", "starting"}
+    assert on(ctx, control) == {"core_halt", "core_reset", "starting"}
     assert ctx.get(control.error_code) == Fault.NONE
     await ctx.tick()
     ctx.set(control.launch, 0)
@@ -188,7 +188,7 @@ def test_soft_reset_of_a_run_is_no_error(wait: bool) -> None:
         ctx.set(control.launch, 0)
         assert on(ctx, control) == {"core_halt"}
         await ctx.tick()
-        assert on(ctx, control) - {"core_halt"} == {"core_reset"}
+        assert on(ctx, control) == {"core_halt", "core_reset"}
         if wait:
             await ctx.tick()
             assert on(ctx, control) == set()
@@ -210,7 +210,7 @@ def test_soft_reset_after_a_fault_clears_the_core() -> None:
         assert on(ctx, control) == {"core_halt"}
         await ctx.tick()
         ctx.set(control.soft_reset, 0)
-        assert on(ctx, control) - {"core_halt"} == {"core_reset"}
+        assert on(ctx, control) == {"core_halt", "core_reset"}
         await ctx.tick()
         assert on(ctx, control) == set()
         assert ctx.get(control.error_code) == Fault.SHIFT
@@ -230,7 +230,6 @@ def test_soft_reset_of_an_idle_machine_does_nothing() -> None:
     simulate(control, bench)
 
 
-@pytest.mark.xfail(reason="`Control` must drive `core_halt` while `core_reset` is high")
 def test_a_core_that_is_reset_is_halted() -> None:
     control = Control()
     resets = 0

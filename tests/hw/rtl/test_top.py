@@ -218,8 +218,6 @@ def test_an_error_drains_the_bus_before_it_is_told() -> None:
     machine.run(bench)
 
 
-# The core is halted no more in the cycle of its reset: what waits in the queues starts.
-@pytest.mark.xfail(reason="`Control` must drive `core_halt` while `core_reset` is high")
 @pytest.mark.parametrize("reset", [False, True], ids=["launch", "soft_reset"])
 def test_a_stopped_core_does_nothing_until_the_next_run(reset: bool) -> None:
     """Instructions wait in the queues of compute and store when the core stops."""
