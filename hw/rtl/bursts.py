@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -56,46 +54,31 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` and `row_beats` are the address and the length of the next row. An offer's
-        # length is computed when the offer before it is taken, so that arbiters see registers.
+        # `job.address` is the address of the next row, `row_last` the number of its last beat. An
+        # offer's length is computed when the offer before it is taken, so that arbiters see
+        # registers.
         job = Signal(self._rows, reset_less=True)
-        row_beats = Signal(size_bits + 1 - beat_bits, reset_less=True)
+        row_last = Signal(size_bits + 1 - beat_bits, reset_less=True)
         setup = Signal()
         running = Signal()
-        # The offer, its first beat as the byte address divided by the bytes in a beat.
+        # The offer; a beat's number is its byte address divided by the bytes in a beat.
         beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
         beats = Signal(BEATS_BITS, reset_less=True)
         row_ends = Signal(reset_less=True)
-        # What follows the offer in its row: its beats, those of them in the first page, and the
-        # longest burst that may follow.
-        rest = Signal.like(row_beats, reset_less=True)
-        page_rest = Signal(range(page_beats + 1), reset_less=True)
-        limit = Signal(BEATS_BITS, reset_less=True)
-
-        def shorter(to_page: Value) -> Value:
-            """The longest burst `to_page` beats before the end of a page."""
-            return Mux(to_page < self._longest, to_page, self._longest)[:BEATS_BITS]
-
-        def offer(first: Value, total: Value, to_page: Value, most: Value) -> list[Any]:
-            """Offer the first burst, `most` beats at most, of the `total` beats from `first` on."""
-            ends = total <= most
-            page_ends = to_page <= self._longest
-            behind = Mux(page_ends, page_beats, to_page - self._longest)
-            return [
-                beat.eq(first),
-                beats.eq(Mux(ends, total, most)),
-                row_ends.eq(ends),
-                rest.eq(total - most),
-                page_rest.eq(behind),
-                limit.eq(shorter(behind)),
-            ]
+        # What follows the offer in its row: its beats, less one, and where in a page it begins.
+        rest = Signal.like(row_last, reset_less=True)
+        place = Signal(clog2(page_beats), reset_less=True)
 
         new_row = Signal()
-        to_page = Signal(range(page_beats + 1))
+        first = Signal.like(beat)
+        remaining = Signal.like(rest)
+        in_page = Signal.like(place)
         taken = Signal()
         m.d.comb += [
             new_row.eq(setup | row_ends),
-            to_page.eq(page_beats - job.address[beat_bits:][: clog2(page_beats)]),
+            first.eq(Mux(new_row, job.address >> beat_bits, beat + beats)),
+            remaining.eq(Mux(new_row, row_last, rest)),
+            in_page.eq(Mux(new_row, job.address >> beat_bits, place)),
             taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
             self.burst.payload.address.eq(beat << beat_bits),
@@ -104,24 +87,40 @@ class BurstGenerator(Block):
             self.active.eq(setup | running),
         ]
 
+        # Side by side, as each is a chain of carries: a burst ends with its row, with its page, or
+        # is the longest.
+        fits_page = in_page + remaining[:BEATS_BITS] < page_beats
+        ends = (remaining < self._longest) & fits_page
+        page_ends = in_page + self._longest > page_beats
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1)]
-            m.d.sync += row_beats.eq(self._beats_in_row(self.rows.address, self.rows.size))
+            m.d.sync += row_last.eq(self._last_beat(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
+            m.d.sync += [beat.eq(first), row_ends.eq(ends)]
+            with m.If(ends):
+                m.d.sync += beats.eq(remaining + 1)
+            with m.Elif(page_ends):
+                m.d.sync += beats.eq(page_beats - in_page)
+            with m.Else():
+                m.d.sync += beats.eq(self._longest)
+            with m.If(page_ends):
+                m.d.sync += [rest.eq(remaining + in_page - page_beats), place.eq(0)]
+            with m.Else():
+                m.d.sync += [rest.eq(remaining - self._longest), place.eq(in_page + self._longest)]
             with m.If(new_row):
                 next_address = job.address + job.stride
-                m.d.sync += offer(job.address >> beat_bits, row_beats, to_page, shorter(to_page))
                 m.d.sync += job.address.eq(next_address)
-                m.d.sync += row_beats.eq(self._beats_in_row(next_address, job.size))
-            with m.Else():
-                m.d.sync += offer(beat + beats, rest, page_rest, limit)
+                m.d.sync += row_last.eq(self._last_beat(next_address, job.size))
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
 
-    def _beats_in_row(self, address: Value, size: Value) -> Value:
-        """Beats of the `size` bytes from `address` on: whole ones, and 0 to 2 for what is left."""
+    def _last_beat(self, address: Value, size: Value) -> Value:
+        """The last beat of the `size` bytes from `address` on, counted from the first.
+
+        To the whole beats in `size` come 0 to 2 for what is left, less one.
+        """
         beat_bits = clog2(self._bus_bytes)
         ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
-        return (size >> beat_bits) + (ends >> beat_bits)
+        return (size >> beat_bits) + ((ends >> beat_bits) - 1)

@@ -116,11 +116,10 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     size_bits = rows.job.shape()["size"].width
     layout = rows_layout(config.address_bits, size_bits)
     job = data.View(layout, harness.peek(f"{path}.job", layout.size))
-    row_beats = harness.peek(f"{path}.row_beats", size_bits + 1 - beat_bits)
+    page_beats = PAGE_BYTES // config.bus_bytes
+    row_last = harness.peek(f"{path}.row_last", size_bits + 1 - beat_bits)
     rest = harness.peek(f"{path}.rest", size_bits + 1 - beat_bits)
-    page_bits = (PAGE_BYTES // config.bus_bytes).bit_length()
-    page_rest = harness.peek(f"{path}.page_rest", page_bits)
-    limit = harness.peek(f"{path}.limit", BEATS_BITS)
+    in_page = harness.peek(f"{path}.place", clog2(page_beats))
     beat = harness.peek(f"{path}.beat", config.address_bits - beat_bits)
     beats = harness.peek(f"{path}.beats", BEATS_BITS)
     row_ends = harness.peek(f"{path}.row_ends", 1)
@@ -147,19 +146,16 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_running("beat_is_next", Value.cast(beat) << beat_bits == place)
     next_row = job.address
     bytes_of_row = rows.down(next_row + rows.job.size - 1) + config.bus_bytes - rows.down(next_row)
-    while_open("knows_the_next_row's_beats", row_beats << beat_bits == bytes_of_row)
-    # Behind the offer, if its row goes on: what remains, and how far the next burst may go.
+    while_open("knows_the_next_row's_beats", (row_last + 1) << beat_bits == bytes_of_row)
+    # Behind the offer, if its row goes on: what remains, and where in its page that begins.
     goes_on = runs & ~rows.row_ends
     behind = (rows.address + rows.bytes) % PAGE_BYTES
-    to_page = (PAGE_BYTES - behind) >> beat_bits
 
     def while_going_on(name: str, condition: Any) -> None:
         harness.invariant(name, implies(goes_on, condition))
 
-    while_going_on("rest_remains", (rest << beat_bits) + rows.bytes == rows.remains)
-    while_going_on("knows_the_page", page_rest == to_page)
-    longest = Mux(to_page < rows.longest, to_page, rows.longest)
-    while_going_on("knows_the_limit", limit == longest)
+    while_going_on("rest_remains", ((rest + 1) << beat_bits) + rows.bytes == rows.remains)
+    while_going_on("knows_the_place", in_page == behind >> beat_bits)
     while_running("beats_are_the_offer's", beats == rows.beats)
     while_running("knows_the_row's_last", row_ends == rows.row_ends)
     harness.invariant("first_row", implies(begins, rows.address == rows.down(rows.row)))

@@ -148,17 +148,17 @@ def claim_orders(writes: Writes) -> None:
     harness.must("ready_as_soon_as_it_may", dut.order.ready == ((writes.open < most) & free))
     mine = dut.done & order.is_next
     harness.must("done_is_of_an_order", implies(dut.done, writes.open != 0))
-    acknowledged = writes.is_answered | writes.answered_now
-    harness.must("done_when_acknowledged", implies(mine & what.writes, acknowledged))
-    ready = order.is_next & what.writes & acknowledged
+    # In the cycle after its response, at the earliest.
+    harness.must("done_when_acknowledged", implies(mine & what.writes, writes.is_answered))
+    ready = order.is_next & what.writes & writes.is_answered
     harness.must("acknowledged_is_done", implies(ready, dut.done))
     harness.must("done_at_once_without_a_burst", implies(order.is_next & ~what.writes, dut.done))
     harness.must("done_names_its_own", implies(mine, dut.index == what.index))
     harness.must("done_ends_its_own", implies(mine, dut.ends == what.ends))
     harness.must("done_pushes_its_own", implies(mine, dut.push == (what.ends & what.push)))
     harness.must("nothing_ends_by_itself", implies(dut.ends | dut.push | dut.fault, dut.done))
-    error = Mux(writes.is_answered, writes.error, axi.bresp[1])
-    harness.must("fault_is_its_own_error", implies(mine, dut.fault == (what.writes & error)))
+    error = what.writes & writes.error
+    harness.must("fault_is_its_own_error", implies(mine, dut.fault == error))
     harness.must("idle_when_nothing_is_open", dut.idle == (writes.open == 0))
 
 
