@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,9 +14,10 @@ from compiler.ir.printer import text
 from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
-from hw.isa import Finish, Load, unit_of
+from hw.isa import Finish, Load, Program, Store, Tokens, unit_of
 from hw.isa.disasm import disassemble
 from hw.topology import MemoryId, Unit
+from runtime.launch import run_program
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY
@@ -177,6 +179,26 @@ def test_commands_are_shown_with_their_tokens() -> None:
         "store   out[0 :+ 3] -> dram[2048 :+ 3] <compute >compute",
         "compute wait <store",
     ]
+
+
+@pytest.mark.parametrize("engine", ["functional", "rtl"])
+def test_the_wait_at_the_end_costs_a_few_cycles_and_changes_no_result(engine: str) -> None:
+    stream = compiled(clip(rows=17), clip("again", source="D", result="E", rows=17))
+    image = stream.image({"S": np.arange(-34, 34, dtype=np.int8).reshape(17, 1, 4)})
+    *instructions, wait, finish = stream.program
+    assert isinstance(wait, Load)
+    assert (wait.memory, wait.x_size, wait.tokens) == (MemoryId.UOP, 0, Tokens(pop_next=True))
+    last = max(at for at, each in enumerate(instructions) if isinstance(each, Store))
+    store = instructions[last]
+    instructions[last] = replace(store, tokens=replace(store.tokens, push_prev=False))
+    without = Program.from_instructions(TINY, [*instructions, finish])
+    (found, ran), (wanted, before) = (
+        run_program(program, image, engine=engine) for program in (stream.program, without)
+    )
+    np.testing.assert_array_equal(found, wanted)
+    assert (stream.read(found, "E") >= -7).all()
+    if ran.cycles is not None and before.cycles is not None:
+        assert 0 < ran.cycles - before.cycles <= 6
 
 
 def test_a_network_without_accelerators_does_not_import_numba() -> None:
