@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from hw.config_files import load_config
 from hw.hazards import HazardReport, check_hazards
 from hw.isa import Program, disassemble
+from hw.vta_rules import VtaWarning, vta_warnings
 from scripts.console import errors_in_one_line, print_json
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -28,7 +30,9 @@ def command(
     verify: Annotated[
         bool,
         typer.Option(
-            "--verify", help="Prove that the tokens order all conflicting accesses, or fail."
+            "--verify",
+            help="Prove that the tokens order all conflicting accesses, or fail. Warn of what "
+            "VTA's machines do not have.",
         ),
     ] = False,
     image: Annotated[
@@ -56,7 +60,10 @@ def command(
 
     Illegal instructions are printed too, with what is wrong about them. --verify fails where two
     unordered instructions access one location, or tokens do not balance. The accesses of GEMM and
-    ALU depend on micro-ops: without --image they are not checked, and the last line says so.
+    ALU depend on micro-ops: without --image they are not checked, and the verdict says so.
+
+    After the verdict of --verify come warnings, for programs meant for VTA as well: its machines
+    end at FINISH, have no page 0 (base registers are 0 here), and lack some operations.
     """
     with errors_in_one_line(debug):
         if not verify and (image is not None or program_address is not None):
@@ -66,28 +73,38 @@ def command(
         text = disassemble(code)
         if as_json:
             result: dict[str, object] = {"config": machine.name, "instructions": text.splitlines()}
-            report = _verify(code, image, program_address) if verify else None
-            if report is not None:
-                result["verification"] = _as_json(report)
+            found = _verify(code, image, program_address) if verify else None
+            if found is not None:
+                result["verification"] = _as_json(found)
             print_json(result)
         else:
             typer.echo(text.rstrip("\n"))
-            report = _verify(code, image, program_address) if verify else None
-        if report is not None:
-            report.raise_if_any(allow_unchecked=image is None)
+            found = _verify(code, image, program_address) if verify else None
+        if found is not None:
+            found.report.raise_if_any(allow_unchecked=image is None)
             if not as_json:
-                typer.echo(_verdict(report))
+                typer.echo(_verdict(found.report))
+                for warning in found.warnings:
+                    typer.echo(f"warning: {warning}")
 
 
-def _verify(program: Program, image: Path | None, address: int | None) -> HazardReport:
+@dataclass(frozen=True, slots=True)
+class _Verification:
+    """The proof of a program, and warnings for VTA."""
+
+    report: HazardReport
+    warnings: tuple[VtaWarning, ...]
+
+
+def _verify(program: Program, image: Path | None, address: int | None) -> _Verification:
     if image is None:
-        where = None if address is None else range(address, address + len(program.data))
-        return check_hazards(program, program_bytes=where)
-    content = np.frombuffer(image.read_bytes(), dtype=np.uint8)
-    memory, start = place_program(content, program, address)
-    return check_hazards(
-        program, image=memory, program_bytes=range(start, start + len(program.data))
-    )
+        memory = None
+    else:
+        content = np.frombuffer(image.read_bytes(), dtype=np.uint8)
+        memory, address = place_program(content, program, address)
+    where = None if address is None else range(address, address + len(program.data))
+    report = check_hazards(program, image=memory, program_bytes=where)
+    return _Verification(report, vta_warnings(program, program_bytes=where))
 
 
 def _verdict(report: HazardReport) -> str:
@@ -97,7 +114,8 @@ def _verdict(report: HazardReport) -> str:
     return f"verified in part: tokens balance, and no race was found, but {unchecked}"
 
 
-def _as_json(report: HazardReport) -> dict[str, object]:
+def _as_json(found: _Verification) -> dict[str, object]:
+    report = found.report
     fault = report.token_fault
     return {
         "proved": report.proved,
@@ -106,4 +124,5 @@ def _as_json(report: HazardReport) -> dict[str, object]:
         "race_count": report.race_count,
         "overwrites": [str(overwrite) for overwrite in report.overwrites],
         "unchecked": [str(unchecked) for unchecked in report.unchecked],
+        "vta_warnings": [str(warning) for warning in found.warnings],
     }

@@ -9,7 +9,7 @@ the compute unit works on the other half. Tokens synchronise the units:
     load -> compute     a chunk is loaded
     compute -> load     a half of INP and WGT is free again
     compute -> store    a tile is complete
-    store -> compute    a half of ACC is free again
+    store -> compute    a half of ACC is free again; at the end, C is complete
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def matmul_program(config: HardwareConfig, m: int, n: int, k: int) -> tuple[Prog
             writer.load(index, chunk)
             writer.multiply(index, chunk)
         writer.store(index)
+    # The end of the program, for machines that end with FINISH: not before C is stored.
+    writer.asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
     writer.asm.finish()
     return writer.asm.build(), at
 
@@ -132,6 +134,8 @@ class _Writer:
     def store(self, index: int) -> None:
         """Store a tile, after its last product."""
         rows, columns = self._size(index)
+        used_again = index + BUFFERS < len(self.corners)
+        last = index == len(self.corners) - 1
         self.asm.store(
             sram=_half(self._config, MemoryId.ACC, index % BUFFERS),
             dram=self._at.c_element(*self.corners[index]),
@@ -139,7 +143,7 @@ class _Writer:
             columns=columns,
             stride=self._at.columns,
             waits_for=[Unit.COMPUTE],
-            signals=[Unit.COMPUTE] if index + BUFFERS < len(self.corners) else [],
+            signals=[Unit.COMPUTE] * (used_again or last),
         )
 
     def _size(self, index: int) -> tuple[int, int]:

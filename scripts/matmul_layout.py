@@ -61,7 +61,7 @@ def choose_tiles(config: HardwareConfig) -> Tiles:
 
 @dataclass(frozen=True, slots=True)
 class MatmulLayout:
-    """C = A x B^T in memory: micro-ops, A, B and C, each on a page of its own.
+    """C = A x B^T in memory: an empty page, then micro-ops, A, B and C, on pages of their own.
 
     `rows`, `columns` and `depth` are the product's m, n and k in elements. A is packed as
     [m][k][batch][block_in], B as [n][k][block_out][block_in], C as [m][n][batch][block_out].
@@ -97,8 +97,8 @@ class MatmulLayout:
 
     @property
     def uop_address(self) -> int:
-        """Byte address of the micro-ops."""
-        return 0
+        """Byte address of the micro-ops: not page 0, which VTA's memory manager lacks."""
+        return self._pages(1)
 
     @property
     def a_address(self) -> int:

@@ -76,7 +76,8 @@ class Assembler:
     >>> _ = asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=Unit.STORE)
     >>> _ = asm.store(sram=0, dram=0x400, columns=40, waits_for=Unit.COMPUTE,
     ...               signals=Unit.COMPUTE)
-    >>> _ = asm.finish(waits_for=Unit.STORE)
+    >>> _ = asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)    # stored before the end, on VTA too
+    >>> _ = asm.finish()
     >>> program = asm.build()
     >>> print(disassemble(program).splitlines()[5].split("  ")[-1].strip())
     push compute->store
@@ -212,7 +213,11 @@ class Assembler:
         )
 
     def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
-        """End the program."""
+        """End the program, which on this machine has ended when all units are idle.
+
+        VTA ends it as soon as FINISH executes: a program for both has compute wait for the last
+        STORE before (`nop`), as in the example above. Nothing is added here.
+        """
         return self._append(Finish(tokens=self._tokens(Unit.COMPUTE, waits_for, signals)))
 
     def nop(self, unit: Unit, *, waits_for: Units = (), signals: Units = ()) -> int:

@@ -111,6 +111,7 @@ def test_verified_json(program: Path, image: Path) -> None:
         "race_count": 0,
         "overwrites": [],
         "unchecked": [],
+        "vta_warnings": [],
     }
     assert "verification" not in json.loads(disasm(program, "--json").stdout)
     found = json.loads(disasm(program, "--verify", "--json").stdout)
@@ -180,6 +181,30 @@ def test_a_store_over_the_program(tmp_path: Path) -> None:
     asm.finish()
     path.write_bytes(asm.build().data)
     assert "byte 0x1004" in disasm(path, "--verify", "--image", image).stderr
+
+
+def test_warnings_for_vta(tmp_path: Path) -> None:
+    """They are no errors, and come after the verdict."""
+    asm = Assembler(TINY)
+    asm.load(MemoryId.ACC, sram=0, dram=0, columns=1, signals=Unit.STORE)
+    asm.store(sram=0, dram=0x1000 // 4, columns=1, waits_for=Unit.COMPUTE)
+    asm.finish()
+    path = tmp_path / "program.bin"
+    path.write_bytes(asm.build().data)
+    result = disasm(path, "--verify")
+    assert (result.exit_code, result.stderr) == (0, "")
+    verdict, *warnings = result.stdout.splitlines()[3:]
+    assert verdict.startswith("verified: ")
+    assert warnings == [
+        "warning: VTA ends a program at FINISH, instruction 2: compute must pop a token of the "
+        "last instruction of store, 1, before; the tokens that it pops cover none of them",
+        "warning: VTA's memory has no page 0, the bytes below 0x1000: instruction 0 loads from 0x0",
+    ]
+    found = json.loads(disasm(path, "--verify", "--json").stdout)["verification"]
+    assert [f"warning: {each}" for each in found["vta_warnings"]] == warnings
+    found = json.loads(disasm(path, "--verify", "--json", "--program-address", "0").stdout)
+    assert len(found["verification"]["vta_warnings"]) == 3
+    assert "warning" not in disasm(path).stdout
 
 
 def test_an_illegal_program_is_shown_and_refused(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import AssemblyError
-from hw.isa import validate, work_of
+from hw.isa import Finish, validate, work_of
 from hw.topology import MemoryId
+from hw.vta_rules import vta_warnings
 from scripts.matmul import matmul_program
 from scripts.matmul_layout import Int8, Tiles, choose_tiles
 from tests.support.reference import run_shuffled
@@ -40,6 +41,7 @@ def test_equal_to_numpy_in_any_order(m: int, n: int, k: int, seed: int) -> None:
     a, b = _matrices(TINY, m, n, k, seed)
     program, layout = matmul_program(TINY, a.shape[0], b.shape[0], a.shape[1])
     validate(program)
+    assert not vta_warnings(program)
     after = run_shuffled(program, layout.image(a, b), seed)
     np.testing.assert_array_equal(layout.result(after), _product(a, b))
 
@@ -58,6 +60,8 @@ def test_every_preset(name: str) -> None:
     program, _ = matmul_program(config, m, n, k)
     validate(program)
     assert work_of(program).gemm_uops * config.macs == m * n * k
+    assert not vta_warnings(program)
+    assert program[-1] == Finish()
 
 
 def test_the_default_machines_tiles() -> None:

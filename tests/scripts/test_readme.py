@@ -53,11 +53,17 @@ def test_the_tour_shows_every_verb() -> None:
     assert {*VERBS} == {"utilization"}.union(*TOUR)
 
 
+def test_the_program_is_for_vta_too(here: Path) -> None:
+    arguments = ["disasm", "relu.bin", "--verify", "--image", "relu.img"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.output.splitlines()[-1].startswith("verified: ")
+
+
 def test_the_programs_result(here: Path) -> None:
     arguments = ["sim", "relu.bin", "--image", "relu.img", "-o", "after.img"]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     after = np.fromfile(here / "after.img", dtype=np.int8)
-    np.testing.assert_array_equal(after[0x2000:0x2080], np.maximum(np.arange(-64, 64), 0))
+    np.testing.assert_array_equal(after[0x3000:0x3080], np.maximum(np.arange(-64, 64), 0))
 
 
 @pytest.mark.parametrize("layer", ["C7", "C10"])

@@ -22,6 +22,7 @@ from compiler.quantise.rules import DATA_MOVEMENT
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
+from hw.isa import Program
 from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
 from runtime.devices import AcceleratorDevice, CpuDevice
@@ -32,6 +33,7 @@ from tests.support.accelerated_networks import accelerated_network
 from tests.support.accelerator_operators import drawn_machine, machine
 from tests.support.offloaded import targets
 from tests.support.stated_scales import with_stated_scales
+from tests.support.vta import check_for_vta
 
 Array: TypeAlias = NDArray[Any]
 
@@ -128,6 +130,8 @@ class Offloading:
     ) -> list[dict[str, Array]]:
         if artifact.config is None:
             return _on_cpu(artifact, samples)
+        for code in artifact.streams.values():
+            check_for_vta(Program.from_bytes(artifact.config, code.program))
         memory = MemoryModel(latency=self.seed % 97 + 1, interval=self.seed % 3 + 1)
         engine = make_engine(self.engine, artifact.config, memory)
         try:

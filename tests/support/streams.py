@@ -21,6 +21,7 @@ from sim.engines import make_engine
 from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
+from tests.support.vta import check_for_vta
 
 Array = npt.NDArray[np.generic]
 
@@ -72,6 +73,7 @@ def run_stream(
     config = stream.target.config
     image = stream.image(values)
     dram, address = place_program(image, stream.program)
+    check_for_vta(stream.program)
     end = address + len(stream.program) * INSTRUCTION_BYTES
     check_hazards(stream.program, image=dram, program_bytes=range(address, end)).raise_if_any()
     machine = make_engine(engine, config, parse_memory(memory))

@@ -26,6 +26,8 @@ class GoldenVector:
     program: Program
     before: npt.NDArray[np.uint8]
     after: npt.NDArray[np.uint8]
+    portable: bool
+    """Whether VTA's hardware runs it too, as far as its authors know."""
     profile: dict[str, int]
     """Bytes and micro-ops. It counts a loaded 8-bit accumulator as 32 bits a lane."""
 
@@ -47,5 +49,6 @@ def load_vector(name: str) -> GoldenVector:
             program=Program.from_bytes(config, arrays["insn"].tobytes()),
             before=arrays["dram_before"],
             after=arrays["dram_after"],
+            portable=notes["portable"],
             profile=notes["profile"],
         )

@@ -57,6 +57,14 @@ def dram_alignment(config: HardwareConfig) -> int:
     return max(PAGE_BYTES, *(config.element_bytes(each) for each in MemoryId))
 
 
+def first_address(config: HardwareConfig) -> int:
+    """The lowest address that tensors are placed at by default: VTA's memory manager has no page 0.
+
+    A page, or more where an element is larger than a page.
+    """
+    return dram_alignment(config)
+
+
 def rounded_up(address: int, alignment: int) -> int:
     """The next multiple of `alignment`."""
     return -(-address // alignment) * alignment
@@ -83,7 +91,8 @@ def layout_of(
 ) -> tuple[dict[str, DramTensor], int]:
     """The tensors with their addresses, and the first free address behind them.
 
-    Tensors without an address in `placed` come after those with one, in pages of their own.
+    Tensors without an address in `placed` come after those with one, in pages of their own, from
+    `first_address` on.
     """
     size = dram_alignment(target.config)
     found: dict[str, Buffer] = {}
@@ -104,7 +113,7 @@ def layout_of(
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
     tensors: dict[str, DramTensor] = {}
-    end = 0
+    end = first_address(target.config)
     for name in placed.keys() & found.keys():
         if placed[name] % size:
             raise LoweringError(f"{name} is placed at {placed[name]:#x}, no multiple of {size}")

@@ -24,7 +24,7 @@ from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.join import JoinedCommands, join
 from compiler.lower.accelerator.programs import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.tokens import TokenedCommands, place_tokens
+from compiler.lower.accelerator.tokens import TokenedCommands, await_stores, place_tokens
 from compiler.target import AcceleratorTarget
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
@@ -166,7 +166,8 @@ def compile_stream(
     ----------
     placed
         Fixed addresses of tensors, multiples of `dram_alignment`. Placed tensors may overlap: a
-        tensor is valid until an overlapping one is written. All other tensors get disjoint memory.
+        tensor is valid until an overlapping one is written. All other tensors get disjoint memory,
+        from `first_address` on.
     cache
         Elaborated programs, to share with other streams for the same target.
 
@@ -197,7 +198,9 @@ def compile_stream(
     joined = join(pairs, addresses, store, store_address, target.config)
     uops = encode_kernels(store, target.config)
     memory_bytes = rounded_up(dram_uops + len(uops), alignment)
-    slots = place_tokens(joined.commands, joined.footprints, target.config, memory_bytes)
+    slots = await_stores(
+        place_tokens(joined.commands, joined.footprints, target.config, memory_bytes)
+    )
     stream = Stream(
         target=target,
         program=encode_stream(joined.commands, joined.imm, joined.uop, slots, target.config),

@@ -8,6 +8,8 @@ commands, and every edge points forward: no such stream can deadlock.
 
 Load and store are not neighbours. Their dependences on each other, through DRAM, are relayed by an
 instruction of compute between the two commands: an existing one where possible, else an empty one.
+
+Last, compute waits for the last STORE, so that FINISH comes after every STORE (`await_stores`).
 """
 
 from __future__ import annotations
@@ -86,4 +88,21 @@ def place_tokens(
     at = footprints
     return TokenedCommands(
         *place(commands.which, units, access, at.first, at.runs, elements, granules, granule)
+    )
+
+
+def await_stores(slots: TokenedCommands) -> TokenedCommands:
+    """The stream, and at its end an empty instruction of compute that waits for the last STORE.
+
+    FINISH, which compute executes next, thus follows every STORE. Tandem's machine ends when all
+    units are idle and does not need that; VTA's ends with FINISH. Nothing is added to a stream
+    without a STORE, or where compute waits for the last STORE already.
+    """
+    stores = np.flatnonzero(slots.unit == Unit.STORE)
+    if not len(stores) or slots.tokens[stores[-1], 1] >> Unit.COMPUTE & 1:
+        return slots
+    tokens = np.append(slots.tokens, [[1 << Unit.STORE, 0]], axis=0)
+    tokens[stores[-1], 1] |= 1 << Unit.COMPUTE
+    return TokenedCommands(
+        np.append(slots.command, NO_COMMAND), np.append(slots.unit, Unit.COMPUTE), tokens
     )

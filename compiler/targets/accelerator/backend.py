@@ -19,7 +19,7 @@ from compiler.graph.types import TensorType
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import Function as Program
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.lower.accelerator.dram_layout import dram_alignment
+from compiler.lower.accelerator.dram_layout import dram_alignment, first_address
 from compiler.lower.accelerator.programs import ProgramCache
 from compiler.target import AcceleratorTarget
 from compiler.targets.offload import offload_passes
@@ -197,8 +197,10 @@ class StreamBackend(Backend):
             LiveRange(call.name, _bytes(call.type), number, last[call.name])
             for number, call in enumerate(calls)
         ]
-        plan = plan_memory(live_ranges, dram_alignment(self.target.machine.config))
-        return {each.name: at for each, at in zip(live_ranges, plan.offsets, strict=True)}
+        config = self.target.machine.config
+        offsets = plan_memory(live_ranges, dram_alignment(config)).offsets
+        first = first_address(config)
+        return {each.name: first + at for each, at in zip(live_ranges, offsets, strict=True)}
 
 
 def _bytes(type_: TensorType) -> int:

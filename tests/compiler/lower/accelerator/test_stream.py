@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,9 +14,10 @@ from compiler.ir.printer import text
 from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
-from hw.isa import Finish, Load, unit_of
+from hw.isa import Finish, Load, Program, Store, Tokens, unit_of
 from hw.isa.disasm import disassemble
 from hw.topology import MemoryId, Unit
+from runtime.launch import run_program
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
 from tests.support.invocations import INTRINSICS, TINY
@@ -34,16 +36,24 @@ VALUES = np.arange(-12, 12, 2, dtype=np.int8).reshape(3, 1, 4)
 
 
 def test_tensors_lie_in_pages_of_their_own() -> None:
-    """Then the page of zeros, and the micro-ops."""
+    """The first page has nothing. After the tensors come the page of zeros, and the micro-ops."""
     stream = compiled(clip(rows=17), clip("again", source="D", result="E", rows=17))
     assert {name: (each.address, each.size) for name, each in stream.tensors.items()} == {
-        "S": (0, 68),
-        "D": (PAGE, 68),
-        "E": (2 * PAGE, 68),
+        "S": (PAGE, 68),
+        "D": (2 * PAGE, 68),
+        "E": (3 * PAGE, 68),
     }
-    assert stream.constants[3 * PAGE] == bytes(PAGE)
-    assert list(stream.constants) == [3 * PAGE, 4 * PAGE]
-    assert stream.memory_bytes == 5 * PAGE
+    assert stream.constants[4 * PAGE] == bytes(PAGE)
+    assert list(stream.constants) == [4 * PAGE, 5 * PAGE]
+    assert stream.memory_bytes == 6 * PAGE
+
+
+def test_a_tensor_lies_where_it_is_placed() -> None:
+    """In page 0, too; tensors without an address come after the placed ones."""
+    stream = compile_stream([clip()], TARGET, {"S": 0})
+    assert {name: each.address for name, each in stream.tensors.items()} == {"S": 0, "D": PAGE}
+    stream = compile_stream([clip()], TARGET, {"S": 5 * PAGE})
+    assert stream.tensors["D"].address == 6 * PAGE
 
 
 def test_an_image_has_tensors_and_constants() -> None:
@@ -163,11 +173,32 @@ def test_dump_has_every_stage() -> None:
 def test_commands_are_shown_with_their_tokens() -> None:
     stream = compiled(clip())
     assert stream.dump()["commands"].splitlines() == [
-        "compute acc_8bit[0 :+ 3] <- dram[0 :+ 3]",
-        "compute uop[0 :+ 1] <- dram[3072 :+ 1]",
+        "compute acc_8bit[0 :+ 3] <- dram[1024 :+ 3]",
+        "compute uop[0 :+ 1] <- dram[4096 :+ 1]",
         "compute max -7 1 x 3 x 1 micro-ops from acc[0] >store",
-        "store   out[0 :+ 3] -> dram[1024 :+ 3] <compute",
+        "store   out[0 :+ 3] -> dram[2048 :+ 3] <compute >compute",
+        "compute wait <store",
     ]
+
+
+@pytest.mark.parametrize("engine", ["functional", "rtl"])
+def test_the_wait_at_the_end_costs_a_few_cycles_and_changes_no_result(engine: str) -> None:
+    stream = compiled(clip(rows=17), clip("again", source="D", result="E", rows=17))
+    image = stream.image({"S": np.arange(-34, 34, dtype=np.int8).reshape(17, 1, 4)})
+    *instructions, wait, finish = stream.program
+    assert isinstance(wait, Load)
+    assert (wait.memory, wait.x_size, wait.tokens) == (MemoryId.UOP, 0, Tokens(pop_next=True))
+    last = max(at for at, each in enumerate(instructions) if isinstance(each, Store))
+    store = instructions[last]
+    instructions[last] = replace(store, tokens=replace(store.tokens, push_prev=False))
+    without = Program.from_instructions(TINY, [*instructions, finish])
+    (found, ran), (wanted, before) = (
+        run_program(program, image, engine=engine) for program in (stream.program, without)
+    )
+    np.testing.assert_array_equal(found, wanted)
+    assert np.all(stream.read(found, "E").astype(np.int8) >= -7)
+    if ran.cycles is not None and before.cycles is not None:
+        assert 0 < ran.cycles - before.cycles <= 6
 
 
 def test_a_network_without_accelerators_does_not_import_numba() -> None:

@@ -19,7 +19,7 @@ from compiler.lower.accelerator.commands import (
     unit_of_command,
 )
 from compiler.lower.accelerator.footprints import Footprints
-from compiler.lower.accelerator.tokens import NO_COMMAND, place_tokens
+from compiler.lower.accelerator.tokens import NO_COMMAND, await_stores, place_tokens
 from hw.config_files import load_config
 from hw.topology import MemoryId, Unit
 from tests.support.command_columns import columns_of
@@ -47,10 +47,13 @@ class Slot:
     pushes: set[Unit]
 
 
-def placed(commands: list[Command]) -> list[Slot]:
+def placed(commands: list[Command], *, end: bool = False) -> list[Slot]:
+    """The stream of some commands; with `end`, up to FINISH."""
     columns = columns_of(commands)
     footprints = Footprints.of(columns.prototypes, TINY)
     found = place_tokens(columns, footprints, TINY, DRAM_BYTES)
+    if end:
+        found = await_stores(found)
     slots = [
         Slot(
             None if at == NO_COMMAND else commands[at],
@@ -313,6 +316,49 @@ def test_what_lies_side_by_side_in_dram_is_apart() -> None:
 def test_nothing_to_wait_for(columns: int) -> None:
     found = placed([load(0, 0, columns), load(4, 64, columns)])
     assert not any(each.pops or each.pushes for each in found)
+
+
+@settings(max_examples=80)
+@given(st.randoms(use_true_random=False), st.sampled_from((COMMON, APART)))
+def test_every_store_is_done_before_the_end(rng: random.Random, dram: tuple[range, range]) -> None:
+    """FINISH follows compute's last instruction. At most one instruction is added, at the end."""
+    commands = random_commands(rng, TINY, 16, *dram)
+    without, slots = placed(commands), placed(commands, end=True)
+    stores = [at for at, slot in enumerate(slots) if slot.unit is Unit.STORE]
+    finish = Slot(None, Unit.COMPUTE, set(), set())
+    assert before([*slots, finish])[-1] >= {*stores}
+    assert runs_to_its_end(slots)
+    if len(slots) > len(without):
+        last = stores[-1]
+        pushing = replace(without[last], pushes=without[last].pushes | {Unit.COMPUTE})
+        waiting = Slot(None, Unit.COMPUTE, {Unit.STORE}, set())
+        assert slots == [*without[:last], pushing, *without[last + 1 :], waiting]
+    else:
+        assert slots == without
+        assert not stores or Unit.COMPUTE in slots[stores[-1]].pushes
+
+
+def test_without_a_store_nothing_waits_at_the_end() -> None:
+    assert shown(placed([load(0), gemm(0, 0)], end=True)) == "load >compute\ncompute <load"
+
+
+def test_the_end_waits_for_the_last_store_alone() -> None:
+    found = placed([load(0), gemm(3, 0), store(3), store(3, 516)], end=True)
+    assert shown(found) == "\n".join(
+        (
+            "load >compute",
+            "compute <load >store",
+            "store <compute",
+            "store >compute",
+            "empty compute <store",
+        )
+    )
+
+
+def test_the_end_does_not_wait_twice() -> None:
+    """Compute waits for the last STORE already, whose accumulator it overwrites."""
+    found = placed([load(0), gemm(3, 0), store(3), gemm(3, 0)], end=True)
+    assert shown(found).splitlines()[2:] == ["store <compute >compute", "compute <store"]
 
 
 def test_prototypes_that_begin_elsewhere_in_dram_touch_that() -> None:

@@ -1,0 +1,17 @@
+"""What all compiled streams have in common with VTA's: their end, and no page 0."""
+
+from __future__ import annotations
+
+from hw.isa import Finish, Program, Store
+from hw.vta_rules import VtaRule, vta_warnings
+
+_OBSERVED = frozenset({VtaRule.END, VtaRule.PAGE_0})
+
+
+def check_for_vta(program: Program) -> None:
+    """Assert that FINISH, without tokens, follows all others, and that page 0 is not used."""
+    *instructions, last = program
+    assert last == Finish()
+    stores = [each for each in instructions if isinstance(each, Store)]
+    assert not stores or stores[-1].tokens.push_prev
+    assert not [str(each) for each in vta_warnings(program) if each.rule in _OBSERVED]
