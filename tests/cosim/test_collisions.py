@@ -26,7 +26,8 @@ LENGTH = 40
 
 _ARRAY = re.compile(r"^  \(\* no_rw_check = 32'd1 \*\)\n  reg (?:\[\d+:0\] )?(\w+) \[", re.M)
 _WRITE = re.compile(r"if \(([^)]+)\)\s+(\w+)\[([^\]]+)\](?:\[\d+:\d+\])? <= ")
-_READ = re.compile(r"<= (\w+)\[([^\]]+)\];")
+_READ = re.compile(r"= (\w+)\[([^\]]+)\];")
+"""Of block RAM, in a clocked block, or of look-up tables, without a clock."""
 
 
 def _spoilt(text: str) -> str:
@@ -38,7 +39,7 @@ def _spoilt(text: str) -> str:
         enables = " || ".join(enable for enable, _ in writes)
         collision = f"(({enables}) && {target} == {source})"
         read = f"{array}[{source}]"
-        text = text.replace(f"<= {read};", f"<= {collision} ? ~{read} : {read};")
+        text = text.replace(f"= {read};", f"= {collision} ? ~{read} : {read};")
     return text
 
 
