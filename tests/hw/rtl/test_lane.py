@@ -53,8 +53,9 @@ def random_slots(
 ) -> list[MicroOp | None]:
     """Micro-ops with their results, and bubbles between them. Memory starts at zero.
 
-    With one read port of ACC, a micro-op that reads it twice comes after a bubble. A second operand,
-    and one of MUL or SHR, is not the result of the two slots before: so many bubbles are between.
+    With one read port of ACC, a micro-op that reads it twice comes after a bubble. A second
+    operand, and one of MUL or SHR, is not the result of the two slots before: there are as many
+    bubbles between as that takes.
     """
     memory = [0] * ELEMENTS
     slots: list[MicroOp | None] = []

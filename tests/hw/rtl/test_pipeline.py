@@ -184,8 +184,8 @@ class Moment:
 def predicted(issues: list[Issue | None], depth: int) -> Iterator[Moment]:
     """Every cycle until the pipeline is empty, if it gets a micro-op or bubble in each that moves.
 
-    A micro-op that comes to the stage of the stall less than `FORWARD_DISTANCE` behind the one whose
-    result it needs stays there, with all behind it, and bubbles go ahead of it.
+    A micro-op that comes to the stage of the stall less than `FORWARD_DISTANCE` behind the one
+    whose result it needs stays there, with all behind it, and bubbles go ahead of it.
     """
     left = deque(issues)
     slots: list[Issue | None] = [None] * (depth + 1)
@@ -534,9 +534,10 @@ WAITING: list[tuple[Alu, int, int]] = [
     *((late, dst, 1) for late in LATE for dst in (1, 2)),
 ]
 """Instructions, dst and src that wait for accumulator 1."""
+_OTHERS: tuple[Gemm | Alu, ...] = (GEMM, RESET, *IMMEDIATES)
 FORWARDED: list[tuple[Gemm | Alu, int, int]] = [
     *((late, 1, 2) for late in LATE),
-    *((other, dst, src) for other in (GEMM, RESET, *IMMEDIATES) for dst, src in ((1, 2), (2, 1))),
+    *((other, dst, src) for other in _OTHERS for dst, src in ((1, 2), (2, 1))),
     *((replace(early, use_imm=True), 2, 1) for early in (MUL, SHR)),
     *((other, 2, 3) for other in (MUL, SHR, *LATE)),
 ]
