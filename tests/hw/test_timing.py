@@ -21,7 +21,7 @@ BEATS = 5
 def test_depth_of_the_pipeline() -> None:
     config = HardwareConfig(log_inp_buffer=11, log_wgt_buffer=14)
     depths = [pipeline_depth(config.replace(log_block_in=log)) for log in range(8)]
-    assert depths == [7, 7, 7, 8, 8, 9, 9, 10]
+    assert depths == [8, 8, 8, 8, 8, 9, 9, 10]
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 
 from hw.config import HardwareConfig
 from hw.isa import Alu, Gemm, Load, MemoryId, Program
-from hw.timing import EARLY_OPS, STALL_STAGE, issue_cycles, pipeline_depth
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, issue_cycles, pipeline_depth
 from tests.support.reference import Image, ReferenceMachine
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A micro-op in the pipeline: the accumulator that it writes, and those that it needs early."""
+    """A micro-op in the pipeline."""
 
     dst: int
-    early: tuple[int, ...]
+    """The accumulator that it writes."""
+    waits_for: tuple[int, ...]
+    """The accumulators whose results must be `FORWARD_DISTANCE` slots ahead."""
 
 
 Slots = Sequence[Slot | None]
@@ -53,29 +55,33 @@ def _slots(
                     yield None
                 dst = uop.dst + o * loops.dst_factor_out + i * loops.dst_factor_in
                 src = uop.src + o * loops.src_factor_out + i * loops.src_factor_in
-                operands = (dst, src) if tensor else (dst,)
-                yield Slot(dst, operands if is_early else ())
+                yield Slot(dst, (dst,) * is_early + (src,) * tensor)
 
 
 @dataclass
 class _Stages:
-    """The pipeline's stages up to the one after the stall's, in the cycle `now`."""
+    """The pipeline's stages up to the last whose result the stage of the stall can wait for, in the
+    cycle `now`."""
 
     now: int = 0
-    slots: list[Slot | None] = field(default_factory=lambda: [None] * (STALL_STAGE + 1))
+    slots: list[Slot | None] = field(
+        default_factory=lambda: [None] * (STALL_STAGE + FORWARD_DISTANCE - 1)
+    )
     """Stages 1, 2, ..."""
 
     @property
     def stall(self) -> bool:
         """Whether nothing can be issued in this cycle."""
-        ahead, waits = self.slots[STALL_STAGE], self.slots[STALL_STAGE - 1]
-        return ahead is not None and waits is not None and ahead.dst in waits.early
+        waits, *results = self.slots[STALL_STAGE - 1 :]
+        return waits is not None and any(
+            ahead is not None and ahead.dst in waits.waits_for for ahead in results
+        )
 
     def step(self, issued: Slot | None = None) -> None:
         """To the next cycle."""
         if self.stall:
             assert issued is None
-            self.slots = [*self.slots[:STALL_STAGE], None]
+            self.slots = [*self.slots[:STALL_STAGE], None, *self.slots[STALL_STAGE:-1]]
         else:
             self.slots = [issued, *self.slots[:-1]]
         self.now += 1

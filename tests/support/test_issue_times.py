@@ -12,53 +12,82 @@ from tests.support.issue_times import Slot, issue_times, slots_of
 TINY = load_config("tiny")
 DEPTH = pipeline_depth(TINY)
 PLAIN = Slot(0, ())
-"""A micro-op that needs nothing early."""
+"""A micro-op that waits for nothing."""
 AGAIN = Slot(0, (0,))
 """A product or shift of the accumulator that `PLAIN` writes."""
+OTHER = Slot(1, ())
+"""A micro-op that has nothing to do with `PLAIN`."""
 
 
 def test_nothing_stalls() -> None:
     other = Slot(1, (1, 2))
-    times = issue_times(TINY, {4: [AGAIN, other, AGAIN, PLAIN, PLAIN, None, AGAIN]}, {4: 10})
-    assert times.last_issue == {4: 17}
-    assert times.end == {4: 17 + DEPTH}
+    slots = [AGAIN, other, OTHER, AGAIN, PLAIN, PLAIN, None, None, AGAIN, OTHER, None, AGAIN]
+    times = issue_times(TINY, {4: slots}, {4: 10})
+    assert times.last_issue == {4: 22}
+    assert times.end == {4: 22 + DEPTH}
     assert times.stalls == []
 
 
 def test_each_stall_delays_the_end() -> None:
     times = issue_times(TINY, {0: [PLAIN, AGAIN, AGAIN]}, {0: 10})
-    # Issued in 11, 12, 13; the second is in stage 3 in 15 and 16, the third in 17 and 18.
-    assert times.stalls == [15, 17]
+    # Issued in 11, 12, 13; the second is in stage 3 from 15 to 17, the third from 18 to 20.
+    assert times.stalls == [15, 16, 18, 19]
     assert times.last_issue == {0: 13}
-    assert times.end == {0: 13 + DEPTH + 2}
+    assert times.end == {0: 13 + DEPTH + 4}
+
+
+def test_a_stall_is_shorter_for_a_result_two_ahead() -> None:
+    """And for one that a bubble is behind; for two results, the later one counts."""
+    both = Slot(2, (0, 1))
+    for slots, stalls in (
+        ([PLAIN, OTHER, AGAIN], [16]),
+        ([PLAIN, None, AGAIN], [16]),
+        ([PLAIN, PLAIN, AGAIN], [16, 17]),
+        ([PLAIN, OTHER, both], [16, 17]),
+        ([PLAIN, None, both], [16]),
+        ([PLAIN, OTHER, None, both], [17]),
+    ):
+        times = issue_times(TINY, {0: slots}, {0: 10})
+        assert times.stalls == stalls
+        assert times.end == {0: 10 + len(slots) + DEPTH + len(stalls)}
+
+
+def test_stalls_are_no_slots() -> None:
+    """A stall moves what is ahead of it away; what it holds back keeps its distance."""
+    times = issue_times(TINY, {0: [PLAIN, OTHER, AGAIN, Slot(2, (1,))]}, {0: 10})
+    # Issued in 11 to 14; stage 3 in 14, 15, 16 and 17, 18: accumulator 1 is three ahead by then.
+    assert times.stalls == [16]
+    times = issue_times(TINY, {0: [PLAIN, AGAIN, OTHER, AGAIN]}, {0: 10})
+    # Stage 3 in 14, from 15 to 17, in 18, in 19 and 20: two slots behind the other product.
+    assert times.stalls == [15, 16, 19]
 
 
 def test_a_stall_delays_the_issue_of_its_cycle() -> None:
     times = issue_times(TINY, {0: [PLAIN, AGAIN, None, None, PLAIN, PLAIN]}, {0: 10})
-    # Issued in 11, 12, bubbles in 13 and 14, nothing in 15, then in 16 and 17.
-    assert times.stalls == [15]
-    assert times.last_issue == {0: 17}
-    assert times.end == {0: 17 + DEPTH}
+    # Issued in 11, 12, bubbles in 13 and 14, nothing in 15 and 16, then in 17 and 18.
+    assert times.stalls == [15, 16]
+    assert times.last_issue == {0: 18}
+    assert times.end == {0: 18 + DEPTH}
 
 
 def test_a_stall_delays_the_instruction_behind() -> None:
     slots = {0: [PLAIN, AGAIN], 3: [PLAIN, PLAIN], 5: [AGAIN]}
     times = issue_times(TINY, slots, {0: 10, 3: 12, 5: 14})
-    # Instruction 3 is issued in 13 and 14, the next one not in 15 but in 16; it stalls in 19.
-    assert times.stalls == [15, 19]
-    assert times.last_issue == {0: 12, 3: 14, 5: 16}
-    assert times.end == {0: 12 + DEPTH + 1, 3: 14 + DEPTH + 1, 5: 16 + DEPTH + 1}
+    # Instruction 3 is issued in 13 and 14, the next one not in 15 and 16 but in 17.
+    assert times.stalls == [15, 16, 20, 21]
+    assert times.last_issue == {0: 12, 3: 14, 5: 17}
+    assert times.end == {0: 12 + DEPTH + 2, 3: 14 + DEPTH + 2, 5: 17 + DEPTH + 2}
 
 
 def test_a_start_in_a_stall() -> None:
     slots = {0: [PLAIN, AGAIN], 1: [PLAIN]}
-    # What starts in the cycle of a stall loses nothing, what starts in the one before a cycle.
-    for start, issue in ((14, 16), (15, 16), (16, 17)):
+    # What starts in the cycle of the last stall loses nothing, what starts before waits.
+    for start, issue in ((13, 14), (14, 17), (15, 17), (16, 17), (17, 18)):
         assert issue_times(TINY, slots, {0: 10, 1: start}).last_issue[1] == issue
 
 
 def test_a_bubble_between_instructions() -> None:
-    for start, stalls in ((12, [16]), (13, [])):
+    for start, stalls in ((12, [16, 17]), (13, [17]), (14, [])):
         times = issue_times(TINY, {0: [PLAIN, PLAIN], 1: [AGAIN]}, {0: 10, 1: start})
         assert times.stalls == stalls
         assert times.end[1] == start + 1 + DEPTH + len(stalls)
@@ -67,10 +96,10 @@ def test_a_bubble_between_instructions() -> None:
 def test_stalls_behind_the_last_issue_count() -> None:
     """Those of the end of one instruction, even if the next one comes long after."""
     times = issue_times(TINY, {0: [PLAIN, AGAIN], 1: [PLAIN]}, {0: 10, 1: 1000})
-    assert times.stalls == [15]
-    assert times.end == {0: 12 + DEPTH + 1, 1: 1001 + DEPTH}
+    assert times.stalls == [15, 16]
+    assert times.end == {0: 12 + DEPTH + 2, 1: 1001 + DEPTH}
     times = issue_times(TINY, {0: [PLAIN, AGAIN]}, {0: 10})
-    assert times.stalls == [15]
+    assert times.stalls == [15, 16]
 
 
 def test_micro_ops_are_those_loaded_before() -> None:
@@ -83,6 +112,7 @@ def test_micro_ops_are_those_loaded_before() -> None:
     asm.load(MemoryId.UOP, sram=0, dram=0, columns=2)
     first = asm.alu(AluOp.MUL, (0, 2), [Loop(2, dst=4, src=8)])
     immediate = asm.alu(AluOp.SHR, (1, 2), imm=1)
+    plain = asm.alu(AluOp.ADD, (0, 1), imm=1)
     late = asm.alu(AluOp.ADD, (0, 1))
     asm.load(MemoryId.UOP, sram=0, dram=2, columns=1, pad=(0, 0, 1, 0))
     second = asm.alu(AluOp.SHR, (0, 2))
@@ -92,7 +122,8 @@ def test_micro_ops_are_those_loaded_before() -> None:
     assert found == {
         first: [Slot(1, (1, 2)), Slot(3, (3, 4)), Slot(5, (5, 10)), Slot(7, (7, 12))],
         immediate: [Slot(3, (3,))],
-        late: [Slot(1, ())],
+        plain: [Slot(1, ())],
+        late: [Slot(1, (2,))],
         second: [Slot(0, (0, 0)), Slot(5, (5, 6))],
         gemm: [Slot(5, ()), Slot(8, ()), Slot(6, ()), Slot(9, ())],
     }

@@ -137,9 +137,10 @@ class TimingRules:
                 wanted = self.loops.end[index]
                 assert end == wanted, f"{opcode.name} {index} ends in {end}, not {wanted}"
             elif opcode is Opcode.STORE:
-                # Orders end one a cycle, so that a burst's can end right after the one before it.
+                # Orders end one a cycle, so that a burst's can end right after the one before it. A
+                # burst is acknowledged after its data, which is offered in s + 4 at the earliest.
                 empty = self.columns.x_size[index] == 0
-                earliest = start + (2 if empty else 3)
+                earliest = start + (2 if empty else 6)
                 if stored is not None:
                     earliest = max(earliest, self.ended[stored] + 1)
                 assert end == earliest if empty else end >= earliest, f"STORE {index} ends in {end}"

@@ -54,10 +54,13 @@ def test_multiplies_matrices(shape: tuple[int, int, int], seed: int) -> None:
             ctx.set(array.wgt, number(wgt))
             ctx.set(array.dst, number(acc))
             ctx.set(array.enable, -1)
-            ctx.set(array.control, {"gather": 1, "prepare": 1, "prepare_op": AluOp.ADD})
-            for _ in range(2 + levels):
+            ctx.set(array.control, {"gather": 1})
+            # The elements, the products, and every level of the tree but the last.
+            for _ in range(1 + levels):
                 await ctx.tick()
-            ctx.set(array.control, {"execute": 1, "execute_gemm": 1, "execute_op": AluOp.ADD})
+            ctx.set(array.control, {"prepare": 1, "prepare_gemm": 1, "prepare_op": AluOp.ADD})
+            await ctx.tick()
+            ctx.set(array.control, {"execute": 1, "execute_op": AluOp.ADD})
             await ctx.tick()
             product = inp.astype(np.int64) @ wgt.astype(np.int64).T
             wanted = (acc + product).astype(np.uint64).astype(np.uint32)
@@ -73,11 +76,13 @@ def test_elements_are_registered_in_the_cycle_of_their_enable(shape: tuple[int, 
     rng = random.Random(sum(shape))
     random_values = np.random.default_rng(rng.randrange(1 << 30))
     array = Array(config)
-    stages = 2 + tree_levels(config.block_in)
+    stages = 1 + tree_levels(config.block_in)
+    assert len(array.enable) == stages
 
     async def bench(ctx: Context) -> None:
         # A model of the stages: what product each of them holds.
         held: list[npt.NDArray[np.int64] | None] = [None] * stages
+        executed: npt.NDArray[np.int64] | None = None
         compared = 0
         for _ in range(100):
             inp = random_values.integers(-128, 128, (config.batch, config.block_in), np.int8)
@@ -86,16 +91,24 @@ def test_elements_are_registered_in_the_cycle_of_their_enable(shape: tuple[int, 
             ctx.set(array.inp, number(inp))
             ctx.set(array.wgt, number(wgt))
             ctx.set(array.enable, enable)
-            # The accumulators are 0 all the time: the results are the last stage's products.
+            # The accumulators are 0 all the time: a dot product is prepared in the cycle after
+            # its last register took it, and executed in the next.
             ctx.set(
                 array.control,
-                {"gather": 1, "prepare": 1, "execute": 1, "execute_gemm": 1},
+                {
+                    "gather": 1,
+                    "prepare": 1,
+                    "prepare_gemm": 1,
+                    "execute": 1,
+                    "execute_op": AluOp.ADD,
+                },
             )
-            before = held[-1]
             await ctx.tick()
-            if before is not None:
-                assert ctx.get(array.result) == number(before.astype(np.uint64).astype(np.uint32))
+            if executed is not None:
+                wanted = executed.astype(np.uint64).astype(np.uint32)
+                assert ctx.get(array.result) == number(wanted)
                 compared += 1
+            executed = held[-1]
             taken = [inp.astype(np.int64) @ wgt.astype(np.int64).T, *held[:-1]]
             held = [taken[n] if enable >> n & 1 else held[n] for n in range(stages)]
         assert compared > 50

@@ -328,14 +328,19 @@ ADD_ONE = Alu(
 LOAD_UOPS = Load(memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=4, x_stride=4)
 
 
-def small_stand(program: list[Instruction], uops: list[MicroOp], **options: Any) -> Stand:
+def small_stand(
+    program: list[Instruction],
+    uops: list[MicroOp],
+    config: HardwareConfig = TINY,
+    **options: Any,
+) -> Stand:
     """A program over these micro-ops, which it loads first."""
     rng = random.Random(0)
     image = np.zeros(MEMORY_BYTES, np.uint8)
-    packed = np.frombuffer(pack_uops(TINY, uops), np.uint8)
+    packed = np.frombuffer(pack_uops(config, uops), np.uint8)
     image[BASES[MemoryId.UOP] :][: len(packed)] = packed
-    machine = fresh_machine(TINY, rng)
-    return Stand(TINY, [LOAD_UOPS, *program], image, machine, rng, **options)
+    machine = fresh_machine(config, rng)
+    return Stand(config, [LOAD_UOPS, *program], image, machine, rng, **options)
 
 
 def test_time_of_loops() -> None:
@@ -365,7 +370,7 @@ def test_time_of_loops() -> None:
 
 @pytest.mark.parametrize("op", [AluOp.MUL, AluOp.SHR])
 def test_time_of_stalls(op: AluOp) -> None:
-    """Each product or shift takes a second cycle, in which nothing is issued."""
+    """Each product or shift waits two cycles, in which nothing is issued."""
     change = replace(ADD_ONE, op=op, imm=3 if op is AluOp.MUL else -1)
     program: list[Instruction] = [
         replace(change, iter_in=3, tokens=Tokens(push_next=True)),
@@ -383,20 +388,45 @@ def test_time_of_stalls(op: AluOp) -> None:
         ends = [time for _, time in stand.status.ends[1:]]
         depth = pipeline_depth(TINY)
         assert products == one + 1
-        # The products are issued in +1, +2 and +3 and are in stage 3 in +4 and +5, in +6 and +7,
-        # in +8 and +9; the sums are issued in +5 and +7, not in the stalls +4, +6 and +8.
+        # The products are issued in +1, +2 and +3 and are in stage 3 in +4 to +6, in +7 to +9, in
+        # +10 to +12; the sums are issued in +6 and +9, not in the stalls +4, +5, +7 and +8; the
+        # last product is issued in +12, not in the stalls +10 and +11, and is in stage 3 from +15.
         assert sums == products + 3
-        assert product == products + 7
+        assert product == products + 9
         assert empty == ends[3] + 1
         assert ends == [
             one + 1 + depth,
-            products + 3 + depth + 3,
-            products + 7 + depth + 1,
-            products + 9 + depth + 1,
+            products + 3 + depth + 6,
+            products + 9 + depth + 2,
+            products + 12 + depth + 2,
             empty + 1,
         ]
         factor = 3 if op is AluOp.MUL else 2
         assert (await stand.out(ctx))[0] & 0xFF == (factor**3 + 2) * factor
+
+    simulate(stand.unit, bench)
+
+
+@pytest.mark.parametrize("config", [TINY, TINY.replace(acc_read_ports=1)], ids=["two", "one"])
+def test_time_of_a_second_operand(config: HardwareConfig) -> None:
+    """A sum of two accumulators waits for one ahead, and less where an empty cycle is between."""
+    uops = [MicroOp(0, 0, 0), MicroOp(0, 1, 0), MicroOp(1, 0, 0)]
+    total = replace(ADD_ONE, use_imm=False, uop_bgn=1, uop_end=3)
+    stand = small_stand([ADD_ONE, replace(total, iter_in=2)], uops, config=config)
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await stand.finish(ctx)
+        one, sums = stand.status.starts[1:]
+        ends = [time for _, time in stand.status.ends[1:]]
+        assert sums == one + 1
+        # 0 += 1, 1 += 0, 0 += 1, 1 += 0: all but the first wait.
+        cycles = 4 + 3 * 2 if config.acc_read_ports == 2 else 8 + 3 * 1
+        assert ends == [one + 1 + pipeline_depth(config), sums + cycles + pipeline_depth(config)]
+        a, b = 1, 0
+        for _ in range(2):
+            a, b = a + b, a + b + b
+        assert [element & 0xFF for element in (await stand.out(ctx))[:2]] == [a, b]
 
     simulate(stand.unit, bench)
 

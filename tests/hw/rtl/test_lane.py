@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
-from hw.timing import EARLY_OPS, tree_levels
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
 from tests.support.alu_cases import alu_result, wrapped
 from tests.support.rtl import Context, seeds, simulate
 
@@ -34,14 +35,17 @@ class MicroOp:
     wgt: list[int] = field(default_factory=list)
     result: int = 0
 
-    def uses_early(self, ahead: MicroOp | None) -> bool:
-        """Whether it needs, in the first half of the ALU, the result of the micro-op `ahead`."""
-        return (
-            ahead is not None
-            and not self.gemm
-            and self.op in EARLY_OPS
-            and ahead.dst in (self.dst, self.src)
-        )
+    def waits_for(self, ahead: MicroOp | None) -> bool:
+        """Whether it must be `FORWARD_DISTANCE` behind the micro-op `ahead`, whose result it uses
+        as the second operand, or in a product or shift."""
+        if ahead is None:
+            return False
+        early = not self.gemm and self.op in EARLY_OPS
+        return ahead.dst == self.src or (early and ahead.dst == self.dst)
+
+    def waits_behind(self, slots: Sequence[MicroOp | None]) -> bool:
+        """Whether it cannot be in the slot behind these."""
+        return any(self.waits_for(ahead) for ahead in slots[1 - FORWARD_DISTANCE :])
 
 
 def random_slots(
@@ -49,8 +53,9 @@ def random_slots(
 ) -> list[MicroOp | None]:
     """Micro-ops with their results, and bubbles between them. Memory starts at zero.
 
-    With one read port of ACC, a micro-op that reads it twice comes after a bubble. So does a MUL
-    or SHR that uses the result of the slot before.
+    With one read port of ACC, a micro-op that reads it twice comes after a bubble. A second
+    operand, and one of MUL or SHR, is not the result of the two slots before: there are as many
+    bubbles between as that takes.
     """
     memory = [0] * ELEMENTS
     slots: list[MicroOp | None] = []
@@ -74,8 +79,9 @@ def random_slots(
             wgt=[rng.randint(-128, 127) for _ in range(block)],
         )
         micro_op.result = memory[dst] = executed(micro_op, memory)
-        reads_twice = ports == 1 and micro_op.src is not None
-        if reads_twice or micro_op.uses_early(slots[-1] if slots else None):
+        if ports == 1 and micro_op.src is not None:
+            slots.append(None)
+        while micro_op.waits_behind(slots):
             slots.append(None)
         slots.append(micro_op)
     return slots
@@ -149,17 +155,17 @@ class Surroundings:
         for stage, name in ((1, "prepare"), (2, "execute")):
             micro_op = self.slot(cycle - stage)
             if micro_op is not None:
+                reads_dst = int(not micro_op.reset)
                 control |= {
                     name: 1,
                     f"{name}_op": micro_op.op,
-                    f"{name}_dst": self.wrote(cycle - 3, micro_op.dst),
-                    f"{name}_src": self.wrote(cycle - 3, micro_op.src),
+                    f"{name}_dst": self.wrote(cycle - 3, micro_op.dst) & reads_dst,
                 }
-        executes = self.slot(cycle - 2)
-        if executes is not None:
+        prepared = self.slot(cycle - 1)
+        if prepared is not None:
             control |= {
-                "execute_gemm": int(executes.gemm),
-                "execute_reset": int(executes.reset),
+                "prepare_gemm": int(prepared.gemm),
+                "prepare_reset": int(prepared.reset),
             }
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)
@@ -167,7 +173,7 @@ class Surroundings:
             ctx.set(self.lane.inp, packed(multiplied.inp))
             ctx.set(self.lane.wgt, packed(multiplied.wgt))
         enable = 0
-        for stage in range(1 + self.levels):
+        for stage in range(self.levels):
             micro_op = self.slot(cycle + self.levels - 1 - stage)
             enable |= int(micro_op is not None and micro_op.gemm and not micro_op.reset) << stage
         ctx.set(self.lane.enable, enable)
@@ -214,8 +220,8 @@ SETS: dict[str, list[MicroOp | None]] = {
     "ALU": [SET_41],
     "GEMM": [MicroOp(True, False, AluOp.ADD, 0, None, 0, [-41], [-1])],
     "reset": [SET_41, MicroOp(True, True, AluOp.ADD, 0, None, 0)],
-    "MUL": [SET_41, None, MicroOp(False, False, AluOp.MUL, 0, None, -3)],
-    "SHR": [SET_41, None, MicroOp(False, False, AluOp.SHR, 0, None, 1)],
+    "MUL": [SET_41, None, None, MicroOp(False, False, AluOp.MUL, 0, None, -3)],
+    "SHR": [SET_41, None, None, MicroOp(False, False, AluOp.SHR, 0, None, 1)],
 }
 """Slots whose last one sets accumulator 0."""
 USES = {
@@ -227,15 +233,14 @@ USES = {
 """Micro-ops that use accumulator 0, by the operand."""
 
 
+@pytest.mark.parametrize("ports", [1, 2])
 @pytest.mark.parametrize(
-    ("operand", "distance", "ports"),
+    ("operand", "distance"),
     [
-        (operand, distance, ports)
+        (operand, distance)
         for operand in USES
-        for distance in range(1, 7)
-        for ports in (1, 2)
-        # With one read port, a micro-op with two operands comes after a bubble.
-        if ports == 2 or distance > 1 or operand in ("dst", "GEMM")
+        for distance in range(1, 8)
+        if distance >= FORWARD_DISTANCE or operand in ("dst", "GEMM")
     ],
 )
 def test_one_operand_at_one_distance(operand: str, distance: int, ports: int) -> None:
@@ -246,9 +251,10 @@ def test_one_operand_at_one_distance(operand: str, distance: int, ports: int) ->
     slots: list[MicroOp | None] = []
     memory = [0] * ELEMENTS
     for writers, use in itertools.product(SETS.values(), USES[operand]):
-        if use.uses_early(writers[-1] if distance == 1 else None):
+        between = [None] * (distance - 1)
+        if use.waits_behind([*writers, *between]):
             continue
-        pair = [*resets, preset, *[None] * 6, *writers, *[None] * (distance - 1), use, *[None] * 6]
+        pair = [*resets, preset, *[None] * 6, *writers, *between, use, *[None] * 6]
         for template in pair:
             micro_op = None if template is None else replace(template)
             slots.append(micro_op)
@@ -257,24 +263,26 @@ def test_one_operand_at_one_distance(operand: str, distance: int, ports: int) ->
                 if micro_op.op is AluOp.SHR and src is not None and abs(memory[src]) > MAX_SHIFT:
                     micro_op.op = AluOp.MUL
                 memory[micro_op.dst] = micro_op.result = executed(micro_op, memory)
+    assert slots
     lane = Lane(1, ports)
     simulate(lane, Surroundings(lane, 1, slots, ports).run)
 
 
-@pytest.mark.parametrize("distance", [None, 2, 3, 4, 5])
+@pytest.mark.parametrize("ports", [1, 2])
+@pytest.mark.parametrize("distance", [None, 3, 4, 5, 6])
 @pytest.mark.parametrize(
     ("amount", "shift_out_of_range"), [(31, 0), (32, 1), (-31, 0), (-32, 1), (1 << 30, 1)]
 )
 def test_a_shift_by_an_accumulator_is_checked(
-    amount: int, shift_out_of_range: int, distance: int | None
+    amount: int, shift_out_of_range: int, distance: int | None, ports: int
 ) -> None:
     """The amount comes from memory, or is the result of a micro-op so many slots ahead."""
-    lane = Lane(1)
+    lane = Lane(1, ports)
     shift = MicroOp(False, False, AluOp.SHR, 1, 0, 0)
     first = MicroOp(False, False, AluOp.ADD, 0, None, amount, result=amount)
     slots: list[MicroOp | None] = [first]
     slots += [None] * ((distance or 9) - 1)
-    around = Surroundings(lane, 1, [*slots, shift])
+    around = Surroundings(lane, 1, [*slots, shift], ports)
 
     async def bench(ctx: Context) -> None:
         for cycle in range(len(slots) + 2):
@@ -287,6 +295,7 @@ def test_a_shift_by_an_accumulator_is_checked(
 
 
 def test_only_a_shift_can_be_out_of_range() -> None:
+    """And no GEMM, whatever its operation is."""
     lane = Lane(1)
 
     async def bench(ctx: Context) -> None:
@@ -297,5 +306,8 @@ def test_only_a_shift_can_be_out_of_range() -> None:
             ctx.set(lane.control, {"prepare": 1, "prepare_op": op})
             await ctx.tick()
             assert ctx.get(lane.shift_out_of_range) == (op is AluOp.SHR)
+        ctx.set(lane.control, {"prepare": 1, "prepare_gemm": 1, "prepare_op": AluOp.SHR})
+        await ctx.tick()
+        assert not ctx.get(lane.shift_out_of_range)
 
     simulate(lane, bench)

@@ -21,9 +21,13 @@ def packed(vector: Vector) -> int:
 
 
 def stream(block: int, pairs: list[tuple[Vector, Vector]]) -> None:
-    """A new pair each cycle; each dot product comes after the tree's depth."""
+    """A new pair each cycle; each dot product comes after the tree's depth.
+
+    The products are registered, and every level of the tree but the last.
+    """
     mac = Mac(block)
-    delay = 1 + tree_levels(block)
+    delay = tree_levels(block)
+    assert len(mac.enable) == delay
 
     async def bench(ctx: Context) -> None:
         ctx.set(mac.enable, -1)
@@ -63,7 +67,7 @@ def test_random_vectors(block: int, seed: int) -> None:
 def test_a_stage_that_is_not_enabled_keeps_what_it_has(block: int) -> None:
     rng = random.Random(block)
     mac = Mac(block)
-    stages = 1 + tree_levels(block)
+    stages = tree_levels(block)
 
     async def bench(ctx: Context) -> None:
         # A model of the stages: what pair each of them holds.
@@ -89,8 +93,9 @@ def test_a_stage_that_is_not_enabled_keeps_what_it_has(block: int) -> None:
 
 
 def test_levels_of_the_tree() -> None:
+    """At least two: ACC is read, and operands are gathered, beside the tree."""
     for block in BLOCKS:
         levels = tree_levels(block)
         assert MAC_RADIX**levels >= block
-        assert levels == 1 or MAC_RADIX ** (levels - 1) < block
-        assert levels >= 1
+        assert levels == 2 or MAC_RADIX ** (levels - 1) < block
+    assert [tree_levels(block) for block in BLOCKS] == [2, 2, 2, 2, 2, 3, 3, 4]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,15 +16,15 @@ from hw.config_files import load_config
 from hw.encoding import uop_layout
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens, encode, encode_uop
 from hw.rtl.pipeline import Pipeline
-from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth, tree_levels
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
 from tests.support.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")
-BLOCKS = (0, 2, 4, 7)
-"""log2 of block_in: one to four levels of the adder tree."""
+BLOCKS = (0, 4, 5, 7)
+"""log2 of block_in: two, three and four levels of the adder tree."""
 
 
-MACHINES = ((0, 2), (2, 2), (4, 2), (7, 2), (0, 1), (1, 1), (4, 1), (7, 1))
+MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
 """The same, and the read ports of ACC."""
 
 
@@ -90,10 +91,10 @@ class Issue:
         return isinstance(self.instruction, Alu) and self.instruction.op in EARLY_OPS
 
     def must_stall(self, ahead: Issue | None) -> bool:
-        """Whether the first half of the ALU comes too early for the result of `ahead`."""
-        if ahead is None or not self.early:
+        """Whether it uses the result of `ahead` as no lane forwards it to the next two slots."""
+        if ahead is None:
             return False
-        return ahead.dst == self.dst or (self.tensor and ahead.dst == self.src)
+        return (self.early and ahead.dst == self.dst) or (self.tensor and ahead.dst == self.src)
 
 
 def random_instruction(rng: random.Random) -> Gemm | Alu:
@@ -183,14 +184,14 @@ class Moment:
 def predicted(issues: list[Issue | None], depth: int) -> Iterator[Moment]:
     """Every cycle until the pipeline is empty, if it gets a micro-op or bubble in each that moves.
 
-    A micro-op that comes to the stage of the stall right behind the one whose result it needs
-    early stays there for a second cycle, with all behind it, and a bubble goes ahead of it.
+    A micro-op that comes to the stage of the stall less than `FORWARD_DISTANCE` behind the one
+    whose result it needs stays there, with all behind it, and bubbles go ahead of it.
     """
     left = deque(issues)
     slots: list[Issue | None] = [None] * (depth + 1)
     while left or any(slots):
-        waits = slots[STALL_STAGE - 1]
-        if waits is not None and waits.must_stall(slots[STALL_STAGE]):
+        waits, *ahead = slots[STALL_STAGE - 1 : STALL_STAGE - 1 + FORWARD_DISTANCE]
+        if waits is not None and any(waits.must_stall(issue) for issue in ahead):
             yield Moment([None, *slots], stall=True)
             slots = [*slots[:STALL_STAGE], None, *slots[STALL_STAGE:-1]]
         else:
@@ -287,7 +288,8 @@ class Stand:
         if early:
             assert not (ctx.get(p.dst_enable) and ctx.get(p.src_enable))
             self._compare_hold(ctx, cycle)
-        for stage in range(2 + self.levels):
+        assert len(p.mac_enable) == 1 + self.levels
+        for stage in range(1 + self.levels):
             issue = self.at(3 + stage, cycle)
             multiplies = issue is not None and issue.multiplies
             assert ctx.get(p.mac_enable) >> stage & 1 == multiplies
@@ -329,18 +331,14 @@ class Stand:
                 continue
             op = issue.instruction.op if isinstance(issue.instruction, Alu) else AluOp.ADD
             from_dst = self._hits(writes, issue.dst, not issue.resets)
-            from_src = self._hits(writes, issue.src, issue.tensor)
             assert ctx.get(control[f"{name}_op"]) == op
             assert ctx.get(control[f"{name}_dst"]) == from_dst
-            assert ctx.get(control[f"{name}_src"]) == from_src
-        if executes is not None:
-            gemm = isinstance(executes.instruction, Gemm)
-            assert ctx.get(control.execute_gemm) == gemm
-            assert ctx.get(control.execute_reset) == executes.resets
-            # The operands of these were used in the stage before.
-            if executes.early:
-                assert not ctx.get(control.execute_dst)
-                assert not ctx.get(control.execute_src)
+            # The stalls have seen to it that nothing else is written so late.
+            assert not (from_dst and issue.early)
+            assert not self._hits(writes, issue.src, issue.tensor)
+        if prepares is not None:
+            assert ctx.get(control.prepare_gemm) == isinstance(prepares.instruction, Gemm)
+            assert ctx.get(control.prepare_reset) == prepares.resets
 
     @staticmethod
     def _hits(writer: Issue | None, index: int, used: bool) -> bool:
@@ -364,8 +362,9 @@ class Stand:
 def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -> None:
     rng = random.Random(seed)
     config = machine(log_block_in, ports)
-    # With one read port, only micro-ops with an immediate stall.
     stand = Stand(config, random_issues(rng, config, 150 if ports == 2 else 300))
+    stalls = "".join(str(int(moment.stall)) for moment in stand.moments)
+    assert {len(part) for part in stalls.split("0")} == {0, 1, 2}
 
     async def bench(ctx: Context) -> None:
         for cycle in range(stand.cycles):
@@ -374,7 +373,6 @@ def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -
             await ctx.tick()
 
     simulate(stand.pipeline, bench)
-    assert sum(moment.stall for moment in stand.moments) > 2
 
 
 ACC, INP, WGT = (TINY.depth(memory) for memory in (MemoryId.ACC, MemoryId.INP, MemoryId.WGT))
@@ -495,9 +493,9 @@ class Seen:
     ends: list[int]
 
 
-def seen(config: HardwareConfig, issues: list[Issue | None], noise: float = 0.5) -> Seen:
+def seen(config: HardwareConfig, issues: Sequence[Issue | None], noise: float = 0.5) -> Seen:
     """Run micro-ops; returns when the pipeline stalled and, counted from the depth, wrote."""
-    stand = Stand(config, issues, noise=noise)
+    stand = Stand(config, list(issues), noise=noise)
     p = stand.pipeline
     found = Seen([], [], [])
 
@@ -529,83 +527,126 @@ AHEAD: list[Gemm | Alu] = [
 ]
 
 
-@pytest.mark.parametrize("log_block_in", BLOCKS)
-@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
-def test_a_product_and_a_shift_wait_for_the_result_ahead(early: Alu, log_block_in: int) -> None:
-    """For dst, for src, for both, for dst with an immediate: in their first cycle in stage 3."""
+IMMEDIATES: list[Alu] = [replace(instruction, use_imm=True) for instruction in LATE]
+WAITING: list[tuple[Alu, int, int]] = [
+    *((early, dst, src) for early in (MUL, SHR) for dst, src in ((1, 2), (2, 1), (1, 1))),
+    *((replace(early, use_imm=True), 1, src) for early in (MUL, SHR) for src in (1, 2)),
+    *((late, dst, 1) for late in LATE for dst in (1, 2)),
+]
+"""Instructions, dst and src that wait for accumulator 1."""
+_OTHERS: tuple[Gemm | Alu, ...] = (GEMM, RESET, *IMMEDIATES)
+FORWARDED: list[tuple[Gemm | Alu, int, int]] = [
+    *((late, 1, 2) for late in LATE),
+    *((other, dst, src) for other in _OTHERS for dst, src in ((1, 2), (2, 1))),
+    *((replace(early, use_imm=True), 2, 1) for early in (MUL, SHR)),
+    *((other, 2, 3) for other in (MUL, SHR, *LATE)),
+]
+"""Instructions, dst and src that do not wait for accumulator 1."""
+
+
+@pytest.mark.parametrize(
+    ("log_block_in", "aheads"),
+    [(BLOCKS[0], AHEAD), *((log_block_in, AHEAD[:1]) for log_block_in in BLOCKS[1:])],
+    ids=lambda value: "" if isinstance(value, list) else str(value),
+)
+def test_a_micro_op_waits_for_a_result_that_no_lane_forwards(
+    log_block_in: int, aheads: list[Gemm | Alu]
+) -> None:
+    """From its first cycle in stage 3 until the result is three ahead."""
     config = machine(log_block_in)
-    immediate = replace(early, use_imm=True)
-    for ahead in AHEAD:
-        for follower in (
-            an_issue(early, 1, 2),
-            an_issue(early, 2, 1),
-            an_issue(early, 1, 1),
-            an_issue(immediate, 1, 2),
-            an_issue(immediate, 1, 1),
-        ):
-            found = seen(config, [None, an_issue(ahead, 1, 3), follower])
-            assert found == Seen(stalls=[2 + STALL_STAGE], writes=[1, 3], ends=[1, 3])
-
-
-@pytest.mark.parametrize("ports", [1, 2])
-def test_an_immediate_s_stall_with_any_number_of_read_ports(ports: int) -> None:
-    """What follows with two operands, and with one port after a bubble, comes a cycle later."""
-    config = machine(1, ports)
-    tensor = an_issue(ALU, 1, 1)
-    bubble = [None] if ports == 1 else []
-    issues = [an_issue(GEMM, 1, 0), an_issue(replace(MUL, use_imm=True), 1, 0), *bubble, tensor]
-    last = len(issues)
-    found = seen(config, issues)
-    assert found == Seen(stalls=[1 + STALL_STAGE], writes=[0, 2, last], ends=[0, 2, last])
+    other = an_issue(GEMM, 5, 1)
+    for ahead, (instruction, dst, src) in itertools.product(aheads, WAITING):
+        writer, waiting = an_issue(ahead, 1, 3), an_issue(instruction, dst, src)
+        found = seen(config, [None, writer, waiting])
+        assert found == Seen([2 + STALL_STAGE, 3 + STALL_STAGE], [1, 4], [1, 4])
+        assert seen(config, [writer, None, waiting]) == Seen([2 + STALL_STAGE], [0, 3], [0, 3])
+        found = seen(config, [writer, other, waiting, other])
+        assert found == Seen([2 + STALL_STAGE], [0, 1, 3, 4], [0, 1, 3, 4])
 
 
 @pytest.mark.parametrize("log_block_in", BLOCKS)
-def test_no_other_operation_waits(log_block_in: int) -> None:
+@pytest.mark.parametrize("distance", [1, 2])
+def test_what_lanes_forward_does_not_wait(distance: int, log_block_in: int) -> None:
     config = machine(log_block_in)
-    aheads: list[Gemm | Alu] = [MUL, GEMM]
-    instructions: list[Gemm | Alu] = [GEMM, RESET, *LATE]
-    instructions += [replace(each, use_imm=True) for each in LATE]
-    for ahead in aheads:
-        for instruction in instructions:
-            for dst, src in ((1, 2), (2, 1), (1, 1)):
-                found = seen(config, [an_issue(ahead, 1, 3), an_issue(instruction, dst, src)])
-                assert found == Seen(stalls=[], writes=[0, 1], ends=[0, 1])
+    for ahead in (MUL, GEMM):
+        for instruction, dst, src in FORWARDED:
+            user = an_issue(instruction, dst, src)
+            found = seen(config, [an_issue(ahead, 1, 3), *[None] * (distance - 1), user])
+            assert found == Seen([], [0, distance], [0, distance])
+
+
+def test_one_read_port() -> None:
+    """An empty slot is ahead of two operands: they wait a cycle; an immediate waits two."""
+    config = machine(1, acc_read_ports=1)
+    writer, tensor = an_issue(GEMM, 1, 0), an_issue(ALU, 2, 1)
+    immediate = an_issue(replace(MUL, use_imm=True), 1, 0)
+    assert seen(config, [writer, None, tensor]) == Seen([2 + STALL_STAGE], [0, 3], [0, 3])
+    assert seen(config, [writer, None, None, tensor]) == Seen([], [0, 3], [0, 3])
+    found = seen(config, [writer, immediate, None, tensor, None, None, immediate])
+    # The immediate is in stage 3 in 4, 5 and 6; the tensor two slots behind in 8 and 9.
+    assert found == Seen([4, 5, 8], [0, 3, 6, 9], [0, 3, 6, 9])
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
-def test_what_prevents_a_stall(early: Alu, noise: float) -> None:
-    """Operands that are not used, another destination ahead, a bubble, a micro-op between.
+@pytest.mark.parametrize("user", [MUL, SHR, *LATE], ids=lambda user: user.op.name)
+def test_what_prevents_a_stall(user: Alu, noise: float) -> None:
+    """Operands that are not used, another destination ahead, two slots between.
 
     Without noise, a bubble still has the fields of the micro-op ahead.
     """
-    ahead, immediate = an_issue(MUL, 1, 3), replace(early, use_imm=True)
+    ahead, other = an_issue(MUL, 1, 3), an_issue(GEMM, 2, 2)
     for issues in (
-        [ahead, an_issue(early, 2, 3)],
-        [ahead, an_issue(immediate, 2, 1)],
-        [an_issue(MUL, 3, 1), an_issue(early, 1, 2)],
-        [ahead, None, an_issue(early, 1, 1)],
-        [ahead, an_issue(ALU, 2, 2), an_issue(early, 1, 1)],
-        [ahead, an_issue(early, 2, 2), an_issue(early, 1, 1)],
-        [None, None, an_issue(early, 0, 0)],
+        [ahead, an_issue(user, 2, 3)],
+        [ahead, an_issue(replace(user, use_imm=True), 2, 1)],
+        [an_issue(MUL, 3, 1), an_issue(user, 1, 2)],
+        [an_issue(MUL, 3, 1), None, an_issue(user, 1, 2)],
+        [ahead, None, None, an_issue(user, 1, 1)],
+        [ahead, None, other, an_issue(user, 1, 1)],
+        [ahead, other, None, an_issue(user, 1, 1)],
+        [ahead, other, other, an_issue(user, 1, 1)],
+        [ahead, an_issue(user, 3, 3), None, an_issue(user, 1, 1)],
+        [None, None, an_issue(user, 0, 0)],
     ):
         places = [place for place, issue in enumerate(issues) if issue is not None]
-        assert seen(TINY, [*issues], noise) == Seen(stalls=[], writes=places, ends=places)
+        assert seen(TINY, issues, noise) == Seen(stalls=[], writes=places, ends=places)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("user", [MUL, SHR, *LATE], ids=lambda user: user.op.name)
+def test_the_youngest_result_decides_how_long(user: Alu, noise: float) -> None:
+    """One of two results, of other micro-ops, that a micro-op needs."""
+    one, two, three = (an_issue(RESET, dst, 0) for dst in (1, 2, 3))
+    # The first operand of a sum or comparison counts for nothing.
+    dst_waits = user.op in EARLY_OPS
+    for issues, cycles in (
+        ([two, one, an_issue(user, 3, 1)], 2),
+        ([one, two, an_issue(user, 3, 1)], 1),
+        ([one, one, an_issue(user, 3, 1)], 2),
+        ([two, one, an_issue(user, 2, 1)], 2),
+        ([two, one, an_issue(user, 1, 2)], 2 if dst_waits else 1),
+        ([one, three, an_issue(user, 2, 1)], 1),
+        ([two, three, an_issue(user, 2, 1)], 1 if dst_waits else 0),
+        ([three, two, an_issue(user, 2, 1)], 2 if dst_waits else 0),
+    ):
+        places = [0, 1, 2 + cycles]
+        stalls = [2 + STALL_STAGE + number for number in range(cycles)]
+        assert seen(TINY, issues, noise) == Seen(stalls, places, places)
 
 
 @pytest.mark.parametrize("log_block_in", BLOCKS)
-@pytest.mark.parametrize("early", [MUL, SHR], ids=["MUL", "SHR"])
-def test_products_in_a_row_take_two_cycles_each(early: Alu, log_block_in: int) -> None:
+@pytest.mark.parametrize("user", [MUL, SHR, *LATE], ids=lambda user: user.op.name)
+def test_a_chain_takes_three_cycles_each(user: Alu, log_block_in: int) -> None:
     """All but the first; of one instruction, which ends with the last of them."""
-    issues: list[Issue | None] = [an_issue(early, 1, 1, last=number == 4) for number in range(5)]
-    found = seen(machine(log_block_in), [*issues, an_issue(GEMM, 1, 1, index=1)])
-    assert found.stalls == [1 + STALL_STAGE + 2 * number for number in range(4)]
-    assert found.writes == [0, 2, 4, 6, 8, 9]
-    assert found.ends == [8, 9]
+    chain = [an_issue(user, 1, 1, last=number == 4) for number in range(5)]
+    found = seen(machine(log_block_in), [*chain, an_issue(GEMM, 1, 1, index=1)])
+    starts = [1 + STALL_STAGE + 3 * number for number in range(4)]
+    assert found.stalls == [start + cycle for start in starts for cycle in range(2)]
+    assert found.writes == [0, 3, 6, 9, 12, 13]
+    assert found.ends == [12, 13]
 
 
 def test_an_index_out_of_bounds_behind_a_stall_is_refused() -> None:
-    """It is found in the first of the two cycles that it stays in its stage."""
+    """It is found in each of the three cycles that it stays in its stage."""
     bad = replace(an_issue(GEMM, ACC, 0, index=77), fields=MicroOp(0, 0, 0))
     bad = replace(bad, offsets=MicroOp(ACC, 0, 0))
     stand = Stand(TINY, [an_issue(GEMM, 1, 0), an_issue(MUL, 1, 1), bad])
@@ -621,12 +662,12 @@ def test_an_index_out_of_bounds_behind_a_stall_is_refused() -> None:
             if ctx.get(p.write_enable):
                 written.append(cycle - stand.depth)
             await ctx.tick()
-        assert found == [4, 5]
-        assert written == [0, 2]
+        assert found == [4, 5, 6]
+        assert written == [0, 3]
         assert ctx.get(p.empty)
 
     simulate(p, bench)
 
 
 def test_depth() -> None:
-    assert [pipeline_depth(machine(log)) for log in range(8)] == [7, 7, 7, 8, 8, 9, 9, 10]
+    assert [pipeline_depth(machine(log)) for log in range(8)] == [8, 8, 8, 8, 8, 9, 9, 10]

@@ -186,8 +186,9 @@ def test_time_of_a_store() -> None:
         start, second = stand.status.starts
         # Read in start + 1, packed two by two, written from start + 4 on, a beat every second.
         assert stand.memory.beat_times[:12] == [start + 4 + 2 * n for n in range(12)]
-        # Acknowledged a cycle after its last beat.
-        assert stand.status.ends[0][1] == stand.memory.beat_times[11] + 1
+        # Acknowledged a cycle after its last beat; it ends in the cycle after.
+        assert stand.memory.answered[1] == stand.memory.beat_times[11] + 1
+        assert stand.status.ends[0][1] == stand.memory.beat_times[11] + 2
         # The next one starts when the last of 24 elements has been read.
         assert second == start + 25
         stand.compare()
