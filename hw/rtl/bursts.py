@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -54,11 +54,10 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` is the address of the next row, `row_last` the number of its last beat. An
-        # offer's length is computed when the offer before it is taken, so that arbiters see
-        # registers.
+        # `job.address` is the address of the next row. An offer's length is computed when the offer
+        # before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
-        row_last = Signal(size_bits + 1 - beat_bits, reset_less=True)
+        extra = Signal(signed(2), reset_less=True)
         setup = Signal()
         running = Signal()
         # The offer; a beat's number is its byte address divided by the bytes in a beat.
@@ -66,7 +65,7 @@ class BurstGenerator(Block):
         beats = Signal(BEATS_BITS, reset_less=True)
         row_ends = Signal(reset_less=True)
         # What follows the offer in its row: its beats, less one, and where in a page it begins.
-        rest = Signal.like(row_last, reset_less=True)
+        rest = Signal(size_bits + 1 - beat_bits, reset_less=True)
         place = Signal(clog2(page_beats), reset_less=True)
 
         new_row = Signal()
@@ -77,7 +76,7 @@ class BurstGenerator(Block):
         m.d.comb += [
             new_row.eq(setup | row_ends),
             first.eq(Mux(new_row, job.address >> beat_bits, beat + beats)),
-            remaining.eq(Mux(new_row, row_last, rest)),
+            remaining.eq(Mux(new_row, (job.size >> beat_bits) + extra, rest)),
             in_page.eq(Mux(new_row, job.address >> beat_bits, place)),
             taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
@@ -94,7 +93,7 @@ class BurstGenerator(Block):
         page_ends = in_page + self._longest > page_beats
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1)]
-            m.d.sync += row_last.eq(self._last_beat(self.rows.address, self.rows.size))
+            m.d.sync += extra.eq(self._extra_beats(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
@@ -112,15 +111,15 @@ class BurstGenerator(Block):
             with m.If(new_row):
                 next_address = job.address + job.stride
                 m.d.sync += job.address.eq(next_address)
-                m.d.sync += row_last.eq(self._last_beat(next_address, job.size))
+                m.d.sync += extra.eq(self._extra_beats(next_address, job.size))
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
 
-    def _last_beat(self, address: Value, size: Value) -> Value:
-        """The last beat of the `size` bytes from `address` on, counted from the first.
+    def _extra_beats(self, address: Value, size: Value) -> Value:
+        """How many beats follow the first of a row, above the whole beats in its size: -1 to 1.
 
-        To the whole beats in `size` come 0 to 2 for what is left, less one.
+        The row is the `size` bytes from `address` on.
         """
         beat_bits = clog2(self._bus_bytes)
         ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
-        return (size >> beat_bits) + ((ends >> beat_bits) - 1)
+        return (ends >> beat_bits) - 1

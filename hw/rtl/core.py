@@ -42,7 +42,7 @@ class Core(Block):
     tokens_left
         In the previous cycle, a token counter was not zero.
     stuck
-        In the previous cycle, no instruction was in progress and no instruction could start.
+        Two cycles ago, no instruction was in progress and no instruction could start.
     fault, fault_index
         One fault of the cycle before the last, or `Fault.NONE`, and the index of its instruction.
     fetched, dispatched
@@ -113,13 +113,15 @@ class Core(Block):
             reads.halt.eq(self.halt),
             self.bus_idle.eq(reads.idle & store.idle),
         ]
-        quiet = Cat(unit.status.quiet for unit in units).all() & reads.idle
+        # A unit that is not active starts nothing; whether an active one does is known late.
         waiting = Cat(unit.status.active for unit in units).any()
-        complete = Signal()
-        m.d.comb += complete.eq(compute.finished & quiet & ~waiting & dispatch.exhausted)
+        quiet = Signal(len(units) + 1)
+        dispatch_stuck = Signal()
         m.d.sync += [
-            self.complete.eq(complete),
-            self.stuck.eq(quiet & dispatch.stuck & ~complete),
+            self.complete.eq(compute.finished & ~waiting & self.bus_idle & dispatch.exhausted),
+            quiet.eq(Cat(reads.idle, *(unit.status.quiet for unit in units))),
+            dispatch_stuck.eq(dispatch.stuck),
+            self.stuck.eq(quiet.all() & dispatch_stuck),
             self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
         ]
         self._faults(m, dispatch, compute, store, reads, overflows)

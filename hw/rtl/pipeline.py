@@ -55,7 +55,7 @@ class Pipeline(Block):
     ends, end_index, push_prev, push_next
         An instruction has completed with this write; its index and its tokens.
     empty
-        No micro-op is issued or in a stage.
+        No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
         A micro-op is refused; the index of its instruction.
     """
@@ -134,7 +134,7 @@ class Pipeline(Block):
             self.bad_index.eq(valid[2] & refused[2]),
             self.bad_shift.eq(valid[execute] & refused[execute]),
             self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
-            self.empty.eq(valid == 0),
+            self.empty.eq(later == 0),
         ]
         passes = valid[:write] & ~refused
         m.d.sync += later[STALL_STAGE:].eq(passes[STALL_STAGE:])

@@ -27,7 +27,8 @@ class Registers(Block):
     a read-write register
         Out: the value last written.
     a write-one register
-        `<name>_set`, out: the bits written as 1, for one cycle; `<name>`, in: the value read.
+        `<name>_set`, out: the bits written as 1, in the cycle after the write; `<name>`, in: the
+        value read.
     """
 
     def __init__(self) -> None:
@@ -78,6 +79,9 @@ class Registers(Block):
         with m.If(act):
             m.d.sync += [has_address.eq(0), has_data.eq(0), axi.bvalid.eq(1)]
             m.d.sync += axi.bresp.eq(Response.SLVERR)
+        for register, _ in words.values():
+            if register.access is Access.WRITE_ONE:
+                m.d.sync += getattr(self, f"{register.name}_set").eq(0)
         with m.Switch(address[2:]):
             for offset, (register, part) in words.items():
                 with m.Case(offset // WORD_BYTES), m.If(act):
@@ -93,7 +97,7 @@ class Registers(Block):
                         m.d.sync += self._word(register, part).word_select(lane, 8).eq(new)
                     case Access.WRITE_ONE:
                         target = getattr(self, f"{register.name}_set")
-                        m.d.comb += target.word_select(lane, 8).eq(new)
+                        m.d.sync += target.word_select(lane, 8).eq(new)
                     case Access.READ_ONLY:
                         pass
 

@@ -83,7 +83,7 @@ class Accelerator(Block):
             name = unit.name.lower()
             status = getattr(core, name)
             wiring.connect(m, status, getattr(counters, f"{name}_status"))
-            m.d.comb += [
+            m.d.sync += [
                 # The head of a unit's queue is undefined until an instruction arrives.
                 getattr(registers, f"{name}_instruction").eq(
                     Mux(status.active, status.index, NO_INSTRUCTION)

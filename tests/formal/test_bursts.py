@@ -150,8 +150,8 @@ FAULTS = [
         id="rest_of_a_whole_page",
     ),
     pytest.param(
-        "self._last_beat(next_address, job.size)",
-        "self._last_beat(job.address, job.size)",
+        "self._extra_beats(next_address, job.size)",
+        "self._extra_beats(job.address, job.size)",
         "last_of_the_job",
         id="second_row_as_long_as_the_first",
     ),
