@@ -459,7 +459,7 @@ def test_the_shift_that_is_executed_is_refused(log_block_in: int, seed: int) -> 
     """Among other micro-ops, with lanes that find an amount out of range in every second cycle."""
     rng = random.Random(seed)
     config = machine(log_block_in)
-    stand = Stand(config, random_issues(rng, config, 80))
+    stand = Stand(config, random_issues(rng, config, 200))
     p = stand.pipeline
 
     async def bench(ctx: Context) -> None:
