@@ -453,6 +453,36 @@ def test_a_lane_s_complaint_counts_for_shifts_only(
     simulate(pipeline, bench)
 
 
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+def test_the_shift_that_is_executed_is_refused(log_block_in: int, seed: int) -> None:
+    """Among other micro-ops, with lanes that find an amount out of range in every second cycle."""
+    rng = random.Random(seed)
+    config = machine(log_block_in)
+    stand = Stand(config, random_issues(rng, config, 200))
+    p = stand.pipeline
+
+    async def bench(ctx: Context) -> None:
+        refused: list[bool] = [False]
+        for cycle in range(stand.cycles):
+            stand.drive(ctx, cycle)
+            out_of_range = rng.random() < 0.5
+            ctx.set(p.shift_out_of_range, out_of_range)
+            executes, writes = stand.at(stand.depth - 1, cycle), stand.at(stand.depth, cycle)
+            assert ctx.get(p.write_enable) == (writes is not None and not refused[-1])
+            assert ctx.get(p.ends) == (ctx.get(p.write_enable) and writes and writes.last)
+            instruction = executes.instruction if executes is not None else None
+            shifts = isinstance(instruction, Alu) and instruction.op is AluOp.SHR
+            refused.append(shifts and out_of_range)
+            assert ctx.get(p.bad_shift) == refused[-1]
+            if executes is not None and refused[-1]:
+                assert ctx.get(p.fault_index) == executes.index
+            await ctx.tick()
+        assert any(refused)
+
+    simulate(p, bench)
+
+
 @pytest.mark.parametrize("halt", range(1, 22))
 def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
     """In any cycle, one of a stall included."""
