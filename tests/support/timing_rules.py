@@ -184,7 +184,7 @@ class TimingRules:
     def check_done(self) -> None:
         """Rule 9."""
         last = max(self.ended.values())
-        assert self.result.cycles == last + 2, f"{self.result.cycles} cycles, last end {last}"
+        assert self.result.cycles == last + 3, f"{self.result.cycles} cycles, last end {last}"
 
     def _is_loop(self, index: int) -> bool:
         return self.opcodes[index] in (Opcode.GEMM, Opcode.ALU)
