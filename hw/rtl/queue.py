@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Module, Shape, ShapeLike, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 
@@ -84,8 +84,8 @@ class Queue(Block):
         read = storage.read_port(domain="comb")
         after_head = Signal(range(self._depth), init=1)
         several = Signal()
-        payload = Value.cast(self.o.payload)
-        m.d.comb += read.addr.eq(after_head)
+        shown = Signal(self._shape, reset_less=True)
+        m.d.comb += [read.addr.eq(after_head), self.o.payload.eq(shown)]
         m.d.sync += [
             after_head.eq(after_head + pop),
             several.eq(
@@ -93,7 +93,10 @@ class Queue(Block):
             ),
         ]
         with m.If(pop | ~self.o.valid):
-            m.d.sync += payload.eq(Mux(several, Value.cast(read.data), Value.cast(self.i.payload)))
+            with m.If(several):
+                m.d.sync += shown.eq(read.data)
+            with m.Else():
+                m.d.sync += shown.eq(self.i.payload)
 
     def _read_next(
         self,

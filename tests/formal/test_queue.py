@@ -126,8 +126,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="loses_the_one_that_fills_it",
         ),
         pytest.param(
-            "Mux(several, ",
-            "Mux(self.o.valid, ",
+            "m.If(several)",
+            "m.If(self.o.valid)",
             "comes_out_in_turn",
             id="memory_of_nothing",
         ),

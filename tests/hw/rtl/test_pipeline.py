@@ -305,7 +305,8 @@ class Stand:
         assert not ctx.get(p.bad_index)
         assert not ctx.get(p.bad_shift)
         inside = [self.at(stage, cycle) for stage in range(self.depth + 1)]
-        assert ctx.get(p.empty) == (inside == [None] * len(inside))
+        behind = inside[1:]
+        assert ctx.get(p.empty) == (behind == [None] * len(behind))
         self._compare_control(ctx, cycle)
 
     def _compare_control(self, ctx: Context, cycle: int) -> None:

@@ -129,6 +129,9 @@ def test_an_answer_is_kept_while_the_master_is_busy() -> None:
         ctx.set(axi.arvalid, 1)
         await ctx.tick()
         ctx.set(axi.araddr, 0)
+        assert not ctx.get(axi.arready)
+        assert not ctx.get(axi.rvalid)
+        await ctx.tick()
         for _ in range(3):
             assert not ctx.get(axi.arready)
             assert ctx.get(axi.rvalid)
