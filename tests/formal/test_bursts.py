@@ -18,6 +18,7 @@ from tests.formal.prover import breaks, prove, true_of_anything
 from tests.formal.rows import Rows, claim_bursts, look_inside
 
 DEFAULT = HardwareConfig()
+NARROW = HardwareConfig(address_bits=16)
 SMALLEST = HardwareConfig(address_bits=16, longest_burst=1)
 WIDE = HardwareConfig(bus_bits=512, longest_burst=256)
 # One row of instructions, perhaps longer than the address space: the generator must not mind.
@@ -54,8 +55,15 @@ def burst_harness(generator: Any, config: HardwareConfig, longest: int, size_bit
 @pytest.mark.parametrize(
     ("config", "longest", "size_bits"),
     [
-        pytest.param(DEFAULT, DEFAULT.longest_burst, row_bits(DEFAULT), id="default"),
+        pytest.param(NARROW, 64, 12, id="narrow"),
         pytest.param(SMALLEST, 1, 12, id="smallest"),
+        pytest.param(
+            DEFAULT,
+            DEFAULT.longest_burst,
+            row_bits(DEFAULT),
+            id="default",
+            marks=pytest.mark.exhaustive,
+        ),
         pytest.param(DEFAULT, FETCH_BEATS, FETCH_BITS, id="fetch", marks=pytest.mark.exhaustive),
         pytest.param(WIDE, 256, 16, id="wide", marks=pytest.mark.exhaustive),
     ],
