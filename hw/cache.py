@@ -53,6 +53,11 @@ class ContentCache:
 
     root: Path
 
+    def lookup(self, key: str) -> Path | None:
+        """The folder of entry `key`; None unless the entry exists and is intact."""
+        folder = self.root / key
+        return folder if _intact(folder) else None
+
     def entry(self, key: str, build: Build) -> Path:
         """The folder of entry `key`; calls `build` unless the entry exists and is intact."""
         folder = self.root / key

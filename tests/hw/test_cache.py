@@ -53,6 +53,16 @@ def test_builds_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in entry.iterdir()) == ["made", "manifest.json"]
 
 
+def test_a_lookup_builds_nothing(tmp_path: Path) -> None:
+    cache = ContentCache(tmp_path / "cache")
+    assert cache.lookup("key") is None
+    assert not (tmp_path / "cache").exists()
+    use(tmp_path / "cache", tmp_path / "log", 0)
+    assert cache.lookup("key") == tmp_path / "cache" / "key"
+    (tmp_path / "cache" / "key" / "made").write_text("other")
+    assert cache.lookup("key") is None
+
+
 def test_two_processes_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     arguments = (tmp_path / "cache", tmp_path / "log", 1.0)

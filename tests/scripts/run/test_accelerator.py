@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from hw.config_files import load_config
+from hw.rtl.verilog import VerilogDesign, generate
+from hw.synthesis import place
+from hw.synthesis.place import Device, Route, Timing
 from runtime.executor import Run
 from runtime.profile import Profile
 from scripts.cli import app
@@ -44,6 +49,48 @@ def test_cycles_layer_by_layer(model: Path, tmp_path: Path) -> None:
     assert all(layer["name"] in page.read_text() for layer in layers)
     assert '"kind": "instructions"' in page.read_text()
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_milliseconds_at_a_clock_that_is_named(model: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    options = ["run", model, "--engine", "rtl", "--config", "tiny", "--clock", "62.5"]
+    written = json.loads(tandem(*options, "--json", "--report", page).stdout)
+    assert [*written][3:6] == ["cycles", "clock", "milliseconds"]
+    assert written["clock"] == {"mhz": 62.5, "source": "as given"}
+    assert written["milliseconds"] == pytest.approx(written["cycles"] / 62_500)
+    assert "<span>at 62.5 MHz, as given</span>" in page.read_text()
+    line = f"accelerator: {written['milliseconds']:,.3f} ms at 62.5 MHz, as given\n"
+    assert line in tandem(*options).stdout
+
+
+def test_milliseconds_at_a_clock_that_was_measured(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.html"
+    options = ["run", model, "--engine", "rtl", "--config", "tiny", "--json", "--report", page]
+    found: list[Timing | None] = [None]
+    asked: list[tuple[VerilogDesign, list[int]]] = []
+
+    def cached(design: VerilogDesign, *, seeds: Iterable[int]) -> Timing | None:
+        asked.append((design, [*seeds]))
+        return found[0]
+
+    monkeypatch.setattr(place, "cached_timing", cached)
+    none = json.loads(tandem(*options).stdout)
+    assert "No clock is known" in page.read_text()
+    routes = tuple(Route(seed, mhz, ()) for seed, mhz in enumerate((80.0, 89.87, 95.0), 1))
+    found[0] = Timing(Device.ECP5_85, 6, routes)
+    known = json.loads(tandem(*options).stdout)
+    card = "<span>at 89.9 MHz, measured: ECP5 85k, speed 6, median of 3 seeds</span>"
+    assert card in page.read_text()
+    # JSON does not depend on the cache.
+    assert [*none] == [*known]
+    assert "clock" not in known
+    design, seeds = asked[0]
+    assert (design, seeds) == (generate(load_config("tiny")), [1, 2, 3])
+    # Without a page, the cache is not read.
+    assert tandem(*options[:-2]).exit_code == 0
+    assert len(asked) == 2
 
 
 def test_hiding_latency_saves_cycles(model: Path) -> None:

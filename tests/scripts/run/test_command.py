@@ -241,6 +241,20 @@ def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
     assert [each.name for each in sorted(tmp_path.iterdir())] == ["damaged", "x.npy"]
 
 
+@pytest.mark.parametrize("clock", ["0", "-1", "nan", "inf", "fast"])
+def test_clocks_that_are_none(clock: str) -> None:
+    result = tandem("run", "digits", "--engine", "rtl", "--clock", clock)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"'{clock}' is no clock in MHz" in result.stderr
+
+
+def test_a_clock_without_cycles(model: Path, artifact: Path) -> None:
+    refused("--clock needs cycles: the functional engine has no time", model, "--clock", "125")
+    refused("--clock is for --device accelerator", model, "--device", "cpu", "--clock", "125")
+    options = ["--engine", "rtl", "--clock", "125"]
+    refused("--clock: nothing of net.onnx is on an accelerator", artifact, *options)
+
+
 def test_outputs_that_do_not_fit_on_the_disk(artifact: Path, tmp_path: Path) -> None:
     code = """
 import resource, signal, sys

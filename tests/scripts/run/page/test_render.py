@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from scripts.run.page.clock import Clock
 from scripts.run.page.figures import figures
 from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
@@ -77,17 +78,41 @@ def test_the_table_of_layers() -> None:
 
 
 def test_the_summary() -> None:
-    found = cards(page(clock_mhz=125))
+    found = cards(page(clock=Clock(125.0, "as given")))
     assert found == {
         "cycles": ("58,757", "88,532 without latency hiding"),
         "utilisation": ("58.6%", "38.9% without latency hiding"),
         "faster by latency hiding": (f"1.51{TIMES}", ""),
-        "at 125 MHz": ("0.47 ms", ""),
+        "at 125 MHz, as given": ("0.47 ms", ""),
         "multiply-accumulates": ("8.8 M", "in 3 layers"),
         "moved": ("118.3 kB", f"19.26{TIMES} the least possible"),
         "to the CPU": ("equal", "at every boundary, bit for bit"),
         "on this computer": ("1.75 ms", "2 steps on its CPU"),
     }
+
+
+def test_milliseconds_are_of_a_known_clock() -> None:
+    measured = "measured: ECP5 85k, speed 6, median of 3 seeds"
+    text = render(page(clock=Clock(89.9, measured)))
+    assert f"<b>0.654 ms</b><span>at 89.9 MHz, {measured}</span>" in text
+    assert "No clock is known" not in text
+    without = page(cpu_steps=())
+    assert "No clock is known" in render(without)
+    assert "<code>--clock MHZ</code>" in render(without)
+    assert not [card for card in cards(without).items() if "MHz" in card[0] or " ms" in card[1][0]]
+
+
+def test_without_cycles_no_clock_is_asked_for() -> None:
+    made = page(engine="functional", layers=(profile("a", macs=9),), without=None)
+    assert "No clock is known" not in render(made)
+
+
+@pytest.mark.parametrize(
+    ("mhz", "told"), [(0.058757, "1,000 ms"), (0.0588, "999 ms"), (0.001, "58,757 ms")]
+)
+def test_milliseconds_have_no_exponent(mhz: float, told: str) -> None:
+    clock = Clock(mhz, "as given")
+    assert cards(page(clock=clock))[f"at {clock}"][0] == told
 
 
 @pytest.mark.parametrize(
