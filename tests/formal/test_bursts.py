@@ -101,7 +101,6 @@ FAULTS = [
         "within_a_page",
         id="page_ends_a_beat_late",
     ),
-    pytest.param("place.eq(0)", "place.eq(1)", "no_shorter_than_it_must_be", id="place_is_off"),
     pytest.param(
         "place.eq(in_page + self._longest)",
         "place.eq(in_page)",
