@@ -30,14 +30,18 @@ class Shifter(Block):
     out_of_range: Out(1)
 
     def build(self, m: Module) -> None:
-        # A shift to the left is a shift to the right of the bits in reverse order.
+        # The 32 bits from bit b modulo 32 on of two words: `a` below copies of its sign or, where b
+        # is negative, zeros below `a`. Long steps come first: fewer bits are left for the others.
         left = self.b[-1]
-        amount = Mux(left, -self.b, self.b)[:SHIFT_BITS]
-        value = Cat(Mux(left, self.a[::-1], self.a), ~left & self.a[-1])
-        shifted = Signal(WIDTH)
+        bits = Cat(
+            Mux(left, 0, self.a.as_unsigned()),
+            Mux(left, self.a.as_unsigned(), self.a[-1].replicate(WIDTH)),
+        )
+        for step in reversed(range(SHIFT_BITS)):
+            amount = Cat(Const(0, step), self.b[step])
+            bits = (bits >> amount)[: WIDTH + (1 << step) - 1]
         m.d.comb += [
-            shifted.eq(value.as_signed() >> amount),
-            self.result.eq(Mux(left, shifted[::-1], shifted)),
+            self.result.eq(bits),
             self.out_of_range.eq((self.b > MAX_SHIFT) | (self.b < -MAX_SHIFT)),
         ]
 

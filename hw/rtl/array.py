@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
@@ -47,8 +47,8 @@ class Array(Block):
     def build(self, m: Module) -> None:
         row_bits = VALUE_BITS * self._config.block_in
         # Block RAM is slow: its output is registered before the multipliers.
-        inp = Signal.like(self.inp, reset_less=True)
-        wgt = Signal.like(self.wgt, reset_less=True)
+        inp = _registers("inp", self._config.batch, self._config.block_in)
+        wgt = _registers("wgt", self._config.block_out, self._config.block_in)
         with m.If(self.enable[0]):
             m.d.sync += [inp.eq(self.inp), wgt.eq(self.wgt)]
         shift_out_of_range = []
@@ -69,3 +69,14 @@ class Array(Block):
                 m.d.comb += lane.hold.eq(self.hold)
             shift_out_of_range.append(lane.shift_out_of_range)
         m.d.comb += self.shift_out_of_range.eq(Cat(shift_out_of_range).any())
+
+
+def _registers(name: str, rows: int, columns: int) -> Value:
+    """A matrix of values, one register for each: simulators compute with registers of a byte much
+    faster than with the bytes of a long one.
+    """
+    return Cat(
+        Signal(VALUE_BITS, name=f"{name}_{row:03}_{column:03}", reset_less=True)
+        for row in range(rows)
+        for column in range(columns)
+    )

@@ -50,8 +50,6 @@ class Hold(data.Struct):
     """Control, with one ACC read port, of the register of the second operand, read first."""
 
     take: 1
-    from_write: 1
-    """The micro-op four ahead writes the second operand in this cycle."""
     from_written: 1
     """The micro-op five ahead wrote the second operand in the cycle in which ACC was read."""
 
@@ -150,7 +148,10 @@ class Lane(Block):
             mac.wgt.eq(self.wgt),
         ]
         with m.If(control.prepare):
-            m.d.sync += self.shift_out_of_range.eq(shifts & shifter.out_of_range)
+            with m.If(shifts):
+                m.d.sync += self.shift_out_of_range.eq(shifter.out_of_range)
+            with m.Else():
+                m.d.sync += self.shift_out_of_range.eq(0)
             with m.If(control.prepare_reset):
                 m.d.sync += first.eq(0)
             with m.Elif(shifts):
@@ -179,9 +180,7 @@ class Lane(Block):
         """The second operand, registered a cycle before the first operand is gathered."""
         held = Signal(signed(WIDTH), reset_less=True)
         with m.If(self.hold.take):
-            with m.If(self.hold.from_write):
-                m.d.sync += held.eq(self.result)
-            with m.Elif(self.hold.from_written):
+            with m.If(self.hold.from_written):
                 m.d.sync += held.eq(written)
             with m.Else():
                 m.d.sync += held.eq(self.src)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from amaranth.hdl import Cat, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
@@ -44,7 +46,7 @@ class Mac(Block):
         width = len(self.dot)
         terms: list[Value] = []
         for index in range(self._block_in):
-            product = Signal(width, name=f"product_{index}", reset_less=True)
+            product = Signal(width, name=f"product_{index:03}", reset_less=True)
             inp = self.inp.word_select(index, VALUE_BITS)
             wgt = self.wgt.word_select(index, VALUE_BITS)
             with m.If(self.enable[0]):
@@ -54,10 +56,11 @@ class Mac(Block):
             terms.append(product)
         for level in range(tree_levels(self._block_in) - 1):
             sums: list[Value] = []
-            for first in range(0, len(terms), MAC_RADIX):
-                total = Signal(width, name=f"sum_{level}_{first // MAC_RADIX}", reset_less=True)
+            count = ceil(len(terms) / MAC_RADIX)
+            for index in range(count):
+                total = Signal(width, name=f"sum_{level}_{index:03}", reset_less=True)
                 with m.If(self.enable[1 + level]):
-                    m.d.sync += total.eq(_pairwise(terms[first : first + MAC_RADIX]))
+                    m.d.sync += total.eq(_pairwise(terms[index::count]))
                 sums.append(total)
             terms = sums
         m.d.comb += self.dot.eq(_pairwise(terms)[:width].as_signed())

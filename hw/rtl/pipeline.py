@@ -273,7 +273,4 @@ class Pipeline(Block):
             # The second operand is at the memory's output in the stage `read`.
             src, tensor = flows[read - 1].src, flows[read - 1].tensor
             m.d.comb += self.hold.take.eq(valid[read] & flows[read].tensor)
-            m.d.sync += [
-                self.hold.from_write.eq(written_in_the_next(src, tensor)),
-                self.hold.from_written.eq(written_in_this_cycle(src, tensor)),
-            ]
+            m.d.sync += self.hold.from_written.eq(written_in_this_cycle(src, tensor))

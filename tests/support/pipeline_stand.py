@@ -350,6 +350,5 @@ class Stand:
         tensor = reads is not None and reads.tensor
         assert ctx.get(hold.take) == tensor
         if reads is not None and tensor:
-            for name, stage in (("from_write", self.depth), ("from_written", self.depth + 1)):
-                writer = self.at(stage, cycle)
-                assert ctx.get(hold[name]) == (writer is not None and writer.dst == reads.src)
+            writer = self.at(self.depth + 1, cycle)
+            assert ctx.get(hold.from_written) == (writer is not None and writer.dst == reads.src)

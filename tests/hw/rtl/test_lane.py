@@ -186,7 +186,8 @@ class Surroundings:
             ctx.set(self.lane.hold, {"take": 0})
             ctx.set(self.lane.src, GARBAGE)
             return
-        ctx.set(self.lane.hold, {"take": 1, **self.forward(element, cycle)})
+        written = self.wrote(cycle - 4, element)
+        ctx.set(self.lane.hold, {"take": 1, "from_written": written})
         ctx.set(self.lane.src, self.memory(element, cycle))
 
     async def run(self, ctx: Context) -> None:
