@@ -1,0 +1,129 @@
+"""A compute unit with its queue, tokens and memories, for tests of it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.isa import (
+    Instruction,
+    MemoryId,
+    encode,
+)
+from hw.rtl.compute import ComputeUnit
+from hw.rtl.layouts import queued_layout
+from tests.support.reference import Image, ReferenceMachine
+from tests.support.rtl import (
+    Agent,
+    Context,
+    ElementMemory,
+    Source,
+    StatusLog,
+    TokenSide,
+    bits,
+    cycle,
+    cycles,
+    has,
+)
+from tests.support.rtl_bus import PortMemory
+
+BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
+MEMORY_BYTES = 1 << 13
+FIRST_INDEX = 3000
+
+
+class Stand:
+    """A compute unit with its queue, tokens and memories."""
+
+    def __init__(
+        self,
+        config: HardwareConfig,
+        program: list[Instruction],
+        image: Image,
+        machine: ReferenceMachine,
+        rng: random.Random,
+        offers: float = 1.0,
+        **memory_options: Any,
+    ) -> None:
+        self.config = config
+        self.program = program
+        self.unit = unit = ComputeUnit(config)
+        words = [
+            bits(
+                queued_layout(),
+                word=int.from_bytes(encode(config, instruction), "little"),
+                index=FIRST_INDEX + place,
+            )
+            for place, instruction in enumerate(program)
+        ]
+        pops = [
+            sum(getattr(instruction.tokens, name) for instruction in program)
+            for name in ("pop_prev", "pop_next")
+        ]
+        self.prev = TokenSide(unit.prev, rng, pops[0], offers)
+        self.next = TokenSide(unit.next, rng, pops[1], offers)
+        self.memory = PortMemory(config, unit.port, image.tobytes(), rng, **memory_options)
+        self.status = StatusLog(unit.status)
+        inp = (unit.array_enable, unit.inp_address, unit.inp_data)
+        wgt = (unit.array_enable, unit.wgt_address, unit.wgt_data)
+        self.agents: tuple[Agent, ...] = (
+            Source(unit.queue, words, rng, offers),
+            self.prev,
+            self.next,
+            self.memory,
+            ElementMemory(inp, [each.tobytes() for each in machine.inp], rng),
+            ElementMemory(wgt, [each.tobytes() for each in machine.wgt], rng),
+            self.status,
+        )
+
+    async def begin(self, ctx: Context) -> None:
+        for memory, base in BASES.items():
+            ctx.set(self.unit.bases[memory.name.lower()], base)
+
+    async def finish(self, ctx: Context) -> None:
+        """Run to the end of the last instruction."""
+        total = len(self.program)
+        await cycles(ctx, *self.agents, until=has(self.status.ends, total), limit=20000)
+        await cycle(ctx, *self.agents)
+
+    async def out(self, ctx: Context) -> list[int]:
+        """Every element of OUT."""
+        found = []
+        ctx.set(self.unit.out_enable, 1)
+        for address in range(self.config.depth(MemoryId.OUT)):
+            ctx.set(self.unit.out_address, address)
+            await ctx.tick()
+            found.append(int(ctx.get(self.unit.out_data)))
+        return found
+
+    def compare_tokens(self) -> None:
+        """Every instruction in order; pops when it starts, pushes when it ends."""
+        indices = [FIRST_INDEX + place for place in range(len(self.program))]
+        assert len(self.status.starts) == len(indices)
+        assert [index for index, _ in self.status.ends] == indices
+        starts, ends = self.status.starts, [time for _, time in self.status.ends]
+        for name, times, found in (
+            ("pop_prev", starts, self.prev.pops),
+            ("pop_next", starts, self.next.pops),
+            ("push_prev", ends, self.prev.pushes),
+            ("push_next", ends, self.next.pushes),
+        ):
+            wanted = [
+                time
+                for time, instruction in zip(times, self.program, strict=True)
+                if getattr(instruction.tokens, name)
+            ]
+            assert found == wanted, name
+            assert [time for event, time in self.status.events if event == name] == wanted
+
+
+def fresh_machine(config: HardwareConfig, rng: random.Random) -> ReferenceMachine:
+    """INP and WGT filled, for the unit reads and does not load them."""
+    machine = ReferenceMachine(config, BASES)
+    values = np.random.default_rng(rng.randrange(1 << 30))
+    machine.inp[:] = values.integers(-128, 128, machine.inp.shape, np.int8)
+    machine.wgt[:] = values.integers(-128, 128, machine.wgt.shape, np.int8)
+    return machine
