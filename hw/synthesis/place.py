@@ -20,7 +20,7 @@ import msgspec
 
 from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.errors import SynthesisError
+from hw.synthesis.errors import DoesNotFitError, SynthesisError
 from hw.synthesis.shell import INSTANCE, SHELL, registered_shell
 from hw.synthesis.yosys import run, yosys_version
 from hw.synthesis.yowasp import Report, Tool
@@ -129,7 +129,9 @@ def place_and_route(
     Raises
     ------
     SynthesisError
-        A tool is not installed, or failed, or the design does not fit the device.
+        A tool is not installed, or failed.
+    DoesNotFitError
+        The design does not fit the device.
     CacheError
         The cache cannot be used.
     """
@@ -226,10 +228,7 @@ def _watch(design: VerilogDesign, device: Device, report: Report | None) -> Any:
     def watch(line: str) -> None:
         if (match := _USE.match(line)) and int(match[2]) > int(match[3]):
             kind, used, available = match.groups()
-            raise SynthesisError(
-                f"{design.top} does not fit an ECP5 {device.value}: it needs {int(used):,} "
-                f"{kind}, the device has {int(available):,}"
-            )
+            raise DoesNotFitError(design.top, device.value, kind, int(used), int(available))
         if report is not None and (match := _STEP.match(line)):
             report(match[1].lower())
 

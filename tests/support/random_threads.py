@@ -27,7 +27,9 @@ for s in 4:
 for q in 2:
   for t in 3 virtual_thread:
 {indent("".join(inside), "    ")}"""
-        return parse(f"func f(X: int64[4]) -> (O: int64[3, 2, {self._names + 1}, 4]):\n{indent(body, '  ')}")
+        # Every statement that writes O has a slot of its own, the number of its name.
+        head = f"func f(X: int64[4]) -> (O: int64[3, 2, {self._names + 1}, 4]):"
+        return parse(f"{head}\n{indent(body, '  ')}")
 
     def _name(self, stem: str) -> str:
         self._names += 1
