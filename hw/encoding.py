@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from hw.topology import MemoryId
 
@@ -76,8 +76,21 @@ class WordLayout:
         """Number of bits up to the end of the last field."""
         return max(field.lsb + field.width for field in self.fields)
 
+    @property
+    def unused(self) -> int:
+        """A mask of the word's bits that belong to no field. A legal word has zeros there."""
+        used = sum(((1 << field.width) - 1) << field.lsb for field in self.fields)
+        return (1 << self.size) - 1 & ~used
 
-_HEADER = (("opcode", 3), ("pop_prev", 1), ("pop_next", 1), ("push_prev", 1), ("push_next", 1))
+
+OPCODE_BITS = 3
+_HEADER = (
+    ("opcode", OPCODE_BITS),
+    ("pop_prev", 1),
+    ("pop_next", 1),
+    ("push_prev", 1),
+    ("push_next", 1),
+)
 
 
 def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLayout:
@@ -110,6 +123,11 @@ def memory_layout(config: IndexWidths) -> WordLayout:
             ("x_pad_1", 4),
         ),
     )
+
+
+def finish_layout(config: IndexWidths) -> WordLayout:
+    """The layout of FINISH, which has dependence flags only."""
+    return _pack("FINISH", 8 * INSTRUCTION_BYTES, _HEADER)
 
 
 def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], ...]:
@@ -169,6 +187,21 @@ def uop_layout(config: IndexWidths) -> WordLayout:
             ("wgt", config.index_bits(MemoryId.WGT)),
         ),
     )
+
+
+def instruction_layout(config: IndexWidths, opcode: Opcode) -> WordLayout:
+    """The layout of the instructions with an opcode."""
+    match opcode:
+        case Opcode.LOAD | Opcode.STORE:
+            return memory_layout(config)
+        case Opcode.GEMM:
+            return gemm_layout(config)
+        case Opcode.ALU:
+            return alu_layout(config)
+        case Opcode.FINISH:
+            return finish_layout(config)
+        case _:
+            assert_never(opcode)
 
 
 def word_layouts(config: IndexWidths) -> tuple[WordLayout, ...]:

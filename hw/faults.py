@@ -38,7 +38,7 @@ class Fault(IntEnum):
     TOKEN_FLAG = 11
     """A dependence flag for which the instruction's unit has no token queue."""
     FEATURE = 12
-    """An instruction of an extension that this configuration does not have."""
+    """An instruction, or a bit of one, of an extension that this configuration does not have."""
 
     SRAM_INDEX = 16
     """A micro-op's index, with its loop offsets, beyond its memory."""

@@ -12,9 +12,7 @@ from hw.encoding import (
     UOP_BYTES,
     Opcode,
     WordLayout,
-    alu_layout,
-    gemm_layout,
-    memory_layout,
+    instruction_layout,
     uop_layout,
 )
 from hw.errors import EncodingError, ProgramError
@@ -38,14 +36,12 @@ from hw.topology import TOKEN_FLAGS, MemoryId
 class Codec:
     """Encoder and decoder of one configuration.
 
-    Words are little endian. Bits that belong to no field are written as zero and ignored when
-    read.
+    Words are little endian. Bits of an instruction that belong to no field are written as zero and
+    must be zero; those of a micro-op are ignored.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
-        self._memory = memory_layout(config)
-        self._gemm = gemm_layout(config)
-        self._alu = alu_layout(config)
+        self._layouts = {opcode: instruction_layout(config, opcode) for opcode in Opcode}
         self._uop = uop_layout(config)
 
     def encode(self, instruction: Instruction) -> bytes:
@@ -65,8 +61,8 @@ class Codec:
         Raises
         ------
         ProgramError
-            Opcodes 5-7, ALU opcodes 5-7 and memory ids 6-7, which no `Instruction` can represent.
-            `position` is the index that the error names.
+            Opcodes 5-7, ALU opcodes 5-7, memory ids 6-7, and bits that belong to no field: no
+            `Instruction` can represent them. `position` is the index that the error names.
         EncodingError
             `data` is not 16 bytes long.
         """
@@ -78,17 +74,25 @@ class Codec:
             raise ProgramError(
                 Fault.OPCODE, position, f"opcode {number} is none of 0..{max(Opcode)}"
             )
-        match Opcode(number):
-            case Opcode.LOAD | Opcode.STORE as opcode:
-                return _memory_instruction(opcode, _fields(self._memory, word), position)
+        opcode = Opcode(number)
+        layout = self._layouts[opcode]
+        if unused := word & layout.unused:
+            lowest = (unused & -unused).bit_length() - 1
+            raise ProgramError(
+                Fault.FEATURE, position, f"{opcode.name} sets bit {lowest}, which no field has"
+            )
+        values = _fields(layout, word)
+        match opcode:
+            case Opcode.LOAD | Opcode.STORE:
+                return _memory_instruction(opcode, values, position)
             case Opcode.GEMM:
-                return _gemm_instruction(_fields(self._gemm, word))
+                return _gemm_instruction(values)
             case Opcode.ALU:
-                return _alu_instruction(_fields(self._alu, word), position)
+                return _alu_instruction(values, position)
             case Opcode.FINISH:
-                return Finish(tokens=_tokens(_fields(self._memory, word)))
-            case other:
-                assert_never(other)
+                return Finish(tokens=_tokens(values))
+            case _:
+                assert_never(opcode)
 
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
@@ -106,19 +110,12 @@ class Codec:
     @cached_property
     def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
         """By opcode, the writers of token flags and the writers of all other fields."""
-        layouts = {
-            Opcode.LOAD: self._memory,
-            Opcode.STORE: self._memory,
-            Opcode.GEMM: self._gemm,
-            Opcode.ALU: self._alu,
-            Opcode.FINISH: self._memory,
-        }
         found = {}
-        for opcode, layout in layouts.items():
+        for opcode, layout in self._layouts.items():
             writers = [Writer.of(opcode.name, field) for field in layout if field.name != "opcode"]
             flags = [writer for writer in writers if writer.name in TOKEN_FLAGS]
             numbers = [writer for writer in writers if writer.name not in TOKEN_FLAGS]
-            found[opcode] = flags, [] if opcode is Opcode.FINISH else numbers
+            found[opcode] = flags, numbers
         return found
 
     @cached_property

@@ -15,6 +15,7 @@ from hw.encoding import (
     Field,
     Opcode,
     alu_layout,
+    finish_layout,
     gemm_layout,
     memory_layout,
     uop_layout,
@@ -22,7 +23,7 @@ from hw.encoding import (
 from hw.errors import EncodingError
 from hw.isa.field_writer import out_of_range_error
 from hw.routing import executing_unit
-from hw.topology import TOKEN_FLAGS, MemoryId
+from hw.topology import MemoryId
 
 Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
@@ -33,7 +34,9 @@ class Columns:
     """The fields of every instruction, as int64 arrays by position in the program.
 
     Names are those of `hw.encoding`. A field that an instruction's layout lacks is 0; an
-    instruction with an illegal opcode has its opcode and its dependence flags only.
+    instruction with an illegal opcode has its opcode and its dependence flags only. `unused` is one
+    more than the number of the lowest bit that is set and belongs to no field of the layout; 0 if
+    no such bit is set.
     """
 
     opcode: Ints
@@ -65,6 +68,7 @@ class Columns:
     alu_opcode: Ints
     use_imm: Ints
     imm: Ints
+    unused: Ints
 
 
 _NAMES = tuple(field.name for field in fields(Columns))
@@ -82,6 +86,7 @@ def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
         chosen = [word[kind.rows] for word in words]
         for field in kind.fields:
             columns[field.name][kind.rows] = _extract(chosen, field)
+        columns["unused"][kind.rows] = _lowest_bit(chosen, kind.unused)
     return Columns(**columns)
 
 
@@ -166,6 +171,8 @@ class _Kind:
     fields: tuple[Field, ...]
     absent: tuple[Field, ...] = ()
     """Zero-width fields for the columns that the layout lacks, which must hold 0."""
+    unused: int = 0
+    """A mask of the bits that belong to no field."""
 
     @property
     def names(self) -> Iterator[str]:
@@ -174,19 +181,20 @@ class _Kind:
 
 def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
     """First all instructions with the common fields, then each layout's with its own fields."""
-    memory = memory_layout(config)
-    header = tuple(memory[name] for name in ("opcode", *TOKEN_FLAGS))
-    yield _Kind(slice(None), header)
-    layouts = (
-        (memory.fields, (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),
-        (gemm_layout(config).fields, opcode == Opcode.GEMM),
-        (alu_layout(config).fields, opcode == Opcode.ALU),
-        (header, (opcode == Opcode.FINISH) | (opcode < 0) | (opcode > max(Opcode))),
-    )
-    for layout, chosen in layouts:
-        present = {field.name for field in layout}
+    header = finish_layout(config)
+    yield _Kind(slice(None), header.fields)
+    for layout, chosen in (
+        (memory_layout(config), (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),
+        (gemm_layout(config), opcode == Opcode.GEMM),
+        (alu_layout(config), opcode == Opcode.ALU),
+        (header, opcode == Opcode.FINISH),
+        (None, (opcode < 0) | (opcode > max(Opcode))),
+    ):
+        own = () if layout is None else layout.fields
+        present = {field.name for field in (*header, *own)}
         absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
-        yield _Kind(np.flatnonzero(chosen), layout[len(header) :], absent)
+        unused = 0 if layout is None else layout.unused
+        yield _Kind(np.flatnonzero(chosen), own[len(header.fields) :], absent, unused)
 
 
 def _check_arrays(values: Mapping[str, Ints]) -> None:
@@ -222,6 +230,18 @@ def _extract(words: Sequence[_Words], field: Field) -> Ints:
         sign = 1 << (field.width - 1)
         values = (values ^ sign) - sign
     return values
+
+
+def _lowest_bit(words: Sequence[_Words], mask: int) -> Ints:
+    """One more than the number of the lowest bit that `mask` has too; 0 if there is none."""
+    found = np.zeros(len(words[0]), dtype=np.int64)
+    for number, word in reversed(tuple(enumerate(words))):
+        bits = word & np.uint64(mask >> WORD_BITS * number & ((1 << WORD_BITS) - 1))
+        lowest = bits & (~bits + np.uint64(1))
+        # frexp of a power of two is exact: 2**n is 0.5 * 2**(n + 1).
+        exponent = np.frexp(lowest.astype(np.float64))[1]
+        found = np.where(bits != 0, WORD_BITS * number + exponent, found)
+    return found
 
 
 def _packed(fields: Sequence[Field], values: Mapping[str, Ints], count: int, size: int) -> _Words:

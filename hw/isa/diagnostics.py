@@ -7,7 +7,7 @@ from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import Columns
 from hw.isa.rules import sram_elements
-from hw.operations import MAX_SHIFT
+from hw.operations import MAX_SHIFT, AluOp
 from hw.topology import MemoryId, Unit, flags_without_queue
 
 
@@ -48,7 +48,12 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.TOKEN_FLAG:
             return _flag_message(columns, position, kind)
         case Fault.FEATURE:
-            return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
+            if value("alu_opcode") > max(AluOp):
+                return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
+            return (
+                f"{kind} sets bit {value('unused') - 1}, which no field has: it would belong to an "
+                f"extension that {config.name} lacks"
+            )
         case Fault.SRAM_INDEX:
             return f"{kind}'s loop factors reach beyond a memory whatever the micro-ops hold"
         case Fault.AFTER_FINISH:

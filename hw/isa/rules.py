@@ -137,7 +137,8 @@ def _bad_flags(facts: RuleInputs) -> Mask:
 
 
 def _no_feature(facts: RuleInputs) -> Mask:
-    return facts.alu & _above(facts.columns.alu_opcode, max(AluOp))
+    unknown_alu = facts.alu & _above(facts.columns.alu_opcode, max(AluOp))
+    return unknown_alu | _above(facts.columns.unused, 0)
 
 
 def _beyond_index(facts: RuleInputs) -> Mask:

@@ -10,7 +10,14 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout, memory_layout
+from hw.encoding import (
+    OPCODE_BITS,
+    Opcode,
+    alu_layout,
+    gemm_layout,
+    instruction_layout,
+    memory_layout,
+)
 from hw.faults import Fault
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
@@ -108,6 +115,17 @@ class Check(Block):
                 m.d.comb += depth.eq(0)
         return depth
 
+    def _sets_unused(self, word: Value) -> Value:
+        """Whether a bit is set that belongs to no field."""
+        return reduce(
+            or_,
+            (
+                (word[:OPCODE_BITS] == opcode)
+                & (word & instruction_layout(self._config, opcode).unused).any()
+                for opcode in Opcode
+            ),
+        )
+
     def _from_fields(self, m: Module, word: Value) -> Value:
         """The smallest fault code of all rules but `SRAM_RANGE`."""
         fault = Signal(FAULT_BITS, name="early")
@@ -144,7 +162,7 @@ class Check(Block):
                     if (flags := flags_without_queue(unit))
                 ),
             ),
-            Fault.FEATURE: is_alu & (alu.alu_opcode > max(AluOp)),
+            Fault.FEATURE: (is_alu & (alu.alu_opcode > max(AluOp))) | self._sets_unused(word),
         }
         # The violated rule with the smallest fault code.
         first = m.If

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode, WordLayout, alu_layout, gemm_layout, memory_layout
+from hw.encoding import (
+    Opcode,
+    WordLayout,
+    alu_layout,
+    gemm_layout,
+    instruction_layout,
+    memory_layout,
+)
 from hw.faults import Fault
 from hw.isa import Program
 from hw.operations import AluOp
@@ -86,6 +94,15 @@ class _Maker:
         given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
         return self._word(alu_layout(self._config), opcode=Opcode.ALU, **given)
 
+    def _with_an_unused_bit(self) -> Iterator[bytes]:
+        """An instruction of every opcode with bits to spare, with the highest of them set."""
+        for word in (self.load(), self.store(), self.gemm(), self.alu(), self._finish):
+            opcode = Opcode(word[0] & 7)
+            number = int.from_bytes(word, "little")
+            if unused := instruction_layout(self._config, opcode).unused:
+                number |= 1 << unused.bit_length() - 1
+                yield number.to_bytes(WORD_BYTES, "little")
+
     def cases(self) -> tuple[Case, ...]:
         """All cases of the configuration."""
         return (*self._of_one_word(), *self._of_data(), *self._of_the_program())
@@ -127,7 +144,10 @@ class _Maker:
                 self.store(pop_next=1),
                 self.store(x_size=0, push_next=1),
             ],
-            Fault.FEATURE: [self.alu(alu_opcode=code) for code in (5, 6, 7)],
+            Fault.FEATURE: [
+                *(self.alu(alu_opcode=code) for code in (5, 6, 7)),
+                *self._with_an_unused_bit(),
+            ],
         }
         return tuple(
             Case(f"{fault.name}_{number}", fault, 1, self._program(self.load(), word))

@@ -11,8 +11,7 @@ from hw.encoding import (
     INSTRUCTION_BYTES,
     Opcode,
     WordLayout,
-    alu_layout,
-    gemm_layout,
+    instruction_layout,
     memory_layout,
 )
 from hw.faults import Fault
@@ -37,9 +36,11 @@ def faults_of(config: HardwareConfig, words: list[int]) -> list[Fault]:
 def near_legal_word(rng: random.Random, config: HardwareConfig) -> int:
     """A random word of any opcode, with small sizes and all other fields near their limits."""
     opcode = rng.choice((*Opcode, Opcode.LOAD, Opcode.STORE, rng.randrange(8)))
-    layouts = {Opcode.GEMM: gemm_layout(config), Opcode.ALU: alu_layout(config)}
-    layout = layouts.get(opcode, memory_layout(config))
+    known = opcode in set(Opcode)
+    layout = instruction_layout(config, Opcode(opcode)) if known else memory_layout(config)
     word = int(opcode)
+    if layout.unused and rng.random() < 0.05:
+        word |= layout.unused & rng.getrandbits(128) & rng.getrandbits(128)
     for field in layout:
         if field.name != "opcode":
             value = _value(rng, opcode, field.name, layout)

@@ -186,6 +186,11 @@ ILLEGAL: list[tuple[Instruction | bytes, Fault, str]] = [
         "ALU opcode 7 is an extension that pynq lacks",
     ),
     (
+        (int.from_bytes(encode(PYNQ, GEMM), "little") | 1 << 63).to_bytes(16, "little"),
+        Fault.FEATURE,
+        "GEMM sets bit 63, which no field has: it would belong to an extension that pynq lacks",
+    ),
+    (
         replace(GEMM, iter_in=2, dst_factor_in=2047, iter_out=2, dst_factor_out=1),
         Fault.SRAM_INDEX,
         "GEMM's loop factors reach beyond a memory whatever the micro-ops hold",
