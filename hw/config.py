@@ -7,20 +7,16 @@ encodings derive from log2 sizes. Every other field is in the unit that its name
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from typing import Any
 
 from hw.encoding import UOP_BYTES, word_layouts
 from hw.errors import ConfigError
+from hw.features import Feature
 from hw.topology import MemoryId
 
 ACC_BYTES = 4
 PAGE_BYTES = 4096
 """A page of memory: no AXI4 burst crosses the boundary between two (AMBA AXI4, A3.4.1)."""
-
-
-class Feature(Enum):
-    """Extensions of the instruction set; none is defined yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hw.config import Feature, HardwareConfig
+from hw.config import HardwareConfig
 from hw.errors import ConfigError
+from hw.features import Feature
 from hw.vta_config import from_vta, is_vta
 
 

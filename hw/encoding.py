@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, assert_never
 
+from hw.features import Feature
 from hw.topology import MemoryId
 
 INSTRUCTION_BYTES = 16
@@ -29,8 +30,13 @@ class Opcode(IntEnum):
     ALU = 4
 
 
-class IndexWidths(Protocol):
-    """The part of `HardwareConfig` that layouts depend on: the width of each memory's index."""
+class EncodingConfig(Protocol):
+    """The part of `HardwareConfig` that layouts depend on."""
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """The extensions of the instruction set."""
+        ...
 
     def index_bits(self, memory: MemoryId, /) -> int:
         """log2 of the number of elements of `memory`."""
@@ -104,7 +110,7 @@ def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLay
     return WordLayout(name, size, tuple(fields))
 
 
-def memory_layout(config: IndexWidths) -> WordLayout:
+def memory_layout(config: EncodingConfig) -> WordLayout:
     """The layout of LOAD and STORE: the same in every configuration."""
     return _pack(
         "LOAD/STORE",
@@ -125,12 +131,16 @@ def memory_layout(config: IndexWidths) -> WordLayout:
     )
 
 
-def finish_layout(config: IndexWidths) -> WordLayout:
+def finish_layout(config: EncodingConfig) -> WordLayout:
     """The layout of FINISH, which has dependence flags only."""
     return _pack("FINISH", 8 * INSTRUCTION_BYTES, _HEADER)
 
 
-def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], ...]:
+def _loop_columns(
+    config: EncodingConfig, src: MemoryId, added: tuple[tuple[str, int], ...] = ()
+) -> tuple[tuple[str, int], ...]:
+    """The columns of GEMM and ALU; `added` are those of extensions, where VTA's `pynq` has bits to
+    spare, so that all others stay in their places there."""
     uop = config.index_bits(MemoryId.UOP)
     acc = config.index_bits(MemoryId.ACC)
     return (
@@ -140,6 +150,7 @@ def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], 
         ("uop_end", uop + 1),
         ("iter_out", 14),
         ("iter_in", 14),
+        *added,
         ("dst_factor_out", acc),
         ("dst_factor_in", acc),
         ("src_factor_out", config.index_bits(src)),
@@ -147,21 +158,22 @@ def _loop_columns(config: IndexWidths, src: MemoryId) -> tuple[tuple[str, int], 
     )
 
 
-def gemm_layout(config: IndexWidths) -> WordLayout:
+def gemm_layout(config: EncodingConfig) -> WordLayout:
     """The layout of GEMM; the source is INP."""
     wgt = config.index_bits(MemoryId.WGT)
+    added = (("overwrite", 1),) if Feature.OVERWRITE in config.features else ()
     return _pack(
         "GEMM",
         8 * INSTRUCTION_BYTES,
         (
-            *_loop_columns(config, MemoryId.INP),
+            *_loop_columns(config, MemoryId.INP, added),
             ("wgt_factor_out", wgt),
             ("wgt_factor_in", wgt),
         ),
     )
 
 
-def alu_layout(config: IndexWidths) -> WordLayout:
+def alu_layout(config: EncodingConfig) -> WordLayout:
     """The layout of ALU; the source is ACC."""
     return _pack(
         "ALU",
@@ -175,7 +187,7 @@ def alu_layout(config: IndexWidths) -> WordLayout:
     )
 
 
-def uop_layout(config: IndexWidths) -> WordLayout:
+def uop_layout(config: EncodingConfig) -> WordLayout:
     """The layout of a micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
     return _pack(
@@ -189,7 +201,7 @@ def uop_layout(config: IndexWidths) -> WordLayout:
     )
 
 
-def instruction_layout(config: IndexWidths, opcode: Opcode) -> WordLayout:
+def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
     """The layout of the instructions with an opcode."""
     match opcode:
         case Opcode.LOAD | Opcode.STORE:
@@ -204,7 +216,7 @@ def instruction_layout(config: IndexWidths, opcode: Opcode) -> WordLayout:
             assert_never(opcode)
 
 
-def word_layouts(config: IndexWidths) -> tuple[WordLayout, ...]:
+def word_layouts(config: EncodingConfig) -> tuple[WordLayout, ...]:
     """The layouts of all kinds of words."""
     return (
         memory_layout(config),

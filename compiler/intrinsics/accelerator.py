@@ -21,8 +21,9 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.ops import cast, const, index, load, maximum, minimum, select
 from compiler.ir.stmt import For, Function, LoopKind, Store
-from hw.config import Feature, HardwareConfig
+from hw.config import HardwareConfig
 from hw.encoding import alu_layout
+from hw.features import Feature
 from hw.operations import MAX_SHIFT, AluOp
 
 

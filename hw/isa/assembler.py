@@ -155,11 +155,12 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         reset: bool = False,
+        overwrite: bool = False,
         waits_for: Units = (),
         signals: Units = (),
     ) -> int:
-        """Multiply and accumulate (or clear) over the micro-ops from `uops[0]` up to, not
-        including, `uops[1]`, inside `loops`: none, the inner one, or outer and inner."""
+        """Multiply and accumulate (or clear, or overwrite) over the micro-ops from `uops[0]` up to,
+        not including, `uops[1]`, inside `loops`: none, the inner one, or outer and inner."""
         outer, inner = self._outer_and_inner(loops)
         return self._append(
             Gemm(
@@ -174,6 +175,7 @@ class Assembler:
                 src_factor_in=inner.src,
                 wgt_factor_out=outer.wgt,
                 wgt_factor_in=inner.wgt,
+                overwrite=overwrite,
                 tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
             )
         )

@@ -17,6 +17,7 @@ from hw.encoding import (
 )
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa.field_writer import Writer
 from hw.isa.instructions import (
     Alu,
@@ -41,6 +42,7 @@ class Codec:
     """
 
     def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
         self._layouts = {opcode: instruction_layout(config, opcode) for opcode in Opcode}
         self._uop = uop_layout(config)
 
@@ -48,6 +50,8 @@ class Codec:
         """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
         opcode = opcode_of(instruction)
         word = int(opcode)
+        if isinstance(instruction, Gemm) and instruction.overwrite:
+            self._require(Feature.OVERWRITE, "GEMM overwrite")
         flags, numbers = self._writers[opcode]
         for writer in flags:
             word |= writer.bits(getattr(instruction.tokens, writer.attribute))
@@ -106,6 +110,13 @@ class Codec:
         if len(data) != UOP_BYTES:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
+
+    def _require(self, feature: Feature, what: str) -> None:
+        if feature not in self._config.features:
+            raise EncodingError(
+                f"{what} is an extension that {self._config.name} lacks: "
+                f"its features must have {feature.value!r}"
+            )
 
     @cached_property
     def _writers(self) -> dict[Opcode, tuple[list[Writer], list[Writer]]]:
@@ -194,6 +205,7 @@ def _gemm_instruction(fields: dict[str, int]) -> Gemm:
         src_factor_in=fields["src_factor_in"],
         wgt_factor_out=fields["wgt_factor_out"],
         wgt_factor_in=fields["wgt_factor_in"],
+        overwrite=bool(fields.get("overwrite", 0)),
         tokens=_tokens(fields),
     )
 

@@ -59,6 +59,7 @@ class Columns:
     uop_end: Ints
     iter_out: Ints
     iter_in: Ints
+    overwrite: Ints
     dst_factor_out: Ints
     dst_factor_in: Ints
     src_factor_out: Ints

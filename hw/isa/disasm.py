@@ -75,7 +75,8 @@ def _operands(instruction: Instruction) -> str:
         case Load() | Store():
             return _rectangle(instruction)
         case Gemm():
-            operation = "reset" if instruction.reset else "mac"
+            product = "overwrite" if instruction.overwrite else "mac"
+            operation = "reset" if instruction.reset else product
             wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
             return f"{operation:<9} {_loops(instruction)} wgt {wgt}"
         case Alu():

@@ -72,7 +72,11 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gemm:
-    """Multiply-accumulate, or with `reset` clear, over micro-ops and two loops."""
+    """Multiply-accumulate over micro-ops and two loops.
+
+    With `reset`, clear accumulators and multiply nothing; otherwise, with `overwrite`
+    (`Feature.OVERWRITE`), replace accumulators by products instead of adding to them.
+    """
 
     reset: bool
     uop_bgn: int
@@ -85,6 +89,7 @@ class Gemm:
     src_factor_in: int
     wgt_factor_out: int
     wgt_factor_in: int
+    overwrite: bool = False
     tokens: Tokens = NO_TOKENS
 
 

@@ -37,6 +37,9 @@ class LaneControl(data.Struct):
     prepare: 1
     prepare_gemm: 1
     prepare_reset: 1
+    """Both operands are 0."""
+    prepare_clear: 1
+    """The first operand is 0."""
     prepare_op: 3
     prepare_dst: 1
     """The first operand is the result that is written in this cycle."""
@@ -152,7 +155,7 @@ class Lane(Block):
                 m.d.sync += self.shift_out_of_range.eq(shifter.out_of_range)
             with m.Else():
                 m.d.sync += self.shift_out_of_range.eq(0)
-            with m.If(control.prepare_reset):
+            with m.If(control.prepare_clear):
                 m.d.sync += first.eq(0)
             with m.Elif(shifts):
                 m.d.sync += first.eq(shifter.result)

@@ -3,12 +3,13 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
+from hw.features import Feature
 from hw.operations import AluOp
 from hw.rtl.block import Block
 from hw.rtl.lane import LaneControl, hold_port
@@ -105,6 +106,7 @@ class Pipeline(Block):
             {
                 "gemm": 1,
                 "reset": 1,
+                "clears": 1,
                 "tensor": 1,
                 "op": 3,
                 "imm": signed(16),
@@ -200,6 +202,7 @@ class Pipeline(Block):
         m.d.sync += [
             first.gemm.eq(is_gemm),
             first.reset.eq(is_gemm & loops.reset_reg),
+            first.clears.eq(is_gemm & (loops.reset_reg | self._overwrites(loops))),
             first.tensor.eq(~is_gemm & ~alu.use_imm),
             first.op.eq(Mux(is_gemm, AluOp.ADD, alu.alu_opcode)),
             first.imm.eq(alu.imm),
@@ -215,6 +218,9 @@ class Pipeline(Block):
             second.src.eq(first.src + self.uop.src),
             second.wgt.eq(first.wgt + self.uop.wgt),
         ]
+
+    def _overwrites(self, loops: data.View) -> Value:
+        return loops.overwrite if Feature.OVERWRITE in self._config.features else Const(0)
 
     def _out_of_bounds(self, flow: data.View) -> Signal:
         """Whether the index of an operand in use lies beyond its memory."""
@@ -248,7 +254,7 @@ class Pipeline(Block):
 
         operands = flows[read]
         for target, index, used in (
-            (control.gather_dst, operands.dst, ~operands.reset),
+            (control.gather_dst, operands.dst, ~operands.clears),
             (control.gather_src, operands.src, operands.tensor),
         ):
             m.d.sync += [
@@ -257,7 +263,7 @@ class Pipeline(Block):
             ]
         for stage, target in ((gather, control.prepare_dst), (prepare, control.execute_dst)):
             ahead = flows[stage]
-            m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.reset))
+            m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.clears))
         m.d.comb += [
             control.gather.eq(valid[gather]),
             control.gather_imm.eq(~flows[gather].tensor),
@@ -265,6 +271,7 @@ class Pipeline(Block):
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
             control.prepare_reset.eq(flows[prepare].reset),
+            control.prepare_clear.eq(flows[prepare].clears),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
             control.execute_op.eq(flows[execute].op),

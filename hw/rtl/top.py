@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import Feature, HardwareConfig
+from hw.config import HardwareConfig
 from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
 from hw.registers import MAGIC, VERSION
 from hw.rtl.block import Block, ResetBy
@@ -104,9 +104,7 @@ class Accelerator(Block):
     def _identity(self, m: Module, registers: Registers) -> None:
         """Drive the read-only registers that describe the configuration."""
         config = self._config
-        features = sum(
-            1 << bit for bit, feature in enumerate(Feature) if feature in config.features
-        )
+        features = sum(1 << feature.bit for feature in config.features)
         m.d.comb += [
             registers.magic.eq(MAGIC),
             registers.version.eq(VERSION),

@@ -33,6 +33,7 @@ Y_PAD_1 = _NAMES.index("y_pad_1")
 X_PAD_0 = _NAMES.index("x_pad_0")
 X_PAD_1 = _NAMES.index("x_pad_1")
 
+OVERWRITE = _NAMES.index("overwrite")
 RESET_REG = _NAMES.index("reset_reg")
 UOP_BGN = _NAMES.index("uop_bgn")
 UOP_END = _NAMES.index("uop_end")

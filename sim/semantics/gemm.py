@@ -1,4 +1,4 @@
-"""GEMM: ACC[dst] += INP[src] x WGT[wgt]^T, or with reset ACC[dst] = 0."""
+"""GEMM: ACC[dst] += INP[src] x WGT[wgt]^T; with `overwrite` =, and with `reset` ACC[dst] = 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hw.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
-from sim.semantics.fields import RESET_REG, InstructionFields
+from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
@@ -46,7 +46,16 @@ def _reset(chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, det
     return NONE
 
 
+@inlined
+def _overwrite(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
+    _reset(chip, row, dst, src, wgt, detail)
+    return _accumulate(chip, row, dst, src, wgt, detail)
+
+
 _SWEEP_BLOCK = with_loops(_accumulate)
+_SWEEP_OVERWRITE = with_loops(_overwrite)
 _SWEEP_VECTOR = with_loops(_accumulate_vector)
 _SWEEP_RESET = with_loops(_reset)
 
@@ -61,6 +70,8 @@ def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Deta
     end = min(stop, limit)
     if row[RESET_REG]:
         _SWEEP_RESET(chip, row, start, end, detail)
+    elif row[OVERWRITE]:
+        _SWEEP_OVERWRITE(chip, row, start, end, detail)
     elif chip.batch == 1 and chip.row_out == LANES:
         _SWEEP_VECTOR(chip, row, start, end, detail)
     else:

@@ -19,7 +19,7 @@ from compiler.intrinsics.accelerator import (
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from compiler.target import AcceleratorTarget
-from hw.config import Feature
+from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
 from tests.support.accelerator_operators import machine

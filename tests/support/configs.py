@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
+from hw.features import Feature
 
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 _SCALAR = _SMALL.replace(
@@ -59,6 +60,14 @@ UNCOMMON = (
         longest_burst=16,
         reads_in_flight=3,
         writes_in_flight=5,
+    ),
+    # All extensions.
+    _SMALL.replace(
+        name="extended",
+        log_block_in=2,
+        log_block_out=2,
+        log_wgt_buffer=8,
+        features=frozenset(Feature),
     ),
     # More input than output channels, three levels of adders; one read port of ACC.
     HardwareConfig(

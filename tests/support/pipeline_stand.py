@@ -11,6 +11,7 @@ from typing import Any
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import uop_layout
+from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens, encode, encode_uop
 from hw.rtl.pipeline import Pipeline
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
@@ -26,8 +27,9 @@ MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
 
 
 def machine(log_block_in: int, acc_read_ports: int = 2) -> HardwareConfig:
-    """A tiny machine with another number of input channels."""
+    """A tiny machine with another number of input channels, and all extensions."""
     return TINY.replace(
+        features=frozenset(Feature),
         acc_read_ports=acc_read_ports,
         log_block_in=log_block_in,
         log_inp_buffer=5 + log_block_in,
@@ -80,6 +82,12 @@ class Issue:
         return isinstance(self.instruction, Gemm) and self.instruction.reset
 
     @property
+    def clears(self) -> bool:
+        return isinstance(self.instruction, Gemm) and (
+            self.instruction.reset or self.instruction.overwrite
+        )
+
+    @property
     def tensor(self) -> bool:
         return isinstance(self.instruction, Alu) and not self.instruction.use_imm
 
@@ -94,10 +102,11 @@ class Issue:
         return (self.early and ahead.dst == self.dst) or (self.tensor and ahead.dst == self.src)
 
 
-def random_instruction(rng: random.Random) -> Gemm | Alu:
+def random_instruction(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
     tokens = Tokens(push_prev=rng.random() < 0.5, push_next=rng.random() < 0.5)
     if rng.random() < 0.5:
-        return replace(GEMM, reset=rng.random() < 0.3, tokens=tokens)
+        overwrite = Feature.OVERWRITE in config.features and rng.random() < 0.4
+        return replace(GEMM, reset=rng.random() < 0.3, overwrite=overwrite, tokens=tokens)
     return replace(
         ALU,
         op=rng.choice((*AluOp, *EARLY_OPS)),
@@ -153,7 +162,7 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
     issues: list[Issue | None] = []
     index = rng.randrange(1 << 31)
     while len(issues) < count:
-        instruction = random_instruction(rng)
+        instruction = random_instruction(rng, config)
         index += 1
         length = rng.randint(1, 5)
         for number in range(length):
@@ -319,7 +328,7 @@ class Stand:
             if isinstance(gathers.instruction, Alu):
                 assert ctx.get(control.imm) == gathers.instruction.imm
             for forward, index, used in (
-                (control.gather_dst, gathers.dst, not gathers.resets),
+                (control.gather_dst, gathers.dst, not gathers.clears),
                 (control.gather_src, gathers.src, gathers.tensor),
             ):
                 assert ctx.get(forward.from_write) == self._hits(writes, index, used)
@@ -328,7 +337,7 @@ class Stand:
             if issue is None:
                 continue
             op = issue.instruction.op if isinstance(issue.instruction, Alu) else AluOp.ADD
-            from_dst = self._hits(writes, issue.dst, not issue.resets)
+            from_dst = self._hits(writes, issue.dst, not issue.clears)
             assert ctx.get(control[f"{name}_op"]) == op
             assert ctx.get(control[f"{name}_dst"]) == from_dst
             # The stalls have seen to it that nothing else is written so late.
@@ -337,6 +346,7 @@ class Stand:
         if prepares is not None:
             assert ctx.get(control.prepare_gemm) == isinstance(prepares.instruction, Gemm)
             assert ctx.get(control.prepare_reset) == prepares.resets
+            assert ctx.get(control.prepare_clear) == prepares.clears
 
     @staticmethod
     def _hits(writer: Issue | None, index: int, used: bool) -> bool:

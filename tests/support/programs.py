@@ -14,6 +14,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -240,6 +241,7 @@ class _Writer:
                 src_factor_in=factors["src"][1],
                 wgt_factor_out=factors["wgt"][0],
                 wgt_factor_in=factors["wgt"][1],
+                overwrite=Feature.OVERWRITE in self.config.features and self.rng.random() < 0.4,
             )
         )
 

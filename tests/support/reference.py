@@ -109,7 +109,8 @@ class ReferenceMachine:
             self._check(position, "INP", src, len(self.inp))
             self._check(position, "WGT", wgt, len(self.wgt))
             product = self.inp[src].astype(np.int64) @ self.wgt[wgt].astype(np.int64).T
-            self.acc[dst] = _wrap(self.acc[dst].astype(np.int64) + product)
+            sums = 0 if gemm.overwrite else self.acc[dst].astype(np.int64)
+            self.acc[dst] = _wrap(sums + product)
 
     def _alu(self, alu: Alu, position: int) -> None:
         for uop, o, i in self._micro_ops(alu):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout, uop_layout
 from hw.errors import ConfigError
+from hw.features import Feature
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store, Tokens
 from hw.operations import AluOp
 
@@ -26,6 +27,7 @@ def configs(draw: st.DrawFn) -> HardwareConfig:
                 log_wgt_buffer=draw(st.integers(4, 20)),
                 log_acc_buffer=draw(st.integers(5, 20)),
                 instruction_queue=1 << draw(st.integers(1, 6)),
+                features=draw(st.frozensets(st.sampled_from(Feature))),
             )
         except ConfigError:
             continue
@@ -49,6 +51,7 @@ def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
         "alu_opcode": st.sampled_from(AluOp),
         "reset_reg": st.booleans(),
         "use_imm": st.booleans(),
+        "overwrite": st.booleans(),
     }
     skipped = ("opcode", "pop_prev", "pop_next", "push_prev", "push_next")
     return {

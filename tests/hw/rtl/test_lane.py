@@ -34,6 +34,7 @@ class MicroOp:
     inp: list[int] = field(default_factory=list)
     wgt: list[int] = field(default_factory=list)
     result: int = 0
+    overwrite: bool = False
 
     def waits_for(self, ahead: MicroOp | None) -> bool:
         """Whether it must be `FORWARD_DISTANCE` behind the micro-op `ahead`, whose result it uses
@@ -63,14 +64,16 @@ def random_slots(
         if rng.random() < 0.2:
             slots.append(None)
             continue
-        kind = rng.choice(("gemm", "gemm", "reset", "immediate", "tensor", "tensor"))
-        op = AluOp.ADD if kind in ("gemm", "reset") else rng.choice(list(AluOp))
+        kind = rng.choice(("gemm", "gemm", "overwrite", "reset", "immediate", "tensor", "tensor"))
+        multiplies = kind in ("gemm", "overwrite", "reset")
+        op = AluOp.ADD if multiplies else rng.choice(list(AluOp))
         dst, src = rng.randrange(ELEMENTS), rng.randrange(ELEMENTS)
         if kind == "tensor" and op is AluOp.SHR and abs(memory[src]) > MAX_SHIFT:
             op = AluOp.MIN
         micro_op = MicroOp(
-            gemm=kind in ("gemm", "reset"),
+            gemm=multiplies,
             reset=kind == "reset",
+            overwrite=kind == "overwrite",
             op=op,
             dst=dst,
             src=src if kind == "tensor" else None,
@@ -91,7 +94,7 @@ def executed(micro_op: MicroOp, memory: list[int]) -> int:
     """Its result, as a signed number of 32 bits."""
     if micro_op.reset:
         return 0
-    a = memory[micro_op.dst]
+    a = 0 if micro_op.overwrite else memory[micro_op.dst]
     b = micro_op.imm if micro_op.src is None else memory[micro_op.src]
     if micro_op.gemm:
         b = sum(x * y for x, y in zip(micro_op.inp, micro_op.wgt, strict=True))
@@ -155,7 +158,7 @@ class Surroundings:
         for stage, name in ((1, "prepare"), (2, "execute")):
             micro_op = self.slot(cycle - stage)
             if micro_op is not None:
-                reads_dst = int(not micro_op.reset)
+                reads_dst = int(not (micro_op.reset or micro_op.overwrite))
                 control |= {
                     name: 1,
                     f"{name}_op": micro_op.op,
@@ -166,6 +169,7 @@ class Surroundings:
             control |= {
                 "prepare_gemm": int(prepared.gemm),
                 "prepare_reset": int(prepared.reset),
+                "prepare_clear": int(prepared.reset or prepared.overwrite),
             }
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)
@@ -220,6 +224,7 @@ SET_41 = MicroOp(gemm=False, reset=False, op=AluOp.ADD, dst=0, src=None, imm=41)
 SETS: dict[str, list[MicroOp | None]] = {
     "ALU": [SET_41],
     "GEMM": [MicroOp(True, False, AluOp.ADD, 0, None, 0, [-41], [-1])],
+    "overwrite": [SET_41, MicroOp(True, False, AluOp.ADD, 0, None, 0, [3], [5], overwrite=True)],
     "reset": [SET_41, MicroOp(True, True, AluOp.ADD, 0, None, 0)],
     "MUL": [SET_41, None, None, MicroOp(False, False, AluOp.MUL, 0, None, -3)],
     "SHR": [SET_41, None, None, MicroOp(False, False, AluOp.SHR, 0, None, 1)],
