@@ -96,7 +96,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
-    """A GEMM (`op` None), with reset or without, or an ALU instruction.
+    """A GEMM (`op` None) that adds, resets or overwrites, or an ALU instruction.
 
     `imm` is None where the second operand comes from ACC; a string is the program's buffer in IMM,
     whose value each operator sets. `outer` and `inner` are the loops around the kernel.
@@ -108,6 +108,7 @@ class Compute:
     op: AluOp | None = None
     imm: int | str | None = None
     reset: bool = False
+    overwrite: bool = False
 
     @property
     def reads_src(self) -> bool:
@@ -129,7 +130,7 @@ class Compute:
 
     def __str__(self) -> str:
         if self.op is None:
-            name = "reset" if self.reset else "gemm"
+            name = "overwrite" if self.overwrite else "reset" if self.reset else "gemm"
         else:
             name = self.op.name.lower() + ("" if self.imm is None else f" {self.imm}")
         loops = f"{self.outer.extent} x {self.inner.extent}"

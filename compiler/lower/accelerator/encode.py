@@ -82,6 +82,7 @@ def _fields(command: Command) -> Sequence[int]:
                 values[f"wgt_factor_{side}"] = loop.wgt
         if command.op is None:
             values |= {"opcode": Opcode.GEMM, "reset_reg": int(command.reset)}
+            values["overwrite"] = int(command.overwrite)
         else:
             imm = command.imm if isinstance(command.imm, int) else 0
             values |= {"opcode": Opcode.ALU, "alu_opcode": command.op, "imm": imm}

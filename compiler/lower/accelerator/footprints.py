@@ -64,7 +64,9 @@ class Footprints:
             if key not in known:
                 known[key] = _of_compute(command, begins, used)
             runs.append(known[key])
-        keeps = [isinstance(each, Compute) and not each.reset for each in commands]
+        keeps = [
+            isinstance(each, Compute) and not (each.reset or each.overwrite) for each in commands
+        ]
         flat = [run for each in runs for run in each]
         return Footprints(
             np.array([0, *accumulate(map(len, runs))], np.int64),

@@ -13,9 +13,11 @@ from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.overwrites import overwrite_first
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
+from hw.features import Feature
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
@@ -81,4 +83,8 @@ class ProgramCache:
         )
         footprints = Footprints.of(commands.prototypes, config)
         used = drop_unused_loads(commands, footprints, config)
-        return ElaboratedProgram(lowered, late_resets(used, footprints), footprints)
+        ordered = late_resets(used, footprints)
+        if Feature.OVERWRITE in config.features:
+            ordered = overwrite_first(ordered)
+            footprints = Footprints.of(ordered.prototypes, config)
+        return ElaboratedProgram(lowered, ordered, footprints)
