@@ -64,7 +64,7 @@ def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], s
     else:
         for dst, src, wgt in micro_ops(command):
             writes.add(("acc", dst))
-            if not command.reset:
+            if not (command.reset or command.overwrite):
                 reads.add(("acc", dst))
             if command.reads_src:
                 reads.add(("inp" if command.op is None else "acc", src))
@@ -126,7 +126,8 @@ class CommandMachine:
             if command.reset:
                 self.acc[dst] = 0
             else:
-                self.acc[dst] = _wrapped(self.acc[dst] + self.inp[src] @ self.wgt[wgt].T)
+                before = 0 if command.overwrite else self.acc[dst]
+                self.acc[dst] = _wrapped(before + self.inp[src] @ self.wgt[wgt].T)
             return
         a = self.acc[dst].astype(np.int32)
         b = self.acc[src].astype(np.int32) if command.imm is None else np.full_like(a, command.imm)
