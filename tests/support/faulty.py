@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,11 @@ from hw.operations import AluOp
 from hw.topology import MemoryId
 
 WORD_BYTES = 16
+_SINGLES = 9216
+_SINGLE_STEP = 68
+_LANES = 15
+"""From `_SINGLES` on, every `_SINGLE_STEP` bytes, lies a word that is not 0, in another lane each:
+elements of accumulators have 4 to 64 bytes, a power of two."""
 _MOST_TOKENS = 65535
 """Capacity of a token queue's counter."""
 
@@ -38,6 +44,7 @@ class Case:
 def image() -> npt.NDArray[np.uint8]:
     """The memory image that `cases` refer to."""
     data = np.zeros(1 << 14, np.uint8)
+    data[_SINGLES : _SINGLES + _LANES * _SINGLE_STEP : _SINGLE_STEP] = 0x40
     data[10240:10304] = 0xFF
     data[12288:] = 0x40
     return data
@@ -149,6 +156,10 @@ class _Maker:
         last = (1 << 13, (1 << 13) + 64)
         return (
             Case("SHIFT_tensor", Fault.SHIFT, 2, self._program(uop, big, shift), False),
+            *(
+                Case(f"SHIFT_lane{lane}", Fault.SHIFT, 2, self._program(uop, one, shift), False)
+                for lane, one in enumerate(self._loads_of_one_lane())
+            ),
             Case("SRAM_INDEX_loops", Fault.SRAM_INDEX, 1, self._program(uop, beyond)),
             Case("SRAM_INDEX_uop", Fault.SRAM_INDEX, 1, self._program(last_uop, one_more), False),
             Case("BUS_READ_load", Fault.BUS_READ, 0, self._program(uop), False, (last,)),
@@ -161,6 +172,12 @@ class _Maker:
                 (last,),
             ),
         )
+
+    def _loads_of_one_lane(self) -> Iterator[bytes]:
+        """LOADs of accumulators that are 0 but for one lane, of which 64 is too far to shift."""
+        size = self._config.element_bytes(MemoryId.ACC)
+        for lane in range(min(self._config.acc_lanes, _LANES)):
+            yield self.load(MemoryId.ACC, dram_base=(_SINGLES + _SINGLE_STEP * lane) // size)
 
     def _of_the_program(self) -> tuple[Case, ...]:
         """Faults of the whole program, in no single instruction."""
