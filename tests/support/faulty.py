@@ -124,6 +124,7 @@ class _Maker:
             Fault.SRAM_RANGE: [
                 self.load(sram_base=inps),
                 self.load(sram_base=inps - 1, x_pad_1=1),
+                *(self.load(sram_base=inps - 1, x_size=1 << bit) for bit in range(1, 16)),
                 self.load(sram_base=inps - 2, y_pad_0=2),
                 self.load(MemoryId.ACC, x_size=1 << 15, y_size=1 << 15),
                 self.store(sram_base=self._config.depth(MemoryId.OUT) - 3, y_size=2, x_size=2),

@@ -10,6 +10,7 @@ import pytest
 
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.config_files import load_config
+from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
@@ -88,6 +89,24 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
         memory, address = place_program(image, program, IMAGE + (1 << bit))
         engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
         assert stored(memory, config) == stored(near, config), hex(address)
+    engine.close()
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
+    """Its pages end in the middle of what would be a burst."""
+    image, engine = image_with(MicroOp(0)), RtlEngine(config)
+    short = every_memory(config)
+    _, near = launch(FunctionalEngine(config), short, image)
+    asm = Assembler(config)
+    for _ in range(2 * PAGE_BYTES // INSTRUCTION_BYTES):
+        asm.nop(Unit.LOAD)
+    program = Program.from_bytes(config, asm.build().data + short.data)
+    for place in (1, 2, 3, 5, 6, 251, 253, 254, 255):
+        start = IMAGE + INSTRUCTION_BYTES * place
+        memory, address = place_program(image, program, start)
+        engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
+        assert stored(memory, config) == stored(near, config), hex(start)
     engine.close()
 
 
