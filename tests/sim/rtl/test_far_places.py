@@ -208,3 +208,37 @@ def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
     lows, highs = [value & 0xFF for value in values], [value >> 8 & 0xFF for value in values]
     expected = [byte for byte in (*lows, *highs) for _ in range(TINY.block_out)]
     assert after[RESULT : RESULT + 16].tolist() == expected
+
+
+@pytest.mark.parametrize("distance", range(1, 7))
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) -> None:
+    """As the first operand, and as the second; all four bytes of what comes of it."""
+    asm, engine = Assembler(config), RtlEngine(config)
+    fillers = (MicroOp(1, 3),) * (distance - 1)
+    first = (MicroOp(0, 3), *fillers, MicroOp(0, 3))
+    second = (MicroOp(0, 3), *fillers, MicroOp(2, 0))
+    uops = len(first)
+    packed = np.frombuffer(pack_uops(config, (*first, *second, MicroOp(0))), dtype=np.uint8)
+    image = image_with()
+    image[UOPS : UOPS + len(packed)] = packed
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * uops + 1)
+    size = config.element_bytes(MemoryId.ACC)
+    asm.load(MemoryId.ACC, sram=0, dram=DATA // size, columns=4)
+    asm.alu(AluOp.ADD, (0, uops), imm=0x55)
+    asm.alu(AluOp.ADD, (uops, 2 * uops))
+    every = (2 * uops, 2 * uops + 1), (Loop(4, dst=1),)
+    step = 4 * config.element_bytes(MemoryId.OUT)
+    for part in range(4):
+        waits = () if part == 0 else Unit.STORE
+        asm.alu(AluOp.SHR, *every, imm=8 * min(part, 1), waits_for=waits, signals=Unit.STORE)
+        out = (RESULT + part * step) // config.element_bytes(MemoryId.OUT)
+        asm.store(sram=0, dram=out, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
+    program = asm.build()
+    _, wanted = launch(FunctionalEngine(config), program, image)
+    _, found = launch(engine, program, image, max_cycles=10_000)
+    engine.close()
+    stop = RESULT + 4 * step
+    np.testing.assert_array_equal(found[RESULT:stop], wanted[RESULT:stop])
+    assert len(np.unique(found[RESULT:stop])) > step
