@@ -242,3 +242,38 @@ def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) 
     stop = RESULT + 4 * step
     np.testing.assert_array_equal(found[RESULT:stop], wanted[RESULT:stop])
     assert len(np.unique(found[RESULT:stop])) > step
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
+    """Accumulators count the iterations of their loops, of which one alone is long."""
+    asm, engine = Assembler(config), RtlEngine(config)
+    counts = [1 << bit for bit in range(14)]
+    packed = np.frombuffer(
+        pack_uops(config, [MicroOp(element) for element in range(2 * len(counts))]), dtype=np.uint8
+    )
+    image = image_with()
+    image[UOPS : UOPS + len(packed)] = packed
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * len(counts))
+    for element, count in enumerate(counts):
+        outer, inner = (element, element + 1), (len(counts) + element, len(counts) + element + 1)
+        for uop in (outer, inner):
+            # Whatever it held: 0 or -1, then 0.
+            asm.alu(AluOp.SHR, uop, imm=31)
+            asm.alu(AluOp.MAX, uop, imm=0)
+        asm.alu(AluOp.ADD, outer, (Loop(count), Loop(1)), imm=1)
+        asm.alu(AluOp.ADD, inner, (Loop(1), Loop(count)), imm=1)
+    every = (0, 1), (Loop(2 * len(counts), dst=1),)
+    step = 2 * len(counts) * config.element_bytes(MemoryId.OUT)
+    for part in range(2):
+        waits = () if part == 0 else Unit.STORE
+        asm.alu(AluOp.SHR, *every, imm=8 * part, waits_for=waits, signals=Unit.STORE)
+        out = (RESULT + part * step) // config.element_bytes(MemoryId.OUT)
+        asm.store(
+            sram=0, dram=out, columns=2 * len(counts), waits_for=Unit.COMPUTE, signals=Unit.COMPUTE
+        )
+    asm.finish(waits_for=Unit.STORE)
+    _, found = launch(engine, asm.build(), image, max_cycles=100_000)
+    engine.close()
+    low, high = found[RESULT:][: 2 * step].reshape(2, -1)[:, :: config.element_bytes(MemoryId.OUT)]
+    assert (low + 256 * high.astype(int)).tolist() == 2 * counts
