@@ -40,10 +40,10 @@ def engine() -> Iterator[RtlEngine]:
     made.close()
 
 
-def image_with(*micro_ops: MicroOp) -> Bytes:
+def image_with(*micro_ops: MicroOp, config: HardwareConfig = TINY) -> Bytes:
+    """Random bytes, with micro-ops at UOPS; micro-op 0 is the same in all configurations."""
     image = np.random.default_rng(0).integers(0, 256, IMAGE, dtype=np.uint8)
-    # Both configurations' micro-ops are words of 32 bits; 0 is the same in both.
-    words = np.frombuffer(pack_uops(TINY, micro_ops), dtype=np.uint8)
+    words = np.frombuffer(pack_uops(config, micro_ops), dtype=np.uint8)
     image[UOPS : UOPS + len(words)] = words
     return image
 
@@ -210,38 +210,63 @@ def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
     assert after[RESULT : RESULT + 16].tolist() == expected
 
 
+def store_every_byte(asm: Assembler, uop: int) -> int:
+    """Store the four bytes of accumulators 0 to 3, which micro-op `uop` begins; returns how many
+    bytes that are, from RESULT on."""
+    size = asm.config.element_bytes(MemoryId.OUT)
+    for part in range(4):
+        asm.alu(
+            AluOp.SHR,
+            (uop, uop + 1),
+            (Loop(4, dst=1),),
+            imm=8 * min(part, 1),
+            waits_for=() if part == 0 else Unit.STORE,
+            signals=Unit.STORE,
+        )
+        out = RESULT // size + 4 * part
+        asm.store(sram=0, dram=out, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
+    return 16 * size
+
+
+def compare_results(asm: Assembler, image: Bytes, length: int) -> None:
+    """The engines agree on the bytes from RESULT on."""
+    engine, program = RtlEngine(asm.config), asm.build()
+    _, wanted = launch(FunctionalEngine(asm.config), program, image)
+    _, found = launch(engine, program, image, max_cycles=10_000)
+    engine.close()
+    result = slice(RESULT, RESULT + length)
+    np.testing.assert_array_equal(found[result], wanted[result])
+    assert len(np.unique(found[result])) > length // 4
+
+
 @pytest.mark.parametrize("distance", range(1, 7))
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) -> None:
-    """As the first operand, and as the second; all four bytes of what comes of it."""
-    asm, engine = Assembler(config), RtlEngine(config)
+    """As the first operand, and as the second."""
     fillers = (MicroOp(1, 3),) * (distance - 1)
     first = (MicroOp(0, 3), *fillers, MicroOp(0, 3))
     second = (MicroOp(0, 3), *fillers, MicroOp(2, 0))
-    uops = len(first)
-    packed = np.frombuffer(pack_uops(config, (*first, *second, MicroOp(0))), dtype=np.uint8)
-    image = image_with()
-    image[UOPS : UOPS + len(packed)] = packed
+    asm, uops = Assembler(config), len(first)
+    image = image_with(*first, *second, MicroOp(0), config=config)
     asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * uops + 1)
     size = config.element_bytes(MemoryId.ACC)
     asm.load(MemoryId.ACC, sram=0, dram=DATA // size, columns=4)
     asm.alu(AluOp.ADD, (0, uops), imm=0x55)
     asm.alu(AluOp.ADD, (uops, 2 * uops))
-    every = (2 * uops, 2 * uops + 1), (Loop(4, dst=1),)
-    step = 4 * config.element_bytes(MemoryId.OUT)
-    for part in range(4):
-        waits = () if part == 0 else Unit.STORE
-        asm.alu(AluOp.SHR, *every, imm=8 * min(part, 1), waits_for=waits, signals=Unit.STORE)
-        out = (RESULT + part * step) // config.element_bytes(MemoryId.OUT)
-        asm.store(sram=0, dram=out, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
-    asm.finish(waits_for=Unit.STORE)
-    program = asm.build()
-    _, wanted = launch(FunctionalEngine(config), program, image)
-    _, found = launch(engine, program, image, max_cycles=10_000)
-    engine.close()
-    stop = RESULT + 4 * step
-    np.testing.assert_array_equal(found[RESULT:stop], wanted[RESULT:stop])
-    assert len(np.unique(found[RESULT:stop])) > step
+    compare_results(asm, image, store_every_byte(asm, 2 * uops))
+
+
+@pytest.mark.parametrize("op", [AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.MUL])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
+    asm, micro_ops = Assembler(config), [MicroOp(element, element + 4) for element in range(4)]
+    image = image_with(*micro_ops, config=config)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=4)
+    size = config.element_bytes(MemoryId.ACC)
+    asm.load(MemoryId.ACC, sram=0, dram=DATA // size, columns=8)
+    asm.alu(op, (0, 4))
+    compare_results(asm, image, store_every_byte(asm, 0))
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
@@ -249,11 +274,7 @@ def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
     """Accumulators count the iterations of their loops, of which one alone is long."""
     asm, engine = Assembler(config), RtlEngine(config)
     counts = [1 << bit for bit in range(14)]
-    packed = np.frombuffer(
-        pack_uops(config, [MicroOp(element) for element in range(2 * len(counts))]), dtype=np.uint8
-    )
-    image = image_with()
-    image[UOPS : UOPS + len(packed)] = packed
+    image = image_with(*map(MicroOp, range(2 * len(counts))), config=config)
     asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * len(counts))
     for element, count in enumerate(counts):
         outer, inner = (element, element + 1), (len(counts) + element, len(counts) + element + 1)
