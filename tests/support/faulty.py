@@ -109,9 +109,13 @@ class _Maker:
             Fault.LOAD_OUT: [self.load(MemoryId.OUT)],
             Fault.STORE_MEMORY: [self.store(memory) for memory in (0, 1, 2, 3, 5)],
             Fault.STORE_PAD: [
-                self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
+                *(self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")),
+                *(self.store(x_pad_1=1, x_size=1 << bit) for bit in range(16)),
             ],
-            Fault.NO_ROWS: [self.load(y_size=0), self.store(y_size=0)],
+            Fault.NO_ROWS: [
+                self.store(y_size=0),
+                *(self.load(y_size=0, x_size=1 << bit) for bit in range(16)),
+            ],
             Fault.LOOP_COUNT: [self.gemm(iter_out=0), self.alu(iter_in=0)],
             Fault.UOP_RANGE: [
                 self.gemm(uop_bgn=1),
