@@ -11,7 +11,7 @@ import pytest
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import INSTRUCTION_BYTES
-from hw.errors import ProgramError
+from hw.errors import DeadlockError, ProgramError
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engine import Bytes, Launch
@@ -94,18 +94,19 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
-    """Its pages end in the middle of what would be a burst."""
+    """Its pages end in the middle of what would be a burst; and fetch, which waits for other
+    reads, has all its credits again."""
     image, engine = image_with(MicroOp(0)), RtlEngine(config)
     short = every_memory(config)
     _, near = launch(FunctionalEngine(config), short, image)
     asm = Assembler(config)
-    for _ in range(2 * PAGE_BYTES // INSTRUCTION_BYTES):
-        asm.nop(Unit.LOAD)
+    for _ in range(8 * PAGE_BYTES // INSTRUCTION_BYTES):
+        asm.load(MemoryId.INP, sram=0, dram=0, columns=3)
     program = Program.from_bytes(config, asm.build().data + short.data)
     for place in (1, 2, 3, 5, 6, 251, 253, 254, 255):
         start = IMAGE + INSTRUCTION_BYTES * place
         memory, address = place_program(image, program, start)
-        engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
+        engine.launch(program, memory, Launch(address=address, max_cycles=100_000))
         assert stored(memory, config) == stored(near, config), hex(start)
     engine.close()
 
@@ -298,3 +299,22 @@ def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
     engine.close()
     low, high = found[RESULT:][: 2 * step].reshape(2, -1)[:, :: config.element_bytes(MemoryId.OUT)]
     assert (low + 256 * high.astype(int)).tolist() == 2 * counts
+
+
+@pytest.mark.parametrize("number", FAR, ids=hex)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_what_waits_far_into_a_program(config: HardwareConfig, number: int) -> None:
+    """Every unit waits for a token that nobody pushes; the error names their instructions."""
+    asm, engine = Assembler(config), RtlEngine(config)
+    for _ in range(number):
+        asm.nop(Unit.LOAD)
+    asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
+    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
+    asm.finish()
+    with pytest.raises(DeadlockError) as caught:
+        launch(engine, asm.build(), image_with(), validate=False, max_cycles=1_000_000)
+    engine.close()
+    waits = {wait.unit: wait.instruction for wait in caught.value.waits}
+    units = (Unit.LOAD, Unit.COMPUTE, Unit.STORE)
+    assert waits == {unit: number + place for place, unit in enumerate(units)}
