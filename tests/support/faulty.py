@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,11 @@ def cases(config: HardwareConfig) -> tuple[Case, ...]:
     return _Maker(config).cases()
 
 
+def cases_of_every_bit(config: HardwareConfig) -> tuple[Case, ...]:
+    """Faults that depend on a single bit of x_size, or on one lane: a case for each."""
+    return _Maker(config).cases_of_every_bit()
+
+
 class _Maker:
     """Builder of instruction words and faulty programs for one configuration."""
 
@@ -97,6 +102,21 @@ class _Maker:
         """All cases of the configuration."""
         return (*self._of_one_word(), *self._of_data(), *self._of_the_program())
 
+    def cases_of_every_bit(self) -> tuple[Case, ...]:
+        """As the function of this name."""
+        bits, last = range(16), self._config.depth(MemoryId.INP) - 1
+        words = {
+            Fault.STORE_PAD: [self.store(x_pad_1=1, x_size=1 << bit) for bit in bits],
+            Fault.NO_ROWS: [self.load(y_size=0, x_size=1 << bit) for bit in bits],
+            Fault.SRAM_RANGE: [self.load(sram_base=last, x_size=1 << bit) for bit in bits[1:]],
+        }
+        uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
+        shift = self.alu(alu_opcode=AluOp.SHR)
+        return self._in_one_word(words) + tuple(
+            Case(f"SHIFT_lane{lane}", Fault.SHIFT, 2, self._program(uop, one, shift), False)
+            for lane, one in enumerate(self._loads_of_one_lane())
+        )
+
     def _of_one_word(self) -> tuple[Case, ...]:
         """Faults of a single instruction word; a legal instruction precedes the faulty one."""
         uops = self._config.depth(MemoryId.UOP)
@@ -110,12 +130,8 @@ class _Maker:
             Fault.STORE_MEMORY: [self.store(memory) for memory in (0, 1, 2, 3, 5)],
             Fault.STORE_PAD: [
                 *(self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")),
-                *(self.store(x_pad_1=1, x_size=1 << bit) for bit in range(16)),
             ],
-            Fault.NO_ROWS: [
-                self.store(y_size=0),
-                *(self.load(y_size=0, x_size=1 << bit) for bit in range(16)),
-            ],
+            Fault.NO_ROWS: [self.load(y_size=0), self.store(y_size=0)],
             Fault.LOOP_COUNT: [self.gemm(iter_out=0), self.alu(iter_in=0)],
             Fault.UOP_RANGE: [
                 self.gemm(uop_bgn=1),
@@ -128,7 +144,6 @@ class _Maker:
             Fault.SRAM_RANGE: [
                 self.load(sram_base=inps),
                 self.load(sram_base=inps - 1, x_pad_1=1),
-                *(self.load(sram_base=inps - 1, x_size=1 << bit) for bit in range(1, 16)),
                 self.load(sram_base=inps - 2, y_pad_0=2),
                 self.load(MemoryId.ACC, x_size=1 << 15, y_size=1 << 15),
                 self.store(sram_base=self._config.depth(MemoryId.OUT) - 3, y_size=2, x_size=2),
@@ -141,6 +156,9 @@ class _Maker:
             ],
             Fault.FEATURE: [self.alu(alu_opcode=code) for code in (5, 6, 7)],
         }
+        return self._in_one_word(words)
+
+    def _in_one_word(self, words: Mapping[Fault, Sequence[bytes]]) -> tuple[Case, ...]:
         return tuple(
             Case(f"{fault.name}_{number}", fault, 1, self._program(self.load(), word))
             for fault, illegal in words.items()
@@ -161,10 +179,6 @@ class _Maker:
         last = (1 << 13, (1 << 13) + 64)
         return (
             Case("SHIFT_tensor", Fault.SHIFT, 2, self._program(uop, big, shift), False),
-            *(
-                Case(f"SHIFT_lane{lane}", Fault.SHIFT, 2, self._program(uop, one, shift), False)
-                for lane, one in enumerate(self._loads_of_one_lane())
-            ),
             Case("SRAM_INDEX_loops", Fault.SRAM_INDEX, 1, self._program(uop, beyond)),
             Case("SRAM_INDEX_uop", Fault.SRAM_INDEX, 1, self._program(last_uop, one_more), False),
             Case("BUS_READ_load", Fault.BUS_READ, 0, self._program(uop), False, (last,)),

@@ -14,16 +14,9 @@ from scripts.bench.clocks import clock, row
 from scripts.bench.resources import configurations
 from scripts.bench.resources import row as resources_row
 from scripts.resources import DEFAULT_FAMILIES, find_resources
-from tests.scripts.bench.test_resources import DOCUMENT
+from tests.scripts.bench.test_resources import documented
 
 FITTING = ("block4", "tiny", "small8")
-
-
-def documented(name: str, macs: int, columns: int) -> list[str]:
-    """The cells of the preset's row in the table of the document that has so many columns."""
-    rows = re.findall(rf"^\| {re.escape(name)} \| {macs:,} \|(.*)\|$", DOCUMENT.read_text(), re.M)
-    (cells,) = [cells for cells in (found.split("|") for found in rows) if len(cells) == columns]
-    return [cell.strip() for cell in cells]
 
 
 def test_a_row() -> None:
