@@ -19,7 +19,7 @@ from sim.engine import Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError
 from sim.memory import place_program
-from tests.support.faulty import Case, cases, image
+from tests.support.faulty import Case, cases, cases_of_every_bit, image
 
 TINY = load_config("tiny")
 CASES = cases(TINY)
@@ -45,6 +45,11 @@ def test_the_validator_sees_it_before_the_run(case: Case) -> None:
     with pytest.raises(ProgramError) as caught:
         validate(case.program)
     assert (caught.value.fault, caught.value.instruction) == (case.fault, case.instruction)
+
+
+@pytest.mark.parametrize("case", cases_of_every_bit(TINY), ids=lambda case: case.name)
+def test_the_run_stops_with_every_bit(engine: Engine, case: Case) -> None:
+    _stops(engine, case, None)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,11 @@ from hw.operations import AluOp
 from hw.topology import MemoryId
 
 WORD_BYTES = 16
+_SINGLES = 9216
+_SINGLE_STEP = 68
+_LANES = 15
+"""From `_SINGLES` on, every `_SINGLE_STEP` bytes, lies a word that is not 0, in another lane each:
+elements of accumulators have 4 to 64 bytes, a power of two."""
 _MOST_TOKENS = 65535
 """Capacity of a token queue's counter."""
 
@@ -46,6 +51,7 @@ class Case:
 def image() -> npt.NDArray[np.uint8]:
     """The memory image that `cases` refer to."""
     data = np.zeros(1 << 14, np.uint8)
+    data[_SINGLES : _SINGLES + _LANES * _SINGLE_STEP : _SINGLE_STEP] = 0x40
     data[10240:10304] = 0xFF
     data[12288:] = 0x40
     return data
@@ -54,6 +60,11 @@ def image() -> npt.NDArray[np.uint8]:
 def cases(config: HardwareConfig) -> tuple[Case, ...]:
     """Cases of every fault, some in several variants, for the memory that `image` returns."""
     return _Maker(config).cases()
+
+
+def cases_of_every_bit(config: HardwareConfig) -> tuple[Case, ...]:
+    """Faults that depend on a single bit of x_size, or on one lane: a case for each."""
+    return _Maker(config).cases_of_every_bit()
 
 
 class _Maker:
@@ -107,6 +118,21 @@ class _Maker:
         """All cases of the configuration."""
         return (*self._of_one_word(), *self._of_data(), *self._of_the_program())
 
+    def cases_of_every_bit(self) -> tuple[Case, ...]:
+        """As the function of this name."""
+        bits, last = range(16), self._config.depth(MemoryId.INP) - 1
+        words = {
+            Fault.STORE_PAD: [self.store(x_pad_1=1, x_size=1 << bit) for bit in bits],
+            Fault.NO_ROWS: [self.load(y_size=0, x_size=1 << bit) for bit in bits],
+            Fault.SRAM_RANGE: [self.load(sram_base=last, x_size=1 << bit) for bit in bits[1:]],
+        }
+        uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
+        shift = self.alu(alu_opcode=AluOp.SHR)
+        return self._in_one_word(words) + tuple(
+            Case(f"SHIFT_lane{lane}", Fault.SHIFT, 2, self._program(uop, one, shift), False)
+            for lane, one in enumerate(self._loads_of_one_lane())
+        )
+
     def _of_one_word(self) -> tuple[Case, ...]:
         """Faults of a single instruction word; a legal instruction precedes the faulty one."""
         uops = self._config.depth(MemoryId.UOP)
@@ -119,7 +145,7 @@ class _Maker:
             Fault.LOAD_OUT: [self.load(MemoryId.OUT)],
             Fault.STORE_MEMORY: [self.store(memory) for memory in (0, 1, 2, 3, 5)],
             Fault.STORE_PAD: [
-                self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")
+                *(self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")),
             ],
             Fault.NO_ROWS: [self.load(y_size=0), self.store(y_size=0)],
             Fault.LOOP_COUNT: [self.gemm(iter_out=0), self.alu(iter_in=0)],
@@ -149,6 +175,9 @@ class _Maker:
                 *self._with_an_unused_bit(),
             ],
         }
+        return self._in_one_word(words)
+
+    def _in_one_word(self, words: Mapping[Fault, Sequence[bytes]]) -> tuple[Case, ...]:
         return tuple(
             Case(f"{fault.name}_{number}", fault, 1, self._program(self.load(), word))
             for fault, illegal in words.items()
@@ -181,6 +210,12 @@ class _Maker:
                 (last,),
             ),
         )
+
+    def _loads_of_one_lane(self) -> Iterator[bytes]:
+        """LOADs of accumulators that are 0 but for one lane, of which 64 is too far to shift."""
+        size = self._config.element_bytes(MemoryId.ACC)
+        for lane in range(min(self._config.acc_lanes, _LANES)):
+            yield self.load(MemoryId.ACC, dram_base=(_SINGLES + _SINGLE_STEP * lane) // size)
 
     def _of_the_program(self) -> tuple[Case, ...]:
         """Faults of the whole program, in no single instruction."""

@@ -13,6 +13,13 @@ from scripts.bench.resources import configurations, row
 DOCUMENT = Path(__file__).parents[3] / "ARCHITECTURE.md"
 
 
+def documented(name: str, macs: int, columns: int) -> list[str]:
+    """The cells of a preset's row, in the table of ARCHITECTURE.md that has so many columns."""
+    rows = re.findall(rf"^\| {re.escape(name)} \| {macs:,} \|(.*)\|$", DOCUMENT.read_text(), re.M)
+    (cells,) = [cells for cells in (found.split("|") for found in rows) if len(cells) == columns]
+    return [cell.strip() for cell in cells]
+
+
 def test_a_row() -> None:
     xc7 = Resources(Family.XC7, lut=1234, lutram=5, ff=6, dsp=7, bram=8, memories=())
     ecp5 = Resources(Family.ECP5, lut=1, lutram=0, ff=2, dsp=3, bram=4000, memories=())
@@ -22,10 +29,8 @@ def test_a_row() -> None:
 
 
 def test_every_preset_is_in_the_document() -> None:
-    text = DOCUMENT.read_text()
     wanted = dict(configurations())
     assert {config.name for config in wanted.values()} == set(preset_names())
     for name, config in wanted.items():
-        amounts = re.search(rf"^\| {re.escape(name)} \| {config.macs:,} \|(.*)\|$", text, re.M)
-        assert amounts is not None, name
-        assert re.fullmatch(r"( [\d,]+ \|){7} [\d,]+ ", amounts[1]), name
+        for amount in documented(name, config.macs, 8):
+            assert re.fullmatch(r"[\d,]+", amount), name

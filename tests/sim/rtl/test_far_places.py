@@ -10,7 +10,8 @@ import pytest
 
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.config_files import load_config
-from hw.errors import ProgramError
+from hw.encoding import INSTRUCTION_BYTES
+from hw.errors import DeadlockError, ProgramError
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engine import Bytes, Launch
@@ -39,10 +40,10 @@ def engine() -> Iterator[RtlEngine]:
     made.close()
 
 
-def image_with(*micro_ops: MicroOp) -> Bytes:
+def image_with(*micro_ops: MicroOp, config: HardwareConfig = TINY) -> Bytes:
+    """Random bytes, with micro-ops at UOPS; micro-op 0 is the same in all configurations."""
     image = np.random.default_rng(0).integers(0, 256, IMAGE, dtype=np.uint8)
-    # Both configurations' micro-ops are words of 32 bits; 0 is the same in both.
-    words = np.frombuffer(pack_uops(TINY, micro_ops), dtype=np.uint8)
+    words = np.frombuffer(pack_uops(config, micro_ops), dtype=np.uint8)
     image[UOPS : UOPS + len(words)] = words
     return image
 
@@ -88,6 +89,25 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
         memory, address = place_program(image, program, IMAGE + (1 << bit))
         engine.launch(program, memory, Launch(address=address, max_cycles=10_000))
         assert stored(memory, config) == stored(near, config), hex(address)
+    engine.close()
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
+    """Its pages end in the middle of what would be a burst; and fetch, which waits for other
+    reads, has all its credits again."""
+    image, engine = image_with(MicroOp(0)), RtlEngine(config)
+    short = every_memory(config)
+    _, near = launch(FunctionalEngine(config), short, image)
+    asm = Assembler(config)
+    for _ in range(8 * PAGE_BYTES // INSTRUCTION_BYTES):
+        asm.load(MemoryId.INP, sram=0, dram=0, columns=3)
+    program = Program.from_bytes(config, asm.build().data + short.data)
+    for place in (1, 2, 3, 5, 6, 251, 253, 254, 255):
+        start = IMAGE + INSTRUCTION_BYTES * place
+        memory, address = place_program(image, program, start)
+        engine.launch(program, memory, Launch(address=address, max_cycles=100_000))
+        assert stored(memory, config) == stored(near, config), hex(start)
     engine.close()
 
 
@@ -189,3 +209,112 @@ def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
     lows, highs = [value & 0xFF for value in values], [value >> 8 & 0xFF for value in values]
     expected = [byte for byte in (*lows, *highs) for _ in range(TINY.block_out)]
     assert after[RESULT : RESULT + 16].tolist() == expected
+
+
+def store_every_byte(asm: Assembler, uop: int) -> int:
+    """Store the four bytes of accumulators 0 to 3, which micro-op `uop` begins; returns how many
+    bytes that are, from RESULT on."""
+    size = asm.config.element_bytes(MemoryId.OUT)
+    for part in range(4):
+        asm.alu(
+            AluOp.SHR,
+            (uop, uop + 1),
+            (Loop(4, dst=1),),
+            imm=8 * min(part, 1),
+            waits_for=() if part == 0 else Unit.STORE,
+            signals=Unit.STORE,
+        )
+        out = RESULT // size + 4 * part
+        asm.store(sram=0, dram=out, columns=4, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
+    return 16 * size
+
+
+def compare_results(asm: Assembler, image: Bytes, length: int) -> None:
+    """The engines agree on the bytes from RESULT on."""
+    engine, program = RtlEngine(asm.config), asm.build()
+    _, wanted = launch(FunctionalEngine(asm.config), program, image)
+    _, found = launch(engine, program, image, max_cycles=10_000)
+    engine.close()
+    result = slice(RESULT, RESULT + length)
+    np.testing.assert_array_equal(found[result], wanted[result])
+    assert len(np.unique(found[result])) > length // 4
+
+
+@pytest.mark.parametrize("distance", range(1, 7))
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) -> None:
+    """As the first operand, and as the second."""
+    fillers = (MicroOp(1, 3),) * (distance - 1)
+    first = (MicroOp(0, 3), *fillers, MicroOp(0, 3))
+    second = (MicroOp(0, 3), *fillers, MicroOp(2, 0))
+    asm, uops = Assembler(config), len(first)
+    image = image_with(*first, *second, MicroOp(0), config=config)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * uops + 1)
+    size = config.element_bytes(MemoryId.ACC)
+    asm.load(MemoryId.ACC, sram=0, dram=DATA // size, columns=4)
+    asm.alu(AluOp.ADD, (0, uops), imm=0x55)
+    asm.alu(AluOp.ADD, (uops, 2 * uops))
+    compare_results(asm, image, store_every_byte(asm, 2 * uops))
+
+
+@pytest.mark.parametrize("op", [AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.MUL])
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
+    asm, micro_ops = Assembler(config), [MicroOp(element, element + 4) for element in range(4)]
+    image = image_with(*micro_ops, config=config)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=4)
+    size = config.element_bytes(MemoryId.ACC)
+    asm.load(MemoryId.ACC, sram=0, dram=DATA // size, columns=8)
+    asm.alu(op, (0, 4))
+    compare_results(asm, image, store_every_byte(asm, 0))
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
+    """Accumulators count the iterations of their loops, of which one alone is long."""
+    asm, engine = Assembler(config), RtlEngine(config)
+    counts = [1 << bit for bit in range(14)]
+    image = image_with(*map(MicroOp, range(2 * len(counts))), config=config)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=2 * len(counts))
+    for element, count in enumerate(counts):
+        outer, inner = (element, element + 1), (len(counts) + element, len(counts) + element + 1)
+        for uop in (outer, inner):
+            # Whatever it held: 0 or -1, then 0.
+            asm.alu(AluOp.SHR, uop, imm=31)
+            asm.alu(AluOp.MAX, uop, imm=0)
+        asm.alu(AluOp.ADD, outer, (Loop(count), Loop(1)), imm=1)
+        asm.alu(AluOp.ADD, inner, (Loop(1), Loop(count)), imm=1)
+    every = (0, 1), (Loop(2 * len(counts), dst=1),)
+    step = 2 * len(counts) * config.element_bytes(MemoryId.OUT)
+    for part in range(2):
+        waits = () if part == 0 else Unit.STORE
+        asm.alu(AluOp.SHR, *every, imm=8 * part, waits_for=waits, signals=Unit.STORE)
+        out = (RESULT + part * step) // config.element_bytes(MemoryId.OUT)
+        asm.store(
+            sram=0, dram=out, columns=2 * len(counts), waits_for=Unit.COMPUTE, signals=Unit.COMPUTE
+        )
+    asm.finish(waits_for=Unit.STORE)
+    _, found = launch(engine, asm.build(), image, max_cycles=100_000)
+    engine.close()
+    low, high = found[RESULT:][: 2 * step].reshape(2, -1)[:, :: config.element_bytes(MemoryId.OUT)]
+    assert (low + 256 * high.astype(int)).tolist() == 2 * counts
+
+
+@pytest.mark.parametrize("number", FAR, ids=hex)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_what_waits_far_into_a_program(config: HardwareConfig, number: int) -> None:
+    """Every unit waits for a token that nobody pushes; the error names their instructions."""
+    asm, engine = Assembler(config), RtlEngine(config)
+    for _ in range(number):
+        asm.nop(Unit.LOAD)
+    asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
+    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
+    asm.finish()
+    with pytest.raises(DeadlockError) as caught:
+        launch(engine, asm.build(), image_with(), validate=False, max_cycles=1_000_000)
+    engine.close()
+    waits = {wait.unit: wait.instruction for wait in caught.value.waits}
+    units = (Unit.LOAD, Unit.COMPUTE, Unit.STORE)
+    assert waits == {unit: number + place for place, unit in enumerate(units)}

@@ -72,9 +72,23 @@ def any_operation(draw: st.DrawFn) -> AluOperation:
     return AluOperation(op, tuple(draw(st.lists(number, min_size=count, max_size=count))))
 
 
-@settings(max_examples=30)
-@given(operations=st.lists(any_operation(), max_size=7), seed=st.integers(0, 1 << 32))
+OPERATIONS = given(operations=st.lists(any_operation(), max_size=7), seed=st.integers(0, 1 << 32))
+
+
+@settings(max_examples=10)
+@OPERATIONS
 def test_emulate_is_the_machine(operations: list[AluOperation], seed: int) -> None:
+    check_emulation(operations, seed)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=100)
+@OPERATIONS
+def test_emulate_is_the_machine_more(operations: list[AluOperation], seed: int) -> None:
+    check_emulation(operations, seed)
+
+
+def check_emulation(operations: list[AluOperation], seed: int) -> None:
     acc = np.random.default_rng(seed).integers(LEAST, GREATEST, CHANNELS, np.int32, endpoint=True)
 
     expected = on_machine(tuple(operations), acc)

@@ -1,0 +1,45 @@
+"""The clock of each preset: `python -m scripts.bench.clocks` prints the table that ARCHITECTURE.md
+shows. A seed of a preset takes some minutes; results are cached.
+"""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from hw.rtl.verilog import generate
+from hw.synthesis.errors import DoesNotFitError
+from hw.synthesis.place import Device, Timing
+from scripts.bench.resources import configurations
+from scripts.timing import DEFAULT_SEEDS, find_timing
+
+DEVICE = Device.ECP5_85
+SPEED = 6
+
+
+def clock(config: HardwareConfig, quiet: bool = True) -> Timing | DoesNotFitError:
+    """The preset's routes, or what the device lacks."""
+    try:
+        return find_timing(generate(config), DEVICE, SPEED, DEFAULT_SEEDS, quiet)
+    except DoesNotFitError as error:
+        return error
+
+
+def row(name: str, config: HardwareConfig, found: Timing | DoesNotFitError) -> str:
+    """One row: multipliers of the array; MHz, median and best; the module of the longest path."""
+    start = f"| {name} | {config.macs:,} |"
+    if isinstance(found, DoesNotFitError):
+        return f"{start} needs {found.needed:,} {found.kind}, has {found.available:,} | | |"
+    longest = max(found.median.critical_path, key=lambda span: span.ns)
+    module = longest.module or "top"
+    return f"{start} {found.median.mhz:.1f} | {found.best_mhz:.1f} | `{module}` |"
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"| preset | MACs | median of {DEFAULT_SEEDS}, MHz | best, MHz | most of its path in |")
+    print("|---|--:|--:|--:|---|")
+    for name, config in configurations():
+        print(row(name, config, clock(config, quiet=False)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
