@@ -12,9 +12,13 @@ from typing import Any
 from hw.encoding import UOP_BYTES, word_layouts
 from hw.errors import ConfigError
 from hw.features import Feature
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 ACC_BYTES = 4
+PARAMETER_BYTES = 8
+"""Bytes of the parameters of an output channel in PAR: an addend (int32), a multiplier (uint16), a
+shift (the low five bits of a byte), and a byte that is not used."""
 PAGE_BYTES = 4096
 """A page of memory: no AXI4 burst crosses the boundary between two (AMBA AXI4, A3.4.1)."""
 
@@ -39,6 +43,9 @@ class HardwareConfig:
     log_inp_buffer: int = 15
     log_wgt_buffer: int = 18
     log_acc_buffer: int = 17
+
+    log_par_buffer: int = 13
+    """log2 of the bytes of PAR; without effect on a machine that lacks it."""
 
     acc_read_ports: int = 2
     """Read ports of ACC. 2: ACC is duplicated, in twice the block RAM. 1: a micro-op with two
@@ -100,6 +107,11 @@ class HardwareConfig:
 
     # The memories -----------------------------------------------------------------------
 
+    @property
+    def memories(self) -> tuple[MemoryId, ...]:
+        """The memory ids that the machine has."""
+        return tuple(memory for memory in MemoryId if memory.needs <= self.features)
+
     def element_bytes(self, memory: MemoryId) -> int:
         """Bytes of one element of `memory` in DRAM."""
         match memory:
@@ -113,6 +125,8 @@ class HardwareConfig:
                 return self.acc_lanes * ACC_BYTES
             case MemoryId.OUT | MemoryId.ACC_8BIT:
                 return self.acc_lanes
+            case MemoryId.PAR:
+                return self.block_out * PARAMETER_BYTES
 
     def index_bits(self, memory: MemoryId) -> int:
         """log2 of the number of elements of `memory`."""
@@ -125,10 +139,17 @@ class HardwareConfig:
                 return self.log_inp_buffer - self.log_batch - self.log_block_in
             case MemoryId.ACC | MemoryId.OUT | MemoryId.ACC_8BIT:
                 return self.log_acc_buffer - self.log_batch - self.log_block_out - 2
+            case MemoryId.PAR:
+                return self.log_par_buffer - self.log_block_out - PARAMETER_BYTES.bit_length() + 1
 
     def depth(self, memory: MemoryId) -> int:
         """Number of elements of `memory`."""
         return 1 << self.index_bits(memory)
+
+    @property
+    def operations(self) -> tuple[AluOp, ...]:
+        """The ALU operations that the machine has."""
+        return tuple(op for op in AluOp if op.needs <= self.features)
 
     # The bus ----------------------------------------------------------------------------
 
@@ -155,6 +176,7 @@ _RANGES = {
     "log_inp_buffer": (1, 30),
     "log_wgt_buffer": (1, 30),
     "log_acc_buffer": (3, 30),
+    "log_par_buffer": (4, 20),
     "acc_read_ports": (1, 2),
     "address_bits": (16, 64),
     "longest_burst": (1, 256),
@@ -191,7 +213,12 @@ def _check_config(config: HardwareConfig) -> None:
 
 
 def _check_memories(config: HardwareConfig) -> None:
-    for memory in (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC):
+    if Feature.INPUT_OPERANDS in config.features and config.block_in != config.block_out:
+        raise ConfigError(
+            f"feature {Feature.INPUT_OPERANDS.value} with {config.block_in} input channels in a "
+            f"block and {config.block_out} output channels: they must be equal"
+        )
+    for memory in (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.PAR):
         bits = config.index_bits(memory)
         size = 1 << getattr(config, f"log_{memory.name.lower()}_buffer")
         element = config.element_bytes(memory)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, assert_never
 
-from hw.features import Feature
+from hw.features import BASE, Feature
 from hw.topology import MemoryId
 
 INSTRUCTION_BYTES = 16
@@ -28,6 +28,13 @@ class Opcode(IntEnum):
     GEMM = 2
     FINISH = 3
     ALU = 4
+    REQUANTISE = 5
+    """How the results of the instructions behind it become elements of OUT."""
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """The features of a machine with this opcode."""
+        return frozenset({Feature.REQUANTISE}) if self is Opcode.REQUANTISE else BASE
 
 
 class EncodingConfig(Protocol):
@@ -89,7 +96,11 @@ class WordLayout:
         return (1 << self.size) - 1 & ~used
 
 
+SCALE_BITS = 24
+"""Width of the scale of residuals: a product with a signed byte has 32 bits."""
+
 OPCODE_BITS = 3
+MEMORY_BITS = 3
 _HEADER = (
     ("opcode", OPCODE_BITS),
     ("pop_prev", 1),
@@ -99,13 +110,17 @@ _HEADER = (
 )
 
 
+_SIGNED = ("imm", "low", "high")
+"""Names of the columns with signed values."""
+
+
 def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLayout:
     fields: list[Field] = []
     lsb = 0
     for column, width in columns:
         if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:
             lsb = (lsb // WORD_BITS + 1) * WORD_BITS
-        fields.append(Field(column, lsb, width, signed=column == "imm"))
+        fields.append(Field(column, lsb, width, signed=column in _SIGNED))
         lsb += width
     return WordLayout(name, size, tuple(fields))
 
@@ -117,7 +132,7 @@ def memory_layout(config: EncodingConfig) -> WordLayout:
         8 * INSTRUCTION_BYTES,
         (
             *_HEADER,
-            ("memory_type", 3),
+            ("memory_type", MEMORY_BITS),
             ("sram_base", 16),
             ("dram_base", 32),
             ("y_size", 16),
@@ -174,15 +189,35 @@ def gemm_layout(config: EncodingConfig) -> WordLayout:
 
 
 def alu_layout(config: EncodingConfig) -> WordLayout:
-    """The layout of ALU; the source is ACC."""
+    """The layout of ALU; the source is ACC, or INP."""
+    added = (("from_inp", 1),) if Feature.INPUT_OPERANDS in config.features else ()
     return _pack(
         "ALU",
         8 * INSTRUCTION_BYTES,
         (
-            *_loop_columns(config, MemoryId.ACC),
+            *_loop_columns(config, MemoryId.ACC, added),
             ("alu_opcode", 3),
             ("use_imm", 1),
             ("imm", 16),
+        ),
+    )
+
+
+def requantise_layout(config: EncodingConfig) -> WordLayout:
+    """The layout of REQUANTISE, on a machine that has it."""
+    par = config.index_bits(MemoryId.PAR)
+    return _pack(
+        "REQUANTISE",
+        8 * INSTRUCTION_BYTES,
+        (
+            *_HEADER,
+            ("active", 1),
+            ("low", 8),
+            ("high", 8),
+            ("scale", SCALE_BITS),
+            ("par_base", par),
+            ("par_factor_out", par),
+            ("par_factor_in", par),
         ),
     )
 
@@ -212,15 +247,18 @@ def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
             return alu_layout(config)
         case Opcode.FINISH:
             return finish_layout(config)
+        case Opcode.REQUANTISE:
+            return requantise_layout(config)
         case _:
             assert_never(opcode)
 
 
+def opcodes_of(config: EncodingConfig) -> tuple[Opcode, ...]:
+    """The opcodes that a machine has."""
+    return tuple(opcode for opcode in Opcode if opcode.needs <= config.features)
+
+
 def word_layouts(config: EncodingConfig) -> tuple[WordLayout, ...]:
     """The layouts of all kinds of words."""
-    return (
-        memory_layout(config),
-        gemm_layout(config),
-        alu_layout(config),
-        uop_layout(config),
-    )
+    instructions = (instruction_layout(config, opcode) for opcode in opcodes_of(config))
+    return (*dict.fromkeys(instructions), uop_layout(config))

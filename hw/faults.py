@@ -16,9 +16,9 @@ class Fault(IntEnum):
     NONE = 0
 
     OPCODE = 1
-    """Opcodes 5 to 7."""
+    """An opcode that this configuration does not have."""
     MEMORY_ID = 2
-    """An undefined memory id."""
+    """A memory id that this configuration does not have."""
     LOAD_OUT = 3
     """LOAD of OUT, which is store only."""
     STORE_MEMORY = 4

@@ -7,11 +7,16 @@ from enum import Enum
 
 class Feature(Enum):
     """An extension, by its name in configurations. Without it a machine refuses the extension's
-    bits and opcodes (`Fault.FEATURE`, `Fault.OPCODE`).
+    bits, opcodes and memories (`Fault.FEATURE`, `Fault.OPCODE`, `Fault.MEMORY_ID`).
     """
 
     OVERWRITE = "overwrite"
     """GEMM has a bit `overwrite`: products replace the accumulators instead of adding to them."""
+    REQUANTISE = "requantise"
+    """Results are requantised on their way to OUT, with parameters from the memory PAR; the
+    instruction REQUANTISE says how."""
+    INPUT_OPERANDS = "input_operands"
+    """ALU has a bit `from_inp`: the second operand comes from INP; and an operation MOVE."""
 
     @property
     def bit(self) -> int:
@@ -19,3 +24,11 @@ class Feature(Enum):
         match self:
             case Feature.OVERWRITE:
                 return 0
+            case Feature.REQUANTISE:
+                return 1
+            case Feature.INPUT_OPERANDS:
+                return 2
+
+
+BASE: frozenset[Feature] = frozenset()
+"""The features that every machine has: none."""

@@ -8,7 +8,7 @@ from enum import IntEnum, IntFlag
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
-from hw.registers import MAGIC, VERSION, Control, Register, Status, register_map
+from hw.registers import MAGIC, VERSION, Control, Register, Status, registers_of
 from hw.topology import MemoryId
 
 GUARD = "TANDEM_REGISTERS_H"
@@ -31,7 +31,7 @@ def c_header(config: HardwareConfig) -> str:
         "/* Offsets of the registers, in bytes.",
         " * ro: read only; rw: read and write; w1: each one written acts. */",
         "",
-        *(line for register in register_map() for line in _offsets(register)),
+        *(line for register in registers_of(config.features) for line in _offsets(register)),
         "",
         *_codes("CONTROL", "Bits of control", Control),
         *_codes("STATUS", "Bits of status", Status),
@@ -71,7 +71,7 @@ def _sizes(config: HardwareConfig) -> Iterator[str]:
     yield _define("BLOCK_IN", f"{config.block_in}u", "input channels of a micro-op")
     yield _define("BLOCK_OUT", f"{config.block_out}u", "output channels of a micro-op")
     yield _define("BUS_BYTES", f"{config.bus_bytes}u", "bytes in a beat of the bus")
-    for memory in MemoryId:
+    for memory in config.memories:
         size, depth = config.element_bytes(memory), config.depth(memory)
         yield _define(f"{memory.name}_ELEMENT_BYTES", f"{size}u")
         yield _define(f"{memory.name}_DEPTH", f"{depth}u", "elements")

@@ -13,6 +13,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from hw.features import BASE, Feature
+
 Int32s = npt.NDArray[np.int32]
 Meaning = Callable[[Any, Any], Any]
 """A function of two int64 numbers, or of two arrays of int64, that Numba can compile."""
@@ -29,6 +31,21 @@ class AluOp(IntEnum):
     ADD = 2
     SHR = 3
     MUL = 4
+    MOVE = 5
+    """The second operand."""
+    RESIDUAL = 6
+    """The first operand, unchanged; the second, from INP, enters its requantisation, scaled."""
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """The features of a machine with this operation."""
+        match self:
+            case AluOp.MOVE:
+                return frozenset({Feature.INPUT_OPERANDS})
+            case AluOp.RESIDUAL:
+                return frozenset({Feature.INPUT_OPERANDS, Feature.REQUANTISE})
+            case _:
+                return BASE
 
     @property
     def meaning(self) -> Meaning:
@@ -62,4 +79,6 @@ _MEANINGS: Mapping[AluOp, Meaning] = {
     AluOp.ADD: lambda a, b: a + b,
     AluOp.SHR: _shift_right,
     AluOp.MUL: lambda a, b: a * b,
+    AluOp.MOVE: lambda a, b: b,
+    AluOp.RESIDUAL: lambda a, b: a,
 }

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
+from hw.features import BASE, Feature
+
 from hw.topology import MemoryId, Unit
 
 MAGIC = 0x544E444D
 """Value of register `magic`: ASCII `TNDM`."""
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 """Version of this register map: major in the upper half, minor in the lower."""
 ADDRESS_BITS = 10
 """Width of the AXI4-Lite addresses."""
@@ -75,13 +77,15 @@ class Register:
     bits: int
     access: Access
     meaning: str
+    needs: frozenset[Feature] = BASE
+    """The features of a machine with this register."""
 
 
 CONTROL = 0x008
 
 
 def register_map() -> tuple[Register, ...]:
-    """Every register, in order of offset."""
+    """Every register that a machine can have, in order of offset."""
     ro, rw, w1 = Access.READ_ONLY, Access.READ_WRITE, Access.WRITE_ONE
     registers = [
         Register("magic", 0x000, 32, ro, "reads as ASCII TNDM"),
@@ -113,7 +117,11 @@ def register_map() -> tuple[Register, ...]:
     for memory in MemoryId:
         name = f"base_{memory.name.lower()}"
         offset = 0x040 + 8 * memory
-        registers.append(Register(name, offset, 64, rw, f"DRAM address of {memory.name} element 0"))
+        meaning = f"DRAM address of {memory.name} element 0"
+        registers.append(Register(name, offset, 64, rw, meaning, memory.needs))
+    registers.append(
+        Register("par_buffer", 0x078, 32, ro, "log2 of the bytes of PAR", MemoryId.PAR.needs)
+    )
     registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
     for unit in Unit:
         name = unit.name.lower()
@@ -131,3 +139,8 @@ def register_map() -> tuple[Register, ...]:
             ),
         ]
     return tuple(registers)
+
+
+def registers_of(features: frozenset[Feature]) -> tuple[Register, ...]:
+    """The registers of a machine with these features, in order of offset."""
+    return tuple(register for register in register_map() if register.needs <= features)

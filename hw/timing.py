@@ -7,6 +7,7 @@ configuration (depths of queues and buffers, lengths of bursts) and from the mem
 from __future__ import annotations
 
 from hw.config import HardwareConfig
+from hw.features import Feature
 from hw.operations import AluOp
 
 MAC_RADIX = 4
@@ -51,6 +52,11 @@ STALL_STAGE = 3
 """The stage of the pipeline in which a micro-op waits for a result."""
 
 
+OUT_STAGES = 4
+"""Stages of requantisation between a write of ACC and the write of OUT: products, their sum with
+addend and residual, shift, clip."""
+
+
 def tree_levels(block_in: int) -> int:
     """Number of stages of the adder tree after the multipliers; at least two, as ACC is read and
     the ALU begins in these stages."""
@@ -64,6 +70,12 @@ def tree_levels(block_in: int) -> int:
 def pipeline_depth(config: HardwareConfig) -> int:
     """Cycles from the issue of a micro-op to the write of its result."""
     return 6 + tree_levels(config.block_in)
+
+
+def out_delay(config: HardwareConfig) -> int:
+    """Cycles from a write of ACC to the write of OUT, and from the last write of ACC to the end of
+    an instruction of compute (rules 5 and 6)."""
+    return OUT_STAGES if Feature.REQUANTISE in config.features else 0
 
 
 def issue_cycles(config: HardwareConfig, *, two_reads: bool) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
+from hw.features import BASE, Feature
+
 
 class MemoryId(IntEnum):
     """The `memory_type` field of LOAD and STORE."""
@@ -20,6 +22,13 @@ class MemoryId(IntEnum):
     ACC = 3
     OUT = 4
     ACC_8BIT = 5
+    PAR = 6
+    """Parameters of requantisation, an element for each block of output channels."""
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """The features that a machine with this memory id has."""
+        return frozenset({Feature.REQUANTISE}) if self is MemoryId.PAR else BASE
 
     @property
     def written(self) -> MemoryId:
@@ -41,7 +50,7 @@ class Unit(IntEnum):
 
 
 LOADED_BY: Mapping[Unit, tuple[MemoryId, ...]] = {
-    Unit.LOAD: (MemoryId.INP, MemoryId.WGT),
+    Unit.LOAD: (MemoryId.INP, MemoryId.WGT, MemoryId.PAR),
     Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
     Unit.STORE: (),
 }

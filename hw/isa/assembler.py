@@ -17,6 +17,7 @@ from hw.isa.instructions import (
     Instruction,
     Load,
     MicroOp,
+    Requantise,
     Store,
     Tokens,
 )
@@ -187,11 +188,13 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         imm: int | None = None,
+        from_inp: bool = False,
         waits_for: Units = (),
         signals: Units = (),
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
-        that the micro-ops' `src` names. Micro-ops and loops as for `gemm`."""
+        (with `from_inp`, the elements of INP) that the micro-ops' `src` names. Micro-ops and loops
+        as for `gemm`."""
         outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:
             raise AssemblyError(
@@ -210,9 +213,41 @@ class Assembler:
                 dst_factor_in=inner.dst,
                 src_factor_out=outer.src,
                 src_factor_in=inner.src,
+                from_inp=from_inp,
                 tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
             )
         )
+
+    def requantise(
+        self,
+        par: int,
+        factors: tuple[int, int] = (0, 0),
+        *,
+        low: int = -128,
+        high: int = 127,
+        scale: int = 0,
+        waits_for: Units = (),
+        signals: Units = (),
+    ) -> int:
+        """Requantise the results of the instructions behind this one with element `par` of PAR plus
+        `factors` times the iterations of their outer and inner loop; see `Requantise`."""
+        return self._append(
+            Requantise(
+                active=True,
+                low=low,
+                high=high,
+                scale=scale,
+                par_base=par,
+                par_factor_out=factors[0],
+                par_factor_in=factors[1],
+                tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
+            )
+        )
+
+    def end_requantisation(self, *, waits_for: Units = (), signals: Units = ()) -> int:
+        """Put the low bytes of results into OUT again, as after a launch."""
+        tokens = self._tokens(Unit.COMPUTE, waits_for, signals)
+        return self._append(Requantise(active=False, tokens=tokens))
 
     def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
         """End the program, which on this machine has ended when all units are idle.

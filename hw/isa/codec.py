@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cached_property
 from typing import assert_never
 
@@ -13,6 +13,7 @@ from hw.encoding import (
     Opcode,
     WordLayout,
     instruction_layout,
+    opcodes_of,
     uop_layout,
 )
 from hw.errors import EncodingError, ProgramError
@@ -26,6 +27,7 @@ from hw.isa.instructions import (
     Instruction,
     Load,
     MicroOp,
+    Requantise,
     Store,
     Tokens,
     opcode_of,
@@ -43,15 +45,14 @@ class Codec:
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self._layouts = {opcode: instruction_layout(config, opcode) for opcode in Opcode}
+        self._layouts = {opcode: instruction_layout(config, opcode) for opcode in opcodes_of(config)}
         self._uop = uop_layout(config)
 
     def encode(self, instruction: Instruction) -> bytes:
         """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
         opcode = opcode_of(instruction)
         word = int(opcode)
-        if isinstance(instruction, Gemm) and instruction.overwrite:
-            self._require(Feature.OVERWRITE, "GEMM overwrite")
+        self._check_features(instruction)
         flags, numbers = self._writers[opcode]
         for writer in flags:
             word |= writer.bits(getattr(instruction.tokens, writer.attribute))
@@ -65,8 +66,8 @@ class Codec:
         Raises
         ------
         ProgramError
-            Opcodes 5-7, ALU opcodes 5-7, memory ids 6-7, and bits that belong to no field: no
-            `Instruction` can represent them. `position` is the index that the error names.
+            An opcode, a memory id or an ALU opcode that this configuration does not have, and bits
+            that belong to no field. `position` is the index that the error names.
         EncodingError
             `data` is not 16 bytes long.
         """
@@ -74,9 +75,9 @@ class Codec:
             raise EncodingError(f"an instruction is {INSTRUCTION_BYTES} bytes, not {len(data)}")
         word = int.from_bytes(data, "little")
         number = word & 7
-        if number not in Opcode.__members__.values():
+        if number not in self._layouts:
             raise ProgramError(
-                Fault.OPCODE, position, f"opcode {number} is none of 0..{max(Opcode)}"
+                Fault.OPCODE, position, f"opcode {number} is none of 0..{max(self._layouts)}"
             )
         opcode = Opcode(number)
         layout = self._layouts[opcode]
@@ -88,13 +89,15 @@ class Codec:
         values = _fields(layout, word)
         match opcode:
             case Opcode.LOAD | Opcode.STORE:
-                return _memory_instruction(opcode, values, position)
+                return _memory_instruction(self._config, opcode, values, position)
             case Opcode.GEMM:
                 return _gemm_instruction(values)
             case Opcode.ALU:
-                return _alu_instruction(values, position)
+                return _alu_instruction(self._config, values, position)
             case Opcode.FINISH:
                 return Finish(tokens=_tokens(values))
+            case Opcode.REQUANTISE:
+                return _requantise_instruction(values)
             case _:
                 assert_never(opcode)
 
@@ -111,11 +114,28 @@ class Codec:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
 
-    def _require(self, feature: Feature, what: str) -> None:
-        if feature not in self._config.features:
+    def _check_features(self, instruction: Instruction) -> None:
+        """Raise `EncodingError` if an instruction needs features that the configuration lacks."""
+        match instruction:
+            case Load(memory=memory) | Store(memory=memory):
+                self._require(memory.needs, f"{opcode_of(instruction).name} of {memory.name}")
+            case Gemm(overwrite=True):
+                self._require({Feature.OVERWRITE}, "GEMM overwrite")
+            case Alu(op=op, from_inp=from_inp):
+                self._require(op.needs, f"ALU {op.name}")
+                if from_inp:
+                    self._require({Feature.INPUT_OPERANDS}, "ALU from_inp")
+            case Requantise():
+                self._require(Opcode.REQUANTISE.needs, "REQUANTISE")
+            case _:
+                pass
+
+    def _require(self, features: Set[Feature], what: str) -> None:
+        missing = sorted(each.value for each in features - self._config.features)
+        if missing:
             raise EncodingError(
                 f"{what} is an extension that {self._config.name} lacks: "
-                f"its features must have {feature.value!r}"
+                f"its features must have {' and '.join(map(repr, missing))}"
             )
 
     @cached_property
@@ -169,12 +189,12 @@ def _tokens(fields: Mapping[str, int]) -> Tokens:
 
 
 def _memory_instruction(
-    opcode: Opcode, fields: dict[str, int], position: int | None
+    config: HardwareConfig, opcode: Opcode, fields: dict[str, int], position: int | None
 ) -> Load | Store:
     number = fields["memory_type"]
-    if number not in MemoryId.__members__.values():
+    if number not in config.memories:
         raise ProgramError(
-            Fault.MEMORY_ID, position, f"memory id {number} is none of 0..{max(MemoryId)}"
+            Fault.MEMORY_ID, position, f"memory id {number} is none of 0..{max(config.memories)}"
         )
     make = Load if opcode is Opcode.LOAD else Store
     return make(
@@ -210,13 +230,15 @@ def _gemm_instruction(fields: dict[str, int]) -> Gemm:
     )
 
 
-def _alu_instruction(fields: dict[str, int], position: int | None) -> Alu:
+def _alu_instruction(
+    config: HardwareConfig, fields: dict[str, int], position: int | None
+) -> Alu:
     number = fields["alu_opcode"]
-    if number not in AluOp.__members__.values():
+    if number not in config.operations:
         raise ProgramError(
             Fault.FEATURE,
             position,
-            f"alu_opcode {number} is none of 0..{max(AluOp)} and no extension has it",
+            f"alu_opcode {number} is an extension that {config.name} lacks",
         )
     return Alu(
         op=AluOp(number),
@@ -231,5 +253,19 @@ def _alu_instruction(fields: dict[str, int], position: int | None) -> Alu:
         src_factor_out=fields["src_factor_out"],
         src_factor_in=fields["src_factor_in"],
         reset=bool(fields["reset_reg"]),
+        from_inp=bool(fields.get("from_inp", 0)),
+        tokens=_tokens(fields),
+    )
+
+
+def _requantise_instruction(fields: dict[str, int]) -> Requantise:
+    return Requantise(
+        active=bool(fields["active"]),
+        low=fields["low"],
+        high=fields["high"],
+        scale=fields["scale"],
+        par_base=fields["par_base"],
+        par_factor_out=fields["par_factor_out"],
+        par_factor_in=fields["par_factor_in"],
         tokens=_tokens(fields),
     )

@@ -14,10 +14,10 @@ from hw.encoding import (
     WORD_BITS,
     Field,
     Opcode,
-    alu_layout,
     finish_layout,
-    gemm_layout,
+    instruction_layout,
     memory_layout,
+    opcodes_of,
     uop_layout,
 )
 from hw.errors import EncodingError
@@ -69,6 +69,14 @@ class Columns:
     alu_opcode: Ints
     use_imm: Ints
     imm: Ints
+    from_inp: Ints
+    active: Ints
+    low: Ints
+    high: Ints
+    scale: Ints
+    par_base: Ints
+    par_factor_out: Ints
+    par_factor_in: Ints
     unused: Ints
 
 
@@ -184,12 +192,11 @@ def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
     """First all instructions with the common fields, then each layout's with its own fields."""
     header = finish_layout(config)
     yield _Kind(slice(None), header.fields)
+    opcodes = opcodes_of(config)
+    own_layouts = (instruction_layout(config, each) for each in opcodes)
     for layout, chosen in (
-        (memory_layout(config), (opcode == Opcode.LOAD) | (opcode == Opcode.STORE)),
-        (gemm_layout(config), opcode == Opcode.GEMM),
-        (alu_layout(config), opcode == Opcode.ALU),
-        (header, opcode == Opcode.FINISH),
-        (None, (opcode < 0) | (opcode > max(Opcode))),
+        *((own, opcode == each) for own, each in zip(own_layouts, opcodes, strict=True)),
+        (None, ~np.isin(opcode, opcodes)),
     ):
         own = () if layout is None else layout.fields
         present = {field.name for field in (*header, *own)}

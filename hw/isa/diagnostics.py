@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode
+from hw.encoding import Opcode, opcodes_of
 from hw.faults import Fault
 from hw.isa.columns import Columns
 from hw.isa.rules import sram_elements
@@ -21,9 +21,10 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
     kind = opcode.name if opcode is not None else "?"
     match fault:
         case Fault.OPCODE:
-            return f"opcode {value('opcode')} is none of 0..{max(Opcode)}"
+            return f"opcode {value('opcode')} is none of 0..{max(opcodes_of(config))}"
         case Fault.MEMORY_ID:
-            return f"{kind} of memory id {value('memory_type')}: it is none of 0..{max(MemoryId)}"
+            largest = max(config.memories)
+            return f"{kind} of memory id {value('memory_type')}: it is none of 0..{largest}"
         case Fault.LOAD_OUT:
             return "LOAD of OUT: that memory can only be stored"
         case Fault.STORE_MEMORY:
@@ -48,8 +49,12 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.TOKEN_FLAG:
             return _flag_message(columns, position, kind)
         case Fault.FEATURE:
-            if value("alu_opcode") > max(AluOp):
+            if value("alu_opcode") not in config.operations:
                 return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
+            if value("from_inp") and value("use_imm"):
+                return "ALU with from_inp and use_imm: it has one second operand"
+            if value("alu_opcode") == AluOp.RESIDUAL and not value("from_inp"):
+                return "ALU RESIDUAL without from_inp: its second operand lies in INP"
             return (
                 f"{kind} sets bit {value('unused') - 1}, which no field has: it would belong to an "
                 f"extension that {config.name} lacks"

@@ -17,6 +17,7 @@ from hw.isa.instructions import (
     Gemm,
     Instruction,
     Load,
+    Requantise,
     Store,
     Tokens,
     opcode_of,
@@ -37,9 +38,10 @@ def disassemble(program: Program) -> str:
         for position in range(len(program))
     ]
     index_width = len(str(len(program) - 1))
+    mnemonic_width = max(6, *(len(mnemonic) + 1 for mnemonic, operands, _ in rows if operands))
     operand_width = max(len(operands) for _, operands, _ in rows)
     lines = (
-        f"{position:>{index_width}}  {mnemonic:<6}{operands:<{operand_width}}  {rest}".rstrip()
+        f"{position:>{index_width}}  {mnemonic:<{mnemonic_width}}{operands:<{operand_width}}  {rest}".rstrip()
         for position, (mnemonic, operands, rest) in enumerate(rows)
     )
     return "\n".join(lines) + "\n"
@@ -80,11 +82,20 @@ def _operands(instruction: Instruction) -> str:
             wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
             return f"{operation:<9} {_loops(instruction)} wgt {wgt}"
         case Alu():
-            operand = f"{instruction.imm}" if instruction.use_imm else "src"
+            source = "inp" if instruction.from_inp else "src"
+            operand = f"{instruction.imm}" if instruction.use_imm else source
             operation = f"{instruction.op.name} {operand}"
             return f"{operation:<9} {_loops(instruction)}".rstrip()
         case Finish():
             return ""
+        case Requantise(active=False):
+            return "off"
+        case Requantise():
+            factors = f"{instruction.par_factor_out},{instruction.par_factor_in}"
+            return (
+                f"par {instruction.par_base:<5} factors {factors:<9} "
+                f"clip {instruction.low}..{instruction.high} scale {instruction.scale}"
+            )
         case _:
             assert_never(instruction)
 

@@ -12,7 +12,7 @@ from hw.topology import TOKEN_FLAGS
 
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 """Attribute names of the fields whose attributes are named differently."""
-_FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm", "overwrite"})
+_FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm", "overwrite", "from_inp", "active"})
 
 
 @dataclass(frozen=True, slots=True)

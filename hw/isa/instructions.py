@@ -97,7 +97,8 @@ class Gemm:
 class Alu:
     """`op` on accumulators and an immediate or other accumulators, over micro-ops and two loops.
 
-    `reset` is a bit of the encoding that the machine ignores.
+    With `from_inp` (`Feature.INPUT_OPERANDS`) the second operand is an element of INP, its bytes
+    sign-extended. `reset` is a bit of the encoding that the machine ignores.
     """
 
     op: AluOp
@@ -112,6 +113,28 @@ class Alu:
     src_factor_out: int
     src_factor_in: int
     reset: bool = False
+    from_inp: bool = False
+    tokens: Tokens = NO_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requantise:
+    """How results become elements of OUT, from here to the next REQUANTISE (`Feature.REQUANTISE`).
+
+    Not `active`, as at a launch: OUT gets the low byte of every result, and the other fields have
+    no effect. Active: a result v of channel o becomes clip((v * M[o] + C[o] + k) >> S[o], low,
+    high), where M, C and S are the channel's parameters in element `par_base` of PAR plus the loop
+    iterations times their factors, and k is the second operand of `AluOp.RESIDUAL` times `scale`,
+    else 0.
+    """
+
+    active: bool
+    low: int = -128
+    high: int = 127
+    scale: int = 0
+    par_base: int = 0
+    par_factor_out: int = 0
+    par_factor_in: int = 0
     tokens: Tokens = NO_TOKENS
 
 
@@ -122,13 +145,13 @@ class Finish:
     tokens: Tokens = NO_TOKENS
 
 
-Instruction: TypeAlias = Load | Store | Gemm | Alu | Finish
+Instruction: TypeAlias = Load | Store | Gemm | Alu | Finish | Requantise
 
 
 @dataclass(frozen=True, slots=True)
 class MicroOp:
-    """One entry of the micro-op memory: element indices in ACC, in INP (or, for the ALU, ACC)
-    and in WGT."""
+    """One entry of the micro-op memory: element indices in ACC, in INP (or ACC, for an ALU
+    instruction without `from_inp`) and in WGT."""
 
     dst: int
     src: int = 0
@@ -154,5 +177,7 @@ def opcode_of(instruction: Instruction) -> Opcode:
             return Opcode.ALU
         case Finish():
             return Opcode.FINISH
+        case Requantise():
+            return Opcode.REQUANTISE
         case _:
             assert_never(instruction)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode
+from hw.encoding import MEMORY_BITS, Opcode, opcodes_of
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints, units_of
 from hw.operations import MAX_SHIFT, AluOp
@@ -44,7 +44,9 @@ def rule_inputs(config: HardwareConfig, columns: Columns) -> RuleInputs:
     """The `RuleInputs` of a program."""
     load, store = _is(columns.opcode, Opcode.LOAD), _is(columns.opcode, Opcode.STORE)
     moves = (load | store) & (columns.x_size > 0)
-    depths = np.array([config.depth(memory) for memory in MemoryId] + [0, 0], dtype=np.int64)
+    depths = np.zeros(1 << MEMORY_BITS, dtype=np.int64)
+    for memory in config.memories:
+        depths[memory] = config.depth(memory)
     return RuleInputs(
         config=config,
         columns=columns,
@@ -82,11 +84,12 @@ def _above(column: Ints, value: int) -> Mask:
 
 
 def _bad_opcode(facts: RuleInputs) -> Mask:
-    return _above(facts.columns.opcode, max(Opcode))
+    return ~np.isin(facts.columns.opcode, opcodes_of(facts.config))
 
 
 def _bad_memory(facts: RuleInputs) -> Mask:
-    return (facts.load | facts.store) & _above(facts.columns.memory_type, max(MemoryId))
+    known = np.isin(facts.columns.memory_type, facts.config.memories)
+    return (facts.load | facts.store) & ~known
 
 
 def _load_of_out(facts: RuleInputs) -> Mask:
@@ -137,14 +140,20 @@ def _bad_flags(facts: RuleInputs) -> Mask:
 
 
 def _no_feature(facts: RuleInputs) -> Mask:
-    unknown_alu = facts.alu & _above(facts.columns.alu_opcode, max(AluOp))
-    return unknown_alu | _above(facts.columns.unused, 0)
+    c = facts.columns
+    unknown_alu = facts.alu & ~np.isin(c.alu_opcode, facts.config.operations)
+    from_inp = _is(c.from_inp, 1)
+    two_operands = from_inp & _is(c.use_imm, 1)
+    no_residual = facts.alu & _is(c.alu_opcode, AluOp.RESIDUAL) & ~from_inp
+    return unknown_alu | two_operands | no_residual | _above(c.unused, 0)
 
 
 def _beyond_index(facts: RuleInputs) -> Mask:
     """Loops whose factors alone exceed a memory: micro-op indices only increase the address."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
+    binary = facts.alu & _is(c.use_imm, 0)
+    from_inp = _is(c.from_inp, 1)
 
     def leaves(name: str, memory: MemoryId) -> Mask:
         steps_out = (c.iter_out - 1) * getattr(c, f"{name}_factor_out")
@@ -153,8 +162,9 @@ def _beyond_index(facts: RuleInputs) -> Mask:
 
     return (
         ((facts.gemm | facts.alu) & leaves("dst", MemoryId.ACC))
-        | (facts.alu & _is(c.use_imm, 0) & leaves("src", MemoryId.ACC))
-        | (multiplies & (leaves("src", MemoryId.INP) | leaves("wgt", MemoryId.WGT)))
+        | (binary & ~from_inp & leaves("src", MemoryId.ACC))
+        | ((multiplies | binary & from_inp) & leaves("src", MemoryId.INP))
+        | (multiplies & leaves("wgt", MemoryId.WGT))
     )
 
 

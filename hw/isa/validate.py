@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode
+from hw.encoding import MEMORY_BITS, Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa.columns import Columns, Ints
@@ -76,8 +76,10 @@ class DramRanges:
 def dram_ranges(program: Program) -> DramRanges:
     """For each instruction of a legal program, the smallest range that has all its DRAM bytes."""
     columns = program.columns()
-    sizes = [program.config.element_bytes(memory) for memory in MemoryId]
-    element = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]
+    sizes = np.zeros(1 << MEMORY_BITS, dtype=np.int64)
+    for memory in MemoryId:
+        sizes[memory] = program.config.element_bytes(memory)
+    element = sizes[columns.memory_type]
     moves = (columns.x_size > 0) & (columns.y_size > 0)
     length = (columns.y_size - 1) * columns.x_stride + columns.x_size
     first = np.where(moves, columns.dram_base * element, 0)
