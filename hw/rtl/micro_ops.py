@@ -114,8 +114,8 @@ class MicroOps(Block):
         outer_factor = Signal(layout)
         inner_factor = Signal(layout)
         m.d.comb += [
-            outer_factor.dst.eq(loops.dst_factor_out),
-            inner_factor.dst.eq(loops.dst_factor_in),
+            outer_factor.dst.eq(self._dst_factor(word, "dst_factor_out")),
+            inner_factor.dst.eq(self._dst_factor(word, "dst_factor_in")),
             outer_factor.src.eq(Mux(is_alu, alu.src_factor_out, loops.src_factor_out)),
             inner_factor.src.eq(Mux(is_alu, alu.src_factor_in, loops.src_factor_in)),
             outer_factor.wgt.eq(loops.wgt_factor_out),
@@ -201,6 +201,14 @@ class MicroOps(Block):
             if self._requantises:
                 with m.If(new.opcode == Opcode.REQUANTISE):
                     m.d.sync += [flag.eq(1) for flag in (kernel_ends, inner_is_last, outer_is_last)]
+
+    def _dst_factor(self, word: Value, name: str) -> Value:
+        """A factor that GEMM and ALU have in the same place, unless only one has a bit before it."""
+        layouts = gemm_layout(self._config), alu_layout(self._config)
+        gemm, alu = (data.View(view_of(layout), word) for layout in layouts)
+        if layouts[0][name] == layouts[1][name]:
+            return gemm[name]
+        return Mux(gemm.opcode == Opcode.ALU, alu[name], gemm[name])
 
     def _mode(self, m: Module, word: Value) -> data.View:
         """Keep the fields of the last REQUANTISE; returns them."""
