@@ -59,9 +59,7 @@ def random_load(rng: random.Random, config: HardwareConfig) -> Load:
     )
 
 
-def elements_of(
-    config: HardwareConfig, load: Load, content: bytes
-) -> Iterator[tuple[int, bytes]]:
+def elements_of(config: HardwareConfig, load: Load, content: bytes) -> Iterator[tuple[int, bytes]]:
     """What a LOAD writes: addresses on chip and elements."""
     size = config.element_bytes(load.memory)
     at = load.sram_base
