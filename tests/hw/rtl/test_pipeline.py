@@ -239,12 +239,13 @@ def test_the_shift_that_is_executed_is_refused(log_block_in: int, seed: int) -> 
     simulate(p, bench)
 
 
+@pytest.mark.parametrize("config", [TINY, machine(0)], ids=["base", "extended"])
 @pytest.mark.parametrize("halt", range(1, 22))
-def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
+def test_halt_lets_nothing_in_and_everything_out(halt: int, config: HardwareConfig) -> None:
     """In any cycle, one of a stall included."""
     rng = random.Random(8)
-    issues = [issue for issue in random_issues(rng, TINY, 30) if issue is not None][:20]
-    stand = Stand(TINY, [*issues], halt)
+    issues = [issue for issue in random_issues(rng, config, 40) if issue is not None][:20]
+    stand = Stand(config, [*issues], halt)
     pipeline = stand.pipeline
     assert any(moment.stall for moment in stand.offered[1:21])
 
@@ -253,7 +254,7 @@ def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
         for cycle in range(stand.cycles):
             stand.drive(ctx, cycle)
             stand.compare(ctx, cycle)
-            written += ctx.get(pipeline.write_enable)
+            written += ctx.get(pipeline.write_enable) | ctx.get(pipeline.ends)
             await ctx.tick()
         assert written == halt - sum(moment.stall for moment in stand.offered[:halt])
         assert ctx.get(pipeline.empty)
