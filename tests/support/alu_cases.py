@@ -113,3 +113,7 @@ def alu_result(op: AluOp, a: int, b: int) -> int:
         case AluOp.SHR:
             assert abs(b) <= MAX_SHIFT
             return wrapped(a >> b if b >= 0 else a << -b)
+        case AluOp.MOVE:
+            return b
+        case AluOp.RESIDUAL:
+            return a

@@ -15,6 +15,7 @@ from hw.isa import (
 )
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.layouts import queued_layout
+from tests.support.plain_compute import PlainCompute, parameter_bytes
 from tests.support.reference import Image, ReferenceMachine
 from tests.support.rtl import (
     Agent,
@@ -43,7 +44,7 @@ class Stand:
         config: HardwareConfig,
         program: list[Instruction],
         image: Image,
-        machine: ReferenceMachine,
+        machine: ReferenceMachine | PlainCompute,
         rng: random.Random,
         offers: float = 1.0,
         **memory_options: Any,
@@ -77,11 +78,23 @@ class Stand:
             ElementMemory(inp, [each.tobytes() for each in machine.inp], rng),
             ElementMemory(wgt, [each.tobytes() for each in machine.wgt], rng),
             self.status,
+            *self._par(machine, rng),
         )
 
+    def _par(
+        self, machine: ReferenceMachine | PlainCompute, rng: random.Random
+    ) -> tuple[ElementMemory, ...]:
+        """PAR, if the unit reads it."""
+        unit = self.unit
+        if MemoryId.PAR not in self.config.memories:
+            return ()
+        assert isinstance(machine, PlainCompute)
+        elements = [parameter_bytes(each, rng) for each in machine.par]
+        return (ElementMemory((unit.par_enable, unit.par_address, unit.par_data), elements, rng),)
+
     async def begin(self, ctx: Context) -> None:
-        for memory, base in BASES.items():
-            ctx.set(self.unit.bases[memory.name.lower()], base)
+        for memory in self.config.memories:
+            ctx.set(self.unit.bases[memory.name.lower()], BASES[memory])
 
     async def finish(self, ctx: Context) -> None:
         """Run to the end of the last instruction."""
