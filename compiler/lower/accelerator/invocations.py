@@ -9,11 +9,18 @@ from typing import TypeGuard
 import numpy as np
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
+from compiler.intrinsics.accelerator import (
+    AluStep,
+    GemmStep,
+    RequantiseStep,
+    ResetStep,
+    Step,
+    TensorInstruction,
+)
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region, parameters
-from compiler.lower.accelerator.commands import Compute, Ints, Loop
+from compiler.lower.accelerator.commands import Compute, Ints, Loop, Mode
 from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from compiler.lower.accelerator.index_sums import Env, IndexSum
 from compiler.lower.accelerator.instruction_nests import Box, Nest
@@ -149,7 +156,8 @@ class InvocationPlan:
         """The instruction's steps, after a copy of the start value unless the output holds it."""
         start, steps = self.instruction.start, self.instruction.steps
         in_place = start is None or addresses[start] == addresses[result]
-        others = [name for name in addresses if name not in (start, result)]
+        accumulators = [name for name in addresses if self.operands[name][0].scope == OnChip.ACC]
+        others = [name for name in accumulators if name not in (start, result)]
         overwritten = [name for name in others if addresses[name] == addresses[result]]
         # A later step would read an operand that the copy or the first step has overwritten.
         if (len(steps) > 1 or not in_place) and overwritten:
@@ -162,7 +170,7 @@ class InvocationPlan:
 
     def _step(self, step: Step, placed: _PlacedBox) -> Iterator[Compute]:
         unused: _Address = (0, {})
-        src = wgt = unused
+        src = wgt = par = unused
         at = placed.addresses
         match step:
             case ResetStep():
@@ -172,20 +180,34 @@ class InvocationPlan:
             case AluStep(op=op, src=str(name)) if name in self.immediates:
                 operation = Operation(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):
-                operation, src = Operation(op), at[name]
+                operation, src = Operation(op, from_inp=self._in_inp(name)), at[name]
             case AluStep(op=op, src=int(value)):
                 operation = Operation(op, value)
+            case RequantiseStep(added=str(name), parameters=words):
+                src, par = at[name], at[words]
+                mode = self._mode(step, par[0])
+                operation = Operation(AluOp.RESIDUAL, from_inp=True, requantise=mode)
+            case RequantiseStep(parameters=words):
+                par = at[words]
+                operation = Operation(AluOp.ADD, 0, requantise=self._mode(step, par[0]))
             case _:
                 raise AssertionError(step)
         dst = at[step.dst]
         axes = [
-            Loop(high - low, *(strides.get(name, 0) for _, strides in (dst, src, wgt)))
+            Loop(high - low, *(strides.get(name, 0) for _, strides in (dst, src, wgt, par)))
             for name, (low, high) in placed.box.items()
         ]
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
         if operation.reset:
             axes = [each for each in axes if each.dst]
         return commands_of(axes, start, operation, self.limits)
+
+    def _in_inp(self, name: str) -> bool:
+        return self.operands[name][0].scope == OnChip.INP
+
+    def _mode(self, step: RequantiseStep, par: int) -> Mode:
+        low, high, *scale = (self.immediates[name] for name in step.immediates)
+        return Mode(par, low, high, *scale)
 
     def _reads_output(self, step: Step, placed: _PlacedBox) -> TypeGuard[AluStep]:
         """Whether a step's source operand is in the buffer that the step writes."""
