@@ -44,7 +44,7 @@ KERNEL, ROWS, COLUMNS = 16, 64, 8
 def measure(config: HardwareConfig) -> Iterator[Measurement]:
     """Run every benchmark on a machine of configuration `config`, which must hold the tile."""
     engine = make_engine("functional", config)
-    for name, kernel, work in _kernels():
+    for name, kernel, work in _kernels(config):
         yield _rate(engine, name, kernel, work)
     for memory in (MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.ACC_8BIT, MemoryId.OUT):
         yield _move_rate(engine, memory)
@@ -52,7 +52,7 @@ def measure(config: HardwareConfig) -> Iterator[Measurement]:
     yield _timed(engine, "empty LOAD", "instructions/s", 1, [nop], 100_000)
 
 
-def _kernels() -> Iterable[tuple[str, list[MicroOp], Instruction]]:
+def _kernels(config: HardwareConfig) -> Iterable[tuple[str, list[MicroOp], Instruction]]:
     same_dst = [MicroOp(0, k, k) for k in range(KERNEL)]
     own_dst = [MicroOp(k * ROWS, 0, k) for k in range(KERNEL)]
     single = [MicroOp(0, 1024, 0)]
@@ -60,7 +60,7 @@ def _kernels() -> Iterable[tuple[str, list[MicroOp], Instruction]]:
     yield "GEMM, an accumulator a micro-op", own_dst, _gemm(len(own_dst), dst_out=0)
     yield "GEMM, kernels of one micro-op", single[:1], _gemm(1, dst_out=ROWS)
     yield "reset", single, _gemm(1, dst_out=ROWS, reset=True)
-    for op in AluOp:
+    for op in config.operations:
         yield f"ALU {op.name} immediate", single, _alu(op, use_imm=True)
         yield f"ALU {op.name} tensor", single, _alu(op, use_imm=False)
 

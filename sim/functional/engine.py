@@ -77,6 +77,7 @@ class FunctionalEngine:
         preflight(self.config, program, memory, how)
         _check_fetch(program, how)
         columns = program.columns()
+        self._chip.mode[:] = 0
         run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
         started = perf_counter()
         status = self._drive(run, how)

@@ -37,6 +37,7 @@ from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, Prog
 from sim.semantics.gemm import gemm
 from sim.semantics.load import load
 from sim.semantics.loops import micro_ops
+from sim.semantics.requantise import set_mode
 from sim.semantics.store import store
 
 RUNNING = 0
@@ -48,6 +49,7 @@ LOAD = int(Opcode.LOAD)
 STORE = int(Opcode.STORE)
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)
+REQUANTISE = int(Opcode.REQUANTISE)
 UNITS = len(Unit)
 QUEUES = len(TokenQueue)
 NO_FINISH = int(Fault.NO_FINISH)
@@ -163,12 +165,14 @@ def _compute(
 def _transfer(
     chip: Chip, dram: Dram, row: InstructionFields, state: State, detail: Detail
 ) -> tuple[int, int]:
-    """Execute a LOAD, STORE or FINISH; returns a fault's code and the cost in micro-ops."""
+    """Execute any other instruction; returns a fault's code and the cost in micro-ops."""
     fault = NONE
     if row[OPCODE] == LOAD:
         fault = load(chip, dram, row, detail)
     elif row[OPCODE] == STORE:
         fault = store(chip, dram, row, detail)
+    elif row[OPCODE] == REQUANTISE:
+        set_mode(chip, row)
     else:
         state[FINISHED] = 1
     return fault, 1 + row[X_SIZE] * row[Y_SIZE]

@@ -1,18 +1,23 @@
-"""ALU: ACC[dst] = op(ACC[dst], b), where b is an immediate or ACC[src], lane by lane."""
+"""ALU: ACC[dst] = op(ACC[dst], b), where b is an immediate, ACC[src] or INP[src], lane by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, IMM, USE_IMM, InstructionFields
+from sim.semantics.detail import INDEX, NONE, POSITION, SHIFT, SRAM_INDEX, VALUE, Detail
+from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
 from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
+from sim.semantics.requantise import write_out
 from sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
+RESIDUAL = int(AluOp.RESIDUAL)
 
 Lane = Callable[[int, int], int]
 """An operation on the values of one lane."""
@@ -66,6 +71,23 @@ def _tensor(lane: Lane) -> Body:
     return tensor
 
 
+def _input(lane: Lane) -> Body:
+    """Compile a micro-op with an operand from INP."""
+
+    @inlined
+    def input_operand(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
+        for batch in range(chip.batch):
+            to = view(chip.acc, (dst * chip.batch + batch) * chip.row_out, chip.block_out)
+            b = view(chip.inp, (src * chip.batch + batch) * chip.row_in, chip.block_out)
+            for k in range(len(to)):
+                to[k] = lane(int(to[k]), int(b[k]))
+        return NONE
+
+    return input_operand
+
+
 def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
     """Compile a branch over `ops` to the body that `make` returns for each of them."""
     first = make(_lane(ops[0]))
@@ -87,35 +109,59 @@ def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
 _SHIFTED = _lane(AluOp.SHR)
 
 
+Row = Callable[[Chip, int, int], npt.NDArray[np.int32] | npt.NDArray[np.int16]]
+"""A function (chip, index, b) that returns the second operands of one row of the batch."""
+
+
 @inlined
-def _tensor_shift(
-    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-) -> int:
-    """SHR by an accumulator's value; a fault if that value lies beyond MAX_SHIFT."""
-    fault = NONE
-    for b in range(chip.batch):
-        amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
-        refused = 0
-        for k in range(len(amounts)):
-            refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
-        if refused > 0:
-            for k in range(len(amounts)):
-                if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
-                    detail[INDEX] = src
-                    detail[VALUE] = int(amounts[k])
-            fault = SHIFT
-    if fault == NONE:
+def _acc_row(chip: Chip, index: int, b: int) -> npt.NDArray[np.int32]:
+    return view(chip.acc, (index * chip.batch + b) * chip.row_out, chip.block_out)
+
+
+@inlined
+def _inp_row(chip: Chip, index: int, b: int) -> npt.NDArray[np.int16]:
+    return view(chip.inp, (index * chip.batch + b) * chip.row_in, chip.block_out)
+
+
+def _shift(operands: Row) -> Body:
+    """Compile SHR by the values of a second operand; a fault if one lies beyond MAX_SHIFT."""
+
+    @inlined
+    def shift(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
+        fault = NONE
         for b in range(chip.batch):
-            amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
-            to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
-            for k in range(len(to)):
-                to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
-    return fault
+            amounts = operands(chip, src, b)
+            refused = 0
+            for k in range(len(amounts)):
+                refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
+            if refused > 0:
+                for k in range(len(amounts)):
+                    if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
+                        detail[INDEX] = src
+                        detail[VALUE] = int(amounts[k])
+                fault = SHIFT
+        if fault == NONE:
+            for b in range(chip.batch):
+                amounts = operands(chip, src, b)
+                to = _acc_row(chip, dst, b)
+                for k in range(len(to)):
+                    to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
+        return fault
+
+    return shift
 
 
-_SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, tuple(AluOp)))
-_SWEEP_TENSOR = with_loops(_by_opcode(_tensor, [op for op in AluOp if op is not AluOp.SHR]))
-_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
+_TENSOR_OPS = tuple(op for op in AluOp if op not in (AluOp.SHR, AluOp.RESIDUAL))
+"""Operations with a second operand from a memory, but for SHR, which can fail, and RESIDUAL, which
+leaves ACC as it is."""
+
+_SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, (*_TENSOR_OPS, AluOp.SHR)))
+_SWEEP_TENSOR = with_loops(_by_opcode(_tensor, _TENSOR_OPS))
+_SWEEP_TENSOR_SHIFT = with_loops(_shift(_acc_row))
+_SWEEP_INPUT = with_loops(_by_opcode(_input, _TENSOR_OPS))
+_SWEEP_INPUT_SHIFT = with_loops(_shift(_inp_row))
 
 
 @compiled
@@ -126,12 +172,29 @@ def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detai
     """
     limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
+    fault = NONE
     if row[USE_IMM]:
         fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)
+    elif row[FROM_INP]:
+        fault = _input_operands(chip, row, start, end, detail)
     elif row[ALU_OPCODE] == SHR:
         fault = _SWEEP_TENSOR_SHIFT(chip, row, start, end, detail)
     else:
         fault = _SWEEP_TENSOR(chip, row, start, end, detail)
+    if chip.requantises:
+        write_out(chip, row, start, end if fault == NONE else detail[POSITION])
     if fault == NONE and stop > limit:
         return SRAM_INDEX
     return fault
+
+
+@compiled
+def _input_operands(
+    chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail
+) -> int:
+    """What an ALU instruction with operands from INP does to ACC."""
+    if row[ALU_OPCODE] == RESIDUAL:
+        return NONE
+    if row[ALU_OPCODE] == SHR:
+        return _SWEEP_INPUT_SHIFT(chip, row, start, stop, detail)
+    return _SWEEP_INPUT(chip, row, start, stop, detail)

@@ -48,6 +48,18 @@ WGT_FACTOR_IN = _NAMES.index("wgt_factor_in")
 ALU_OPCODE = _NAMES.index("alu_opcode")
 USE_IMM = _NAMES.index("use_imm")
 IMM = _NAMES.index("imm")
+FROM_INP = _NAMES.index("from_inp")
+
+ACTIVE = _NAMES.index("active")
+LOW = _NAMES.index("low")
+HIGH = _NAMES.index("high")
+SCALE = _NAMES.index("scale")
+PAR_BASE = _NAMES.index("par_base")
+PAR_FACTOR_OUT = _NAMES.index("par_factor_out")
+PAR_FACTOR_IN = _NAMES.index("par_factor_in")
+
+FIELDS = len(_NAMES)
+"""Length of a row."""
 
 
 def make_table(columns: Columns) -> ProgramTable:

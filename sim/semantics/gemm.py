@@ -8,6 +8,7 @@ from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
 from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
+from sim.semantics.requantise import write_out
 from sim.semantics.view import view
 
 
@@ -76,4 +77,6 @@ def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Deta
         _SWEEP_VECTOR(chip, row, start, end, detail)
     else:
         _SWEEP_BLOCK(chip, row, start, end, detail)
+    if chip.requantises:
+        write_out(chip, row, start, end)
     return SRAM_INDEX if stop > limit else NONE

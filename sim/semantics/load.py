@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hw.config import PARAMETER_BYTES
 from hw.jit import compiled, inlined
 from hw.topology import MemoryId
-from sim.semantics.chip import LANES, Chip
+from sim.semantics.chip import LANES, PARAMETER_ROWS, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.fields import (
@@ -26,6 +27,9 @@ UOP = int(MemoryId.UOP)
 WGT = int(MemoryId.WGT)
 INP = int(MemoryId.INP)
 ACC = int(MemoryId.ACC)
+PAR = int(MemoryId.PAR)
+SHIFT_MASK = 31
+"""The bits of a shift in PAR."""
 
 Put = Callable[[Chip, int, Dram, int], None]
 """A function (chip, index, dram, address) that loads one element."""
@@ -114,6 +118,25 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
     chip.acc[at * size : (at + count) * size] = 0
 
 
+@inlined
+def _put_par(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    addends = at * PARAMETER_ROWS * chip.row_out
+    multipliers = addends + chip.row_out
+    shifts = multipliers + chip.row_out
+    for out in range(chip.block_out):
+        start = address + PARAMETER_BYTES * out
+        chip.par[addends + out] = _word(dram, start)
+        high = int(dram.bytes[start + 5]) << 8
+        chip.par[multipliers + out] = int(dram.bytes[start + 4]) | high
+        chip.par[shifts + out] = dram.bytes[start + 6] & SHIFT_MASK
+
+
+@compiled
+def _clear_par(chip: Chip, at: int, count: int) -> None:
+    size = PARAMETER_ROWS * chip.row_out
+    chip.par[at * size : (at + count) * size] = 0
+
+
 def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, InstructionFields, int], None]:
     """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding."""
 
@@ -142,6 +165,19 @@ _FILL_WGT = _filling(_put_wgt, _clear_wgt)
 _FILL_INP = _filling(_put_inp, _clear_inp)
 _FILL_ACC = _filling(_put_acc, _clear_acc)
 _FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
+_FILL_PAR = _filling(_put_par, _clear_par)
+
+
+@compiled
+def _low_bytes(chip: Chip, row: InstructionFields) -> None:
+    """OUT behind a LOAD of ACC: the low bytes of all that the LOAD has written."""
+    width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
+    height = row[Y_PAD_0] + row[Y_SIZE] + row[Y_PAD_1]
+    size = chip.batch * chip.row_out
+    source = view(chip.acc, row[SRAM_BASE] * size, height * width * size)
+    to = view(chip.out, row[SRAM_BASE] * size, height * width * size)
+    for k in range(len(to)):
+        to[k] = source[k] & 0xFF
 
 
 @compiled
@@ -159,8 +195,13 @@ def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
         _FILL_WGT(chip, dram, row, size)
     elif memory == INP:
         _FILL_INP(chip, dram, row, size)
-    elif memory == ACC:
-        _FILL_ACC(chip, dram, row, size)
+    elif memory == PAR:
+        _FILL_PAR(chip, dram, row, size)
     else:
-        _FILL_ACC_8BIT(chip, dram, row, size)
+        if memory == ACC:
+            _FILL_ACC(chip, dram, row, size)
+        else:
+            _FILL_ACC_8BIT(chip, dram, row, size)
+        if chip.requantises:
+            _low_bytes(chip, row)
     return NONE

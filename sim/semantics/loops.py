@@ -16,11 +16,16 @@ from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 from sim.semantics.fields import (
+    ACTIVE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
+    FROM_INP,
     ITER_IN,
     ITER_OUT,
     OPCODE,
+    PAR_BASE,
+    PAR_FACTOR_IN,
+    PAR_FACTOR_OUT,
     RESET_REG,
     SRC_FACTOR_IN,
     SRC_FACTOR_OUT,
@@ -43,6 +48,7 @@ GEMM = int(Opcode.GEMM)
 ACC = int(MemoryId.ACC)
 INP = int(MemoryId.INP)
 WGT = int(MemoryId.WGT)
+PAR = int(MemoryId.PAR)
 
 
 @compiled
@@ -98,33 +104,35 @@ def with_loops(body: Body) -> MicroOpLoop:
 def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> int:
     """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
-    Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
-    `detail` gets that index.
+    Only operands in use are checked: not INP and WGT with reset, nor src with an immediate, nor PAR
+    unless results are requantised. `detail` gets that index.
     """
     gemm = row[OPCODE] == GEMM
     multiplies = gemm and not row[RESET_REG]
-    reads_acc = not gemm and not row[USE_IMM]
+    reads_acc = not gemm and not row[USE_IMM] and not row[FROM_INP]
+    reads_inp = multiplies or (not gemm and row[FROM_INP])
+    dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
+    src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
+    wgt_out, wgt_in = row[WGT_FACTOR_OUT], row[WGT_FACTOR_IN]
     count = row[UOP_END] - row[UOP_BGN]
     nearest = micro_ops(row)
+    if chip.mode[ACTIVE]:
+        outer, inner = chip.mode[PAR_FACTOR_OUT], chip.mode[PAR_FACTOR_IN]
+        nearest = _nearer(
+            row, nearest, 0, chip.mode[PAR_BASE], outer, inner, PAR, chip.par_depth, detail
+        )
     for k in range(count):
         word = int(chip.uop[row[UOP_BGN] + k])
         dst = word & chip.dst_mask
-        nearest = _nearer(
-            row, nearest, k, dst, DST_FACTOR_OUT, DST_FACTOR_IN, ACC, chip.acc_depth, detail
-        )
+        nearest = _nearer(row, nearest, k, dst, dst_out, dst_in, ACC, chip.acc_depth, detail)
         src = word >> chip.src_shift & chip.src_mask
-        if multiplies:
-            nearest = _nearer(
-                row, nearest, k, src, SRC_FACTOR_OUT, SRC_FACTOR_IN, INP, chip.inp_depth, detail
-            )
-            wgt = word >> chip.wgt_shift & chip.wgt_mask
-            nearest = _nearer(
-                row, nearest, k, wgt, WGT_FACTOR_OUT, WGT_FACTOR_IN, WGT, chip.wgt_depth, detail
-            )
+        if reads_inp:
+            nearest = _nearer(row, nearest, k, src, src_out, src_in, INP, chip.inp_depth, detail)
         elif reads_acc:
-            nearest = _nearer(
-                row, nearest, k, src, SRC_FACTOR_OUT, SRC_FACTOR_IN, ACC, chip.acc_depth, detail
-            )
+            nearest = _nearer(row, nearest, k, src, src_out, src_in, ACC, chip.acc_depth, detail)
+        if multiplies:
+            wgt = word >> chip.wgt_shift & chip.wgt_mask
+            nearest = _nearer(row, nearest, k, wgt, wgt_out, wgt_in, WGT, chip.wgt_depth, detail)
     return nearest
 
 
@@ -134,18 +142,17 @@ def _nearer(
     nearest: int,
     k: int,
     field: int,
-    factor_out: int,
-    factor_in: int,
+    outer: int,
+    inner: int,
     memory: int,
     depth: int,
     detail: Detail,
 ) -> int:
     """The lesser of `nearest` and the first micro-op whose index from `field` reaches `depth`.
 
-    `field` is from the k-th micro-op word of the instruction.
+    `field` is from the k-th micro-op word of the instruction; `outer` and `inner` are the factors
+    of its loops.
     """
-    outer = row[factor_out]
-    inner = row[factor_in]
     most_i = row[ITER_IN] - 1
     if field + (row[ITER_OUT] - 1) * outer + most_i * inner < depth:
         return nearest

@@ -36,11 +36,13 @@ def instruction_error(
                 f"number {done}: the memory has {config.depth(memory)}",
             )
         case Fault.SHIFT:
+            operands = MemoryId.INP if columns.from_inp[position] else MemoryId.ACC
             return ProgramError(
                 fault,
                 position,
-                f"SHR by {int(detail[VALUE])}, out of ACC element {int(detail[INDEX])}, in its "
-                f"micro-op number {done}: it must lie in {-MAX_SHIFT}..{MAX_SHIFT}",
+                f"SHR by {int(detail[VALUE])}, out of {operands.name} element "
+                f"{int(detail[INDEX])}, in its micro-op number {done}: it must lie in "
+                f"{-MAX_SHIFT}..{MAX_SHIFT}",
             )
         case Fault.BUS_READ | Fault.BUS_WRITE:
             memory = MemoryId(int(columns.memory_type[position]))

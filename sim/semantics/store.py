@@ -1,4 +1,4 @@
-"""STORE: the low 8 bits of accumulators, to a rectangle of DRAM."""
+"""STORE: elements of OUT, to a rectangle of DRAM."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ def store(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int
     for y in range(row[Y_SIZE]):
         address = row_address(dram, row, size, y)
         for x in range(row[X_SIZE]):
-            _copy_element(chip, at + x, dram, address + x * size)
+            if chip.requantises:
+                _copy_out(chip, at + x, dram, address + x * size)
+            else:
+                _copy_low_bytes(chip, at + x, dram, address + x * size)
         at += row[X_SIZE]
     return NONE
 
 
 @inlined
-def _copy_element(chip: Chip, at: int, dram: Dram, address: int) -> None:
+def _copy_low_bytes(chip: Chip, at: int, dram: Dram, address: int) -> None:
     for b in range(chip.batch):
         start = (at * chip.batch + b) * chip.row_out
         source = view(chip.acc, start, chip.block_out)
@@ -36,3 +39,14 @@ def _copy_element(chip: Chip, at: int, dram: Dram, address: int) -> None:
         to = view(dram.bytes, start, chip.block_out)
         for out in range(len(to)):
             to[out] = source[out] & 0xFF
+
+
+@inlined
+def _copy_out(chip: Chip, at: int, dram: Dram, address: int) -> None:
+    for b in range(chip.batch):
+        start = (at * chip.batch + b) * chip.row_out
+        source = view(chip.out, start, chip.block_out)
+        start = address + b * chip.block_out
+        to = view(dram.bytes, start, chip.block_out)
+        for out in range(len(to)):
+            to[out] = source[out]

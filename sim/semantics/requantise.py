@@ -1,0 +1,167 @@
+"""REQUANTISE and the writes of OUT: what becomes of the results of GEMM and ALU.
+
+OUT is written by a second pass over the micro-ops of an instruction, after they have written ACC:
+OUT[dst] from ACC[dst]. That is right because nothing but STORE reads OUT, so only the last write of
+an element counts, and the last micro-op that writes an element leaves its result in ACC. Where
+several micro-ops write an element, the pass takes them in order, and the last one, with its own
+parameters, has the last word. So it may leave out every write that a later one replaces: those of a
+loop without a factor for dst, but for its last iteration, and of micro-ops with the same dst in
+succession.
+
+The pass covers the micro-ops that have been executed, of an instruction cut into slices or stopped
+by a fault: OUT then holds their results, and those of the next slice replace them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hw.jit import compiled, inlined
+from hw.operations import AluOp
+from sim.semantics.chip import PARAMETER_ROWS, Chip
+from sim.semantics.fields import (
+    ACTIVE,
+    ALU_OPCODE,
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    HIGH,
+    ITER_IN,
+    ITER_OUT,
+    LOW,
+    PAR_BASE,
+    PAR_FACTOR_IN,
+    PAR_FACTOR_OUT,
+    SCALE,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    InstructionFields,
+)
+from sim.semantics.view import view
+
+RESIDUAL = int(AluOp.RESIDUAL)
+
+Write = Callable[[Chip, int, int, int], None]
+"""A function (chip, dst, src, par) that writes OUT[dst]; par is an index in bounds if the mode is
+active, and src if the instruction is a RESIDUAL."""
+
+
+@compiled
+def set_mode(chip: Chip, row: InstructionFields) -> None:
+    """Execute a REQUANTISE."""
+    chip.mode[:] = row
+
+
+@inlined
+def _low_byte(chip: Chip, dst: int, src: int, par: int) -> None:
+    lanes = chip.batch * chip.row_out
+    values = view(chip.acc, dst * lanes, lanes)
+    to = view(chip.out, dst * lanes, lanes)
+    for k in range(len(to)):
+        to[k] = values[k] & 0xFF
+
+
+@inlined
+def _clipped(value: int, low: int, high: int) -> int:
+    """`low` has precedence where it lies above `high`."""
+    return low if value < low else min(value, high)
+
+
+@inlined
+def _requantise(chip: Chip, dst: int, src: int, par: int) -> None:
+    low, high = chip.mode[LOW], chip.mode[HIGH]
+    first = par * PARAMETER_ROWS * chip.row_out
+    addends = view(chip.par, first, chip.row_out)
+    multipliers = view(chip.par, first + chip.row_out, chip.row_out)
+    shifts = view(chip.par, first + 2 * chip.row_out, chip.row_out)
+    for b in range(chip.batch):
+        start = (dst * chip.batch + b) * chip.row_out
+        values = view(chip.acc, start, chip.row_out)
+        to = view(chip.out, start, chip.row_out)
+        for k in range(len(to)):
+            total = int(values[k]) * int(multipliers[k]) + int(addends[k])
+            to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
+
+
+@inlined
+def _requantise_residual(chip: Chip, dst: int, src: int, par: int) -> None:
+    low, high, scale = chip.mode[LOW], chip.mode[HIGH], chip.mode[SCALE]
+    first = par * PARAMETER_ROWS * chip.row_out
+    addends = view(chip.par, first, chip.block_out)
+    multipliers = view(chip.par, first + chip.row_out, chip.block_out)
+    shifts = view(chip.par, first + 2 * chip.row_out, chip.block_out)
+    for b in range(chip.batch):
+        start = (dst * chip.batch + b) * chip.row_out
+        values = view(chip.acc, start, chip.block_out)
+        to = view(chip.out, start, chip.block_out)
+        residuals = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
+        for k in range(len(to)):
+            total = int(values[k]) * int(multipliers[k]) + int(addends[k])
+            total += int(residuals[k]) * scale
+            to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
+
+
+def _pass(write: Write) -> Callable[[Chip, InstructionFields, int, int], None]:
+    """Compile the pass over micro-ops [start, stop) with one way to write OUT."""
+
+    @compiled
+    def sweep(chip: Chip, row: InstructionFields, start: int, stop: int) -> None:
+        bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
+        iter_out, iter_in = row[ITER_OUT], row[ITER_IN]
+        dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
+        src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
+        par_out, par_in = chip.mode[PAR_FACTOR_OUT], chip.mode[PAR_FACTOR_IN]
+        par_base = chip.mode[PAR_BASE]
+        u = start % count
+        i = start // count % iter_in
+        o = start // count // iter_in
+        position = start - u
+        while position < stop:
+            # An iteration is replaced by the next of a loop that does not move dst, if that is
+            # executed to its end.
+            again_in = dst_in == 0 and i + 1 < iter_in and position + 2 * count <= stop
+            again_out = (
+                dst_out == 0 and o + 1 < iter_out and position + (iter_in + 1) * count <= stop
+            )
+            if not (again_in or again_out):
+                dst = o * dst_out + i * dst_in
+                src = o * src_out + i * src_in
+                par = par_base + o * par_out + i * par_in
+                end = min(count, stop - position)
+                word = int(chip.uop[bgn + u])
+                for k in range(u + 1, end + 1):
+                    # At the end of the iteration, a micro-op with another dst.
+                    following = int(chip.uop[bgn + k]) if k < end else ~word
+                    if (following ^ word) & chip.dst_mask:
+                        write(
+                            chip,
+                            dst + (word & chip.dst_mask),
+                            src + (word >> chip.src_shift & chip.src_mask),
+                            par,
+                        )
+                    word = following
+            position += count
+            u = 0
+            i += 1
+            if i == iter_in:
+                i = 0
+                o += 1
+
+    return sweep
+
+
+_LOW_BYTES = _pass(_low_byte)
+_REQUANTISED = _pass(_requantise)
+_RESIDUALS = _pass(_requantise_residual)
+
+
+@compiled
+def write_out(chip: Chip, row: InstructionFields, start: int, stop: int) -> None:
+    """Write to OUT the results of micro-ops [start, stop), executed, of a GEMM or ALU."""
+    if not chip.mode[ACTIVE]:
+        _LOW_BYTES(chip, row, start, stop)
+    elif row[ALU_OPCODE] == RESIDUAL:
+        _RESIDUALS(chip, row, start, stop)
+    else:
+        _REQUANTISED(chip, row, start, stop)
