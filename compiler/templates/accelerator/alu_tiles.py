@@ -12,7 +12,7 @@ import numpy as np
 from compiler.ir.dtypes import INT8, DType
 from compiler.target import AcceleratorTarget
 from compiler.te.schedule import Sketch
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue
+from compiler.templates.accelerator.epilogue import Epilogue, Pass
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import (
@@ -80,7 +80,7 @@ class ImageWorkload:
     """
 
     data: tuple[int, ...]
-    passes: tuple[AluPass, ...]
+    passes: tuple[Pass, ...]
 
     @property
     def epilogue(self) -> Epilogue:

@@ -31,7 +31,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
 from compiler.templates.accelerator.template import AcceleratorTemplate, HostPacking, Shapes
-from compiler.templates.accelerator.tiling import resident_operands, tile_output
+from compiler.templates.accelerator.tiling import parameter_usage, resident_operands, tile_output
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.accelerator.work_counts import (
     Output,
@@ -170,8 +170,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
         steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
         steps = (
-            epilogue.place(steps)
-            .compute_at(sums, out, "thread")
+            epilogue.load_inputs(epilogue.place(steps).compute_at(sums, out, "thread"))
             .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
             .reorder(sums, "ic_o", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
             .decompose_reduction(sums, "ic_o")
@@ -224,11 +223,13 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             MemoryId.INP: own_image
             * np.minimum(rows, workload.padded[0])
             * np.minimum(columns, workload.padded[1])
-            * np.where(image, inputs, blocks),
+            * np.where(image, inputs, blocks)
+            + threads * oc * y * x * epilogue.input_operands,
             MemoryId.WGT: own_weights
             * np.minimum(of_oc * oc, outputs)
             * np.where(weights, channels, tile["ic"])
             * workload.taps,
+            **parameter_usage(epilogue, outputs, threads * oc),
         }
 
     # Costs ----------------------------------------------------------------------------------------

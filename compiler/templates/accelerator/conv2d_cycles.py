@@ -12,7 +12,7 @@ import numpy as np
 from compiler.ir.dtypes import INT8
 from compiler.operators.window import Window, windows
 from compiler.te import placeholder
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue
+from compiler.templates.accelerator.epilogue import Epilogue, Pass
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.work_counts import kernel_length
@@ -51,7 +51,7 @@ class Conv2dWorkload:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
-    passes: tuple[AluPass, ...]
+    passes: tuple[Pass, ...]
 
     @property
     def epilogue(self) -> Epilogue:

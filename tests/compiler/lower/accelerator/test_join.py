@@ -67,7 +67,7 @@ def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") ->
 
 
 PASSES = st.lists(
-    st.sampled_from(AluOp).flatmap(
+    st.sampled_from(BINARY).flatmap(
         lambda op: st.tuples(
             st.just(op),
             st.integers(*((0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1))),
