@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -266,6 +266,16 @@ class Commands:
         """The commands at some positions, in that order."""
         sites = tuple(self.sites[at] for at in positions.tolist())
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
+
+
+def with_prototypes(
+    commands: Commands, which: Sequence[int], prototypes: tuple[Command, ...]
+) -> Commands:
+    """`commands` with these prototypes, without those that are not used."""
+    used, numbers = np.unique(np.array(which, np.int64), return_inverse=True)
+    return replace(
+        commands, prototypes=tuple(prototypes[at] for at in used.tolist()), which=numbers
+    )
 
 
 def unit_of_command(command: Command) -> Unit:

@@ -8,7 +8,14 @@ from math import prod
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import Command, Commands, Compute, Kernel, Loop
+from compiler.lower.accelerator.commands import (
+    Command,
+    Commands,
+    Compute,
+    Kernel,
+    Loop,
+    with_prototypes,
+)
 
 
 def overwrite_first(commands: Commands) -> Commands:
@@ -47,17 +54,7 @@ def overwrite_first(commands: Commands) -> Commands:
             keep([*resets, position])
         resets.clear()
     keep(resets)
-    return _with_prototypes(commands.take(np.array(taken, np.int64)), which, tuple(numbers))
-
-
-def _with_prototypes(
-    commands: Commands, which: Sequence[int], prototypes: tuple[Command, ...]
-) -> Commands:
-    """`commands` with these prototypes, without those that are not used."""
-    used, numbers = np.unique(np.array(which, np.int64), return_inverse=True)
-    return replace(
-        commands, prototypes=tuple(prototypes[at] for at in used.tolist()), which=numbers
-    )
+    return with_prototypes(commands.take(np.array(taken, np.int64)), which, tuple(numbers))
 
 
 def _pieces(resets: Sequence[Command], gemm: Compute) -> tuple[Compute, ...]:

@@ -13,6 +13,7 @@ from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.output_modes import requantise_last_writes
 from compiler.lower.accelerator.overwrites import overwrite_first
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
@@ -86,5 +87,8 @@ class ProgramCache:
         ordered = late_resets(used, footprints)
         if Feature.OVERWRITE in config.features:
             ordered = overwrite_first(ordered)
+        if Feature.REQUANTISE in config.features:
+            ordered = requantise_last_writes(ordered, config)
+        if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
         return ElaboratedProgram(lowered, ordered, footprints)
