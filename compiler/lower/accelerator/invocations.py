@@ -49,6 +49,8 @@ class InvocationPlan:
         Variables of the nest's loops in which an operand's offset is not linear.
     around
         Variables of outer loops that the commands depend on.
+    moves
+        Whether the machine has MOVE.
     """
 
     nest: Nest
@@ -58,6 +60,7 @@ class InvocationPlan:
     unrolled: frozenset[str]
     around: tuple[str, ...]
     limits: InstructionLimits
+    moves: bool
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -93,8 +96,9 @@ class InvocationPlan:
         unrolled = frozenset[str]().union(*(each.nonlinear_in(nest.names) for each in sums))
         around = nest.around.union(*(each.names for each in sums)) - nest.names
         limits = InstructionLimits.of(target.config)
+        moves = AluOp.MOVE in target.config.operations
         return InvocationPlan(
-            nest, instruction, operands, immediates, unrolled, tuple(around), limits
+            nest, instruction, operands, immediates, unrolled, tuple(around), limits, moves
         )
 
     @property
@@ -166,6 +170,8 @@ class InvocationPlan:
             )
         if start is None or in_place:
             return steps
+        if self.moves:
+            return (AluStep(AluOp.MOVE, result, start), *steps)
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
     def _step(self, step: Step, placed: _PlacedBox) -> Iterator[Compute]:

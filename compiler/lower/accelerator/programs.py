@@ -85,8 +85,8 @@ class ProgramCache:
         footprints = Footprints.of(commands.prototypes, config)
         used = drop_unused_loads(commands, footprints, config)
         ordered = late_resets(used, footprints)
-        if Feature.OVERWRITE in config.features:
-            ordered = overwrite_first(ordered)
+        if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
+            ordered = overwrite_first(ordered, config.features)
         if Feature.REQUANTISE in config.features:
             ordered = requantise_last_writes(ordered, config)
         if config.features:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.overwrites import overwrite_first
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
 from tests.support.command_columns import columns_of
@@ -17,11 +18,12 @@ from tests.support.command_machine import CommandMachine, micro_ops
 
 TINY = load_config("tiny")
 ONCE = Loop(1)
+OVERWRITE = frozenset({Feature.OVERWRITE})
 
 
 def fused(*commands: Command) -> list[Command]:
     """The commands after the pass; they do what they did before."""
-    found = list(overwrite_first(columns_of(commands)))
+    found = list(overwrite_first(columns_of(commands), OVERWRITE))
     left = []
     for program in (commands, found):
         machine = CommandMachine(TINY, np.arange(256, dtype=np.uint8), seed=3)
