@@ -48,6 +48,9 @@ from hw.topology import MemoryId
 
 _SHORTLIST = 96
 """Number of choices with the most threads that are simulated."""
+_SHORTLIST_REQUANTISED = 4096
+"""The same, where results leave requantised: without passes, the quick estimates of thousands of
+choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
 
@@ -239,11 +242,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         estimates = Conv2dCycles(workload, choices, cost).quick_estimate()
         sizes = choices["oc"] * choices["y"] * choices["x"]
         rows = np.lexsort((-sizes, estimates))
-        most = choices["threads"].max()
-        kept = []
+        most, kept = choices["threads"].max(), []
+        longest = _SHORTLIST if workload.epilogue.requantise is None else _SHORTLIST_REQUANTISED
         for threads in np.unique(choices["threads"])[::-1]:
             same = rows[choices["threads"][rows] == threads]
-            kept.append(same[: _SHORTLIST if threads == most else _SHORTLIST_FEWER_THREADS])
+            kept.append(same[: longest if threads == most else _SHORTLIST_FEWER_THREADS])
         return choices.where(np.concatenate(kept))
 
     def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
