@@ -15,6 +15,7 @@ from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.output_modes import requantise_last_writes
 from compiler.lower.accelerator.overwrites import overwrite_first
+from compiler.lower.accelerator.requantised_reads import check_requantised_reads
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
@@ -88,6 +89,7 @@ class ProgramCache:
         if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
             ordered = overwrite_first(ordered, config.features)
         if Feature.REQUANTISE in config.features:
+            check_requantised_reads(ordered, config)
             ordered = requantise_last_writes(ordered, config)
         if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
