@@ -32,7 +32,7 @@ from sim.result import Result
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
-from sim.semantics.fields import InstructionFields
+from sim.semantics.fields import InstructionFields, Mode, make_mode
 from sim.semantics.report import instruction_error
 from sim.slices import next_slice
 
@@ -77,7 +77,6 @@ class FunctionalEngine:
         preflight(self.config, program, memory, how)
         _check_fetch(program, how)
         columns = program.columns()
-        self._chip.mode[:] = 0
         run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
         started = perf_counter()
         status = self._drive(run, how)
@@ -100,7 +99,15 @@ class FunctionalEngine:
         while True:
             before = perf_counter()
             status = self._run_slice(
-                run.plan, self._chip, run.dram, run.state, run.log, run.detail, budget, limit
+                run.plan,
+                self._chip,
+                run.mode,
+                run.dram,
+                run.state,
+                run.log,
+                run.detail,
+                budget,
+                limit,
             )
             done = int(run.state[MICRO_OPS])
             if done > limit:
@@ -143,6 +150,7 @@ class _Run:
 
     def __init__(self, plan: Plan, dram: Dram) -> None:
         self.plan = plan
+        self.mode: Mode = make_mode()
         self.dram = dram
         self.state: State = make_state()
         self.log: InstructionFields = np.zeros(len(plan.units), dtype=np.int64)

@@ -33,11 +33,10 @@ from sim.semantics.alu import alu
 from sim.semantics.chip import Chip
 from sim.semantics.detail import NONE, Detail
 from sim.semantics.dram import Dram
-from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, ProgramTable
+from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, Mode, ProgramTable
 from sim.semantics.gemm import gemm
 from sim.semantics.load import load
 from sim.semantics.loops import micro_ops
-from sim.semantics.requantise import set_mode
 from sim.semantics.store import store
 
 RUNNING = 0
@@ -57,7 +56,7 @@ TOKENS_LEFT = int(Fault.TOKENS_LEFT)
 TOKEN_OVERFLOW = int(Fault.TOKEN_OVERFLOW)
 DEADLOCK = int(Fault.DEADLOCK)
 
-RunSlice = Callable[[Plan, Chip, Dram, State, ProgramTable, Detail, int, int], int]
+RunSlice = Callable[[Plan, Chip, Mode, Dram, State, ProgramTable, Detail, int, int], int]
 
 
 @cache
@@ -72,6 +71,7 @@ def make_run_slice() -> RunSlice:
     def run_slice(
         plan: Plan,
         chip: Chip,
+        mode: Mode,
         dram: Dram,
         state: State,
         log: InstructionFields,
@@ -91,9 +91,9 @@ def make_run_slice() -> RunSlice:
             row = plan.table[state[ACTIVE]]
             if row[OPCODE] == GEMM or row[OPCODE] == ALU:
                 most = min(budget, limit + 1 - state[MICRO_OPS])
-                fault, cost = _compute(chip, row, state, detail, most)
+                fault, cost = _compute(chip, mode, row, state, detail, most)
             else:
-                fault, cost = _transfer(chip, dram, row, state, detail)
+                fault, cost = _transfer(chip, mode, dram, row, state, detail)
             budget -= cost
             if fault == NONE and state[POSITION] == 0:
                 fault = _complete(plan, state)
@@ -146,16 +146,16 @@ def _dispatch(plan: Plan, state: State) -> None:
 
 @compiled
 def _compute(
-    chip: Chip, row: InstructionFields, state: State, detail: Detail, most: int
+    chip: Chip, mode: Mode, row: InstructionFields, state: State, detail: Detail, most: int
 ) -> tuple[int, int]:
     """Execute at most `most` micro-ops of a GEMM or ALU; returns a fault's code and the count."""
     total = micro_ops(row)
     start = state[POSITION]
     stop = min(total, start + most)
     if row[OPCODE] == GEMM:
-        fault = gemm(chip, row, start, stop, detail)
+        fault = gemm(chip, mode, row, start, stop, detail)
     else:
-        fault = alu(chip, row, start, stop, detail)
+        fault = alu(chip, mode, row, start, stop, detail)
     state[MICRO_OPS] += stop - start
     state[POSITION] = 0 if stop == total else stop
     return fault, stop - start
@@ -163,7 +163,7 @@ def _compute(
 
 @compiled
 def _transfer(
-    chip: Chip, dram: Dram, row: InstructionFields, state: State, detail: Detail
+    chip: Chip, mode: Mode, dram: Dram, row: InstructionFields, state: State, detail: Detail
 ) -> tuple[int, int]:
     """Execute any other instruction; returns a fault's code and the cost in micro-ops."""
     fault = NONE
@@ -172,7 +172,7 @@ def _transfer(
     elif row[OPCODE] == STORE:
         fault = store(chip, dram, row, detail)
     elif row[OPCODE] == REQUANTISE:
-        set_mode(chip, row)
+        mode[:] = row
     else:
         state[FINISHED] = 1
     return fault, 1 + row[X_SIZE] * row[Y_SIZE]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, POSITION, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
+from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields, Mode
 from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from sim.semantics.requantise import write_out
 from sim.semantics.view import view
@@ -109,48 +106,48 @@ def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
 _SHIFTED = _lane(AluOp.SHR)
 
 
-Row = Callable[[Chip, int, int], npt.NDArray[np.int32] | npt.NDArray[np.int16]]
-"""A function (chip, index, b) that returns the second operands of one row of the batch."""
-
-
 @inlined
-def _acc_row(chip: Chip, index: int, b: int) -> npt.NDArray[np.int32]:
-    return view(chip.acc, (index * chip.batch + b) * chip.row_out, chip.block_out)
-
-
-@inlined
-def _inp_row(chip: Chip, index: int, b: int) -> npt.NDArray[np.int16]:
-    return view(chip.inp, (index * chip.batch + b) * chip.row_in, chip.block_out)
-
-
-def _shift(operands: Row) -> Body:
-    """Compile SHR by the values of a second operand; a fault if one lies beyond MAX_SHIFT."""
-
-    @inlined
-    def shift(
-        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-    ) -> int:
-        fault = NONE
-        for b in range(chip.batch):
-            amounts = operands(chip, src, b)
-            refused = 0
+def _tensor_shift(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
+    """SHR by an accumulator's value; a fault if that value lies beyond MAX_SHIFT."""
+    fault = NONE
+    for b in range(chip.batch):
+        amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
+        refused = 0
+        for k in range(len(amounts)):
+            refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
+        if refused > 0:
             for k in range(len(amounts)):
-                refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
-            if refused > 0:
-                for k in range(len(amounts)):
-                    if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
-                        detail[INDEX] = src
-                        detail[VALUE] = int(amounts[k])
-                fault = SHIFT
-        if fault == NONE:
-            for b in range(chip.batch):
-                amounts = operands(chip, src, b)
-                to = _acc_row(chip, dst, b)
-                for k in range(len(to)):
-                    to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
-        return fault
+                if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
+                    detail[INDEX] = src
+                    detail[VALUE] = int(amounts[k])
+            fault = SHIFT
+    if fault == NONE:
+        for b in range(chip.batch):
+            amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
+            to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
+            for k in range(len(to)):
+                to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
+    return fault
 
-    return shift
+
+_INPUT_SHIFT = _input(_SHIFTED)
+
+
+@inlined
+def _input_shift(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
+    """SHR by an input's value; a fault as for `_tensor_shift`."""
+    for b in range(chip.batch):
+        amounts = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
+        for k in range(len(amounts)):
+            if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
+                detail[INDEX] = src
+                detail[VALUE] = int(amounts[k])
+                return SHIFT
+    return _INPUT_SHIFT(chip, row, dst, src, wgt, detail)
 
 
 _TENSOR_OPS = tuple(op for op in AluOp if op not in (AluOp.SHR, AluOp.RESIDUAL))
@@ -159,18 +156,20 @@ leaves ACC as it is."""
 
 _SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, (*_TENSOR_OPS, AluOp.SHR)))
 _SWEEP_TENSOR = with_loops(_by_opcode(_tensor, _TENSOR_OPS))
-_SWEEP_TENSOR_SHIFT = with_loops(_shift(_acc_row))
+_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
 _SWEEP_INPUT = with_loops(_by_opcode(_input, _TENSOR_OPS))
-_SWEEP_INPUT_SHIFT = with_loops(_shift(_inp_row))
+_SWEEP_INPUT_SHIFT = with_loops(_input_shift)
 
 
 @compiled
-def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
+def alu(
+    chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int, detail: Detail
+) -> int:
     """Execute micro-ops [start, stop) of an ALU instruction that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = micro_ops_in_bounds(chip, row, detail)
+    limit = micro_ops_in_bounds(chip, mode, row, detail)
     end = min(stop, limit)
     fault = NONE
     if row[USE_IMM]:
@@ -182,7 +181,7 @@ def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detai
     else:
         fault = _SWEEP_TENSOR(chip, row, start, end, detail)
     if chip.requantises:
-        write_out(chip, row, start, end if fault == NONE else detail[POSITION])
+        write_out(chip, mode, row, start, end if fault == NONE else detail[POSITION])
     if fault == NONE and stop > limit:
         return SRAM_INDEX
     return fault

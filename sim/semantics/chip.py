@@ -26,7 +26,6 @@ from hw.config import HardwareConfig
 from hw.encoding import uop_layout
 from hw.features import Feature
 from hw.topology import MemoryId
-from sim.semantics.fields import FIELDS, InstructionFields
 
 LANES = 16
 """Outputs that the kernel computes at once: 512 bits of int32."""
@@ -51,9 +50,7 @@ class Chip(NamedTuple):
     par: npt.NDArray[np.int32]
 
     requantises: bool
-    """Whether the machine has OUT, PAR and the mode."""
-    mode: InstructionFields
-    """The last REQUANTISE of the run; zeros, so not active, before the first."""
+    """Whether the machine has OUT and PAR."""
 
     element_bytes: npt.NDArray[np.int64]
     """Bytes of an element in DRAM, by memory id."""
@@ -100,7 +97,6 @@ def make_chip(config: HardwareConfig) -> Chip:
         out=_zeros(acc if requantises else 0, 1),
         par=_zeros(par if requantises else 0, 4).view(np.int32),
         requantises=requantises,
-        mode=np.zeros(FIELDS, dtype=np.int64),
         element_bytes=np.array([config.element_bytes(memory) for memory in MemoryId], np.int64),
         batch=config.batch,
         block_in=config.block_in,

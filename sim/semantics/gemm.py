@@ -6,7 +6,7 @@ from hw.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
-from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields
+from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields, Mode
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.requantise import write_out
 from sim.semantics.view import view
@@ -62,12 +62,14 @@ _SWEEP_RESET = with_loops(_reset)
 
 
 @compiled
-def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
+def gemm(
+    chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int, detail: Detail
+) -> int:
     """Execute micro-ops [start, stop) of a GEMM that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = micro_ops_in_bounds(chip, row, detail)
+    limit = micro_ops_in_bounds(chip, mode, row, detail)
     end = min(stop, limit)
     if row[RESET_REG]:
         _SWEEP_RESET(chip, row, start, end, detail)
@@ -78,5 +80,5 @@ def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Deta
     else:
         _SWEEP_BLOCK(chip, row, start, end, detail)
     if chip.requantises:
-        write_out(chip, row, start, end)
+        write_out(chip, mode, row, start, end)
     return SRAM_INDEX if stop > limit else NONE

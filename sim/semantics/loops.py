@@ -35,6 +35,7 @@ from sim.semantics.fields import (
     WGT_FACTOR_IN,
     WGT_FACTOR_OUT,
     InstructionFields,
+    Mode,
 )
 
 Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
@@ -101,7 +102,7 @@ def with_loops(body: Body) -> MicroOpLoop:
 
 
 @compiled
-def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> int:
+def micro_ops_in_bounds(chip: Chip, mode: Mode, row: InstructionFields, detail: Detail) -> int:
     """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate, nor PAR
@@ -116,10 +117,10 @@ def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> i
     wgt_out, wgt_in = row[WGT_FACTOR_OUT], row[WGT_FACTOR_IN]
     count = row[UOP_END] - row[UOP_BGN]
     nearest = micro_ops(row)
-    if chip.mode[ACTIVE]:
-        outer, inner = chip.mode[PAR_FACTOR_OUT], chip.mode[PAR_FACTOR_IN]
+    if mode[ACTIVE]:
+        outer, inner = mode[PAR_FACTOR_OUT], mode[PAR_FACTOR_IN]
         nearest = _nearer(
-            row, nearest, 0, chip.mode[PAR_BASE], outer, inner, PAR, chip.par_depth, detail
+            row, nearest, 0, mode[PAR_BASE], outer, inner, PAR, chip.par_depth, detail
         )
     for k in range(count):
         word = int(chip.uop[row[UOP_BGN] + k])

@@ -1,4 +1,4 @@
-"""REQUANTISE and the writes of OUT: what becomes of the results of GEMM and ALU.
+"""The writes of OUT: what becomes of the results of GEMM and ALU.
 
 OUT is written by a second pass over the micro-ops of an instruction, after they have written ACC:
 OUT[dst] from ACC[dst]. That is right because nothing but STORE reads OUT, so only the last write of
@@ -37,24 +37,19 @@ from sim.semantics.fields import (
     UOP_BGN,
     UOP_END,
     InstructionFields,
+    Mode,
 )
 from sim.semantics.view import view
 
 RESIDUAL = int(AluOp.RESIDUAL)
 
-Write = Callable[[Chip, int, int, int], None]
-"""A function (chip, dst, src, par) that writes OUT[dst]; par is an index in bounds if the mode is
-active, and src if the instruction is a RESIDUAL."""
-
-
-@compiled
-def set_mode(chip: Chip, row: InstructionFields) -> None:
-    """Execute a REQUANTISE."""
-    chip.mode[:] = row
+Write = Callable[[Chip, Mode, int, int, int], None]
+"""A function (chip, mode, dst, src, par) that writes OUT[dst]; par is an index in bounds if the
+mode is active, and src if the instruction is a RESIDUAL."""
 
 
 @inlined
-def _low_byte(chip: Chip, dst: int, src: int, par: int) -> None:
+def _low_byte(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
     lanes = chip.batch * chip.row_out
     values = view(chip.acc, dst * lanes, lanes)
     to = view(chip.out, dst * lanes, lanes)
@@ -69,8 +64,8 @@ def _clipped(value: int, low: int, high: int) -> int:
 
 
 @inlined
-def _requantise(chip: Chip, dst: int, src: int, par: int) -> None:
-    low, high = chip.mode[LOW], chip.mode[HIGH]
+def _requantise(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
+    low, high = mode[LOW], mode[HIGH]
     first = par * PARAMETER_ROWS * chip.row_out
     addends = view(chip.par, first, chip.row_out)
     multipliers = view(chip.par, first + chip.row_out, chip.row_out)
@@ -85,8 +80,8 @@ def _requantise(chip: Chip, dst: int, src: int, par: int) -> None:
 
 
 @inlined
-def _requantise_residual(chip: Chip, dst: int, src: int, par: int) -> None:
-    low, high, scale = chip.mode[LOW], chip.mode[HIGH], chip.mode[SCALE]
+def _requantise_residual(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
+    low, high, scale = mode[LOW], mode[HIGH], mode[SCALE]
     first = par * PARAMETER_ROWS * chip.row_out
     addends = view(chip.par, first, chip.block_out)
     multipliers = view(chip.par, first + chip.row_out, chip.block_out)
@@ -102,17 +97,17 @@ def _requantise_residual(chip: Chip, dst: int, src: int, par: int) -> None:
             to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
 
 
-def _pass(write: Write) -> Callable[[Chip, InstructionFields, int, int], None]:
+def _pass(write: Write) -> Callable[[Chip, Mode, InstructionFields, int, int], None]:
     """Compile the pass over micro-ops [start, stop) with one way to write OUT."""
 
     @compiled
-    def sweep(chip: Chip, row: InstructionFields, start: int, stop: int) -> None:
+    def sweep(chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int) -> None:
         bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
         iter_out, iter_in = row[ITER_OUT], row[ITER_IN]
         dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
         src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
-        par_out, par_in = chip.mode[PAR_FACTOR_OUT], chip.mode[PAR_FACTOR_IN]
-        par_base = chip.mode[PAR_BASE]
+        par_out, par_in = mode[PAR_FACTOR_OUT], mode[PAR_FACTOR_IN]
+        par_base = mode[PAR_BASE]
         u = start % count
         i = start // count % iter_in
         o = start // count // iter_in
@@ -136,6 +131,7 @@ def _pass(write: Write) -> Callable[[Chip, InstructionFields, int, int], None]:
                     if (following ^ word) & chip.dst_mask:
                         write(
                             chip,
+                            mode,
                             dst + (word & chip.dst_mask),
                             src + (word >> chip.src_shift & chip.src_mask),
                             par,
@@ -157,11 +153,11 @@ _RESIDUALS = _pass(_requantise_residual)
 
 
 @compiled
-def write_out(chip: Chip, row: InstructionFields, start: int, stop: int) -> None:
+def write_out(chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int) -> None:
     """Write to OUT the results of micro-ops [start, stop), executed, of a GEMM or ALU."""
-    if not chip.mode[ACTIVE]:
-        _LOW_BYTES(chip, row, start, stop)
+    if not mode[ACTIVE]:
+        _LOW_BYTES(chip, mode, row, start, stop)
     elif row[ALU_OPCODE] == RESIDUAL:
-        _RESIDUALS(chip, row, start, stop)
+        _RESIDUALS(chip, mode, row, start, stop)
     else:
-        _REQUANTISED(chip, row, start, stop)
+        _REQUANTISED(chip, mode, row, start, stop)
