@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.accelerator import alu_value, immediate, immediate_argument
+from compiler.intrinsics.accelerator import BINARY, alu_value, immediate, immediate_argument
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
 from compiler.ir.dtypes import INT8, INT32
