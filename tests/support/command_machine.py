@@ -42,9 +42,9 @@ def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
 
 def parameters(command: Compute) -> Iterator[int]:
     """The element of PAR of every executed micro-op of a command with a mode."""
-    assert command.requantise is not None
+    assert command.mode is not None
     for o, i in product(range(command.outer.extent), range(command.inner.extent)):
-        at = command.requantise.par + o * command.outer.par + i * command.inner.par
+        at = command.mode.par + o * command.outer.par + i * command.inner.par
         yield from [at] * len(command.kernel)
 
 
@@ -72,7 +72,7 @@ def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], s
                 there = {("dram", dram * size + byte) for byte in range(size)}
                 (writes if stores else reads).update(there)
     elif isinstance(command, Compute):
-        if command.requantise is not None:
+        if command.mode is not None:
             reads |= {("par", at) for at in parameters(command)}
         for dst, src, wgt in micro_ops(command):
             writes.add(("acc", dst))
@@ -117,7 +117,7 @@ class CommandMachine:
                 self._copy(command)
             elif isinstance(command, Compute):
                 elements = [0] * len([*micro_ops(command)])
-                if command.requantise is not None:
+                if command.mode is not None:
                     elements = [*parameters(command)]
                 for indices, par in zip(micro_ops(command), elements, strict=True):
                     self._execute(command, *indices)
@@ -154,7 +154,7 @@ class CommandMachine:
     def _write_out(self, command: Compute, indices: tuple[int, int, int], par: int) -> None:
         """Write what the command made of the accumulator to OUT."""
         dst, src, _ = indices
-        if (mode := command.requantise) is None:
+        if (mode := command.mode) is None:
             self.out[dst] = self.acc[dst].astype(np.int8)
             return
         word = self.par[par]

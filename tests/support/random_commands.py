@@ -92,5 +92,5 @@ def _compute(rng: random.Random, config: HardwareConfig) -> Compute:
         imm=imm,
         reset=reset,
         from_inp=from_inp,
-        requantise=mode,
+        mode=mode,
     )

@@ -125,7 +125,7 @@ class Compute:
 
     `imm` is None where the second operand comes from ACC, or with `from_inp` from INP; a string is
     the program's buffer in IMM, whose value each operator sets. `outer` and `inner` are the loops
-    around the kernel. Without `requantise` OUT gets the low bytes of the results.
+    around the kernel. Without a `mode` OUT gets the low bytes of the results.
     """
 
     kernel: Kernel
@@ -136,7 +136,7 @@ class Compute:
     reset: bool = False
     overwrite: bool = False
     from_inp: bool = False
-    requantise: Mode | None = None
+    mode: Mode | None = None
 
     @property
     def reads_src(self) -> bool:
@@ -167,8 +167,8 @@ class Compute:
         kernel = np.zeros(len(self.kernel), dtype=np.int64)
         if which != "par":
             kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
-        elif self.requantise is not None:
-            kernel += self.requantise.par
+        elif self.mode is not None:
+            kernel += self.mode.par
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
         total: Ints = outer[:, None, None] + inner[:, None] + kernel
@@ -185,7 +185,7 @@ class Compute:
             first += f", {self.source.name.lower()}[{self.kernel.src[0]}]"
         if self.reads_wgt:
             first += f", wgt[{self.kernel.wgt[0]}]"
-        if (mode := self.requantise) is not None:
+        if (mode := self.mode) is not None:
             first += f", requantised by par[{mode.par}] to {mode.low}..{mode.high}"
             first += f", + {mode.scale} * inp" if self.op is AluOp.RESIDUAL else ""
         return f"{name} {loops} x {len(self.kernel)} micro-ops from {first}"
@@ -205,7 +205,7 @@ class SetMode:
     @staticmethod
     def of(command: Compute, values: Mapping[str, int]) -> SetMode:
         """The mode of a command, with `values` of its immediates by name."""
-        mode = command.requantise
+        mode = command.mode
         if mode is None:
             return SetMode()
         numbers = {

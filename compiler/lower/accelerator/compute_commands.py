@@ -33,7 +33,7 @@ class Operation:
     imm: int | str | None = None
     reset: bool = False
     from_inp: bool = False
-    requantise: Mode | None = None
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def commands_of(
         size //= unrolled[0].extent
         repeated.append(unrolled.pop(0))
     outer, inner = [*(Loop(1) for _ in range(2 - len(loops))), *loops]
-    mode = operation.requantise
+    mode = operation.mode
     begin = start["dst"], start["src"], start["wgt"], 0 if mode is None else mode.par
     for first in _iterated(repeated, begin):
         dst, src, wgt, _ = zip(*_iterated(unrolled, first), strict=True)
@@ -115,7 +115,7 @@ def commands_of(
             imm=operation.imm,
             reset=operation.reset,
             from_inp=operation.from_inp,
-            requantise=None if mode is None else replace(mode, par=first[3]),
+            mode=None if mode is None else replace(mode, par=first[3]),
         )
 
 

@@ -62,7 +62,7 @@ class Footprints:
             if isinstance(command, SetMode):
                 runs.append([])
                 continue
-            par = None if command.requantise is None else command.requantise.par
+            par = None if command.mode is None else command.mode.par
             loops = command.kernel, command.outer, command.inner, par
             key = (*loops, command.source, command.reads_src, command.reads_wgt)
             if key not in known:
@@ -101,7 +101,7 @@ def _of_compute(
     operands = [("dst", MemoryId.ACC, 1)]
     operands += [("src", command.source, 0)] if command.reads_src else []
     operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []
-    operands += [("par", MemoryId.PAR, 0)] if command.requantise is not None else []
+    operands += [("par", MemoryId.PAR, 0)] if command.mode is not None else []
     found = []
     for which, memory, written in operands:
         indices = command.indices(which) + begins[memory]

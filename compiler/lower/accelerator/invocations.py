@@ -192,10 +192,10 @@ class InvocationPlan:
             case RequantiseStep(added=str(name), parameters=words):
                 src, par = at[name], at[words]
                 mode = self._mode(step, par[0])
-                operation = Operation(AluOp.RESIDUAL, from_inp=True, requantise=mode)
+                operation = Operation(AluOp.RESIDUAL, from_inp=True, mode=mode)
             case RequantiseStep(parameters=words):
                 par = at[words]
-                operation = Operation(AluOp.ADD, 0, requantise=self._mode(step, par[0]))
+                operation = Operation(AluOp.ADD, 0, mode=self._mode(step, par[0]))
             case _:
                 raise AssertionError(step)
         dst = at[step.dst]

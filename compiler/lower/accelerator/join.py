@@ -185,7 +185,7 @@ def _immediates_of(
                 check_immediate(config, op, given[name])
             except LoweringError as error:
                 raise LoweringError(f"{operator.title}: {name}: {error}") from None
-    modes = {each.requantise for each in commands if isinstance(each, Compute)}
+    modes = {each.mode for each in commands if isinstance(each, Compute)}
     for mode in modes - {None}:
         assert mode is not None
         _check_mode(operator.title, mode, given, config)

@@ -60,7 +60,7 @@ def is_requantisation(command: Command) -> bool:
     """Whether a command only requantises accumulators, without a residual."""
     return (
         isinstance(command, Compute)
-        and command.requantise is not None
+        and command.mode is not None
         and (command.op, command.imm) == (AluOp.ADD, 0)
     )
 
@@ -130,7 +130,7 @@ class _Search:
                 pass
 
     def _pass(self, position: int, command: Compute) -> None:
-        mode, dst = command.requantise, command.indices("dst")
+        mode, dst = command.mode, command.indices("dst")
         assert mode is not None
         par, writers = command.indices("par"), self._writer[dst]
         wanted = {
@@ -146,7 +146,7 @@ class _Search:
         command = self._commands[writer] if writer != _NEVER else None
         return (
             isinstance(command, Compute)
-            and command.requantise is None
+            and command.mode is None
             and bool((self._loaded[wanted.par] < writer).all())
         )
 
@@ -228,7 +228,7 @@ def _with_modes(
             kernel=_taken(command.kernel, group),
             outer=replace(command.outer, par=outer),
             inner=replace(command.inner, par=inner),
-            requantise=Mode(int(bases[group[0]]), low, high),
+            mode=Mode(int(bases[group[0]]), low, high),
         )
         for group in groups
     )

@@ -15,7 +15,7 @@ _LOADS = (MemoryId.ACC, MemoryId.ACC_8BIT)
 def check_requantised_reads(commands: Commands, config: HardwareConfig) -> None:
     """Raises `LoweringError` if a command computes with requantised results: these are in OUT only,
     and ACC has the sums that they were made of."""
-    if not any(isinstance(each, Compute) and each.requantise for each in commands.prototypes):
+    if not any(isinstance(each, Compute) and each.mode for each in commands.prototypes):
         return
     reads = [_read(each) if isinstance(each, Compute) else None for each in commands.prototypes]
     made_at = np.full(config.depth(MemoryId.ACC), -1, np.int64)
@@ -33,7 +33,7 @@ def check_requantised_reads(commands: Commands, config: HardwareConfig) -> None:
                     f"{stage} computes with {int(wrong.sum())} results of {maker}, which are "
                     f"requantised on their way to OUT: only a STORE can read them"
                 )
-            made_at[command.indices("dst")] = position if command.requantise else -1
+            made_at[command.indices("dst")] = position if command.mode else -1
 
 
 def _read(command: Compute) -> Ints:

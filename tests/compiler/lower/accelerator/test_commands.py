@@ -109,7 +109,7 @@ def test_indices_of_parameters() -> None:
         compute(),
         outer=Loop(2, par=10),
         inner=Loop(3, par=1),
-        requantise=Mode(5, "low", 7),
+        mode=Mode(5, "low", 7),
     )
     assert command.table("par").tolist() == [
         [[5, 5], [6, 6], [7, 7]],
@@ -140,7 +140,7 @@ def test_as_text() -> None:
     assert str(compute(reset=True)) == "reset 2 x 3 x 2 micro-ops from acc[1]"
     assert str(compute(AluOp.MAX)) == "max 2 x 3 x 2 micro-ops from acc[1], acc[2]"
     assert str(compute(AluOp.SHR, 4)) == "shr 4 2 x 3 x 2 micro-ops from acc[1]"
-    residual = replace(compute(AluOp.RESIDUAL), from_inp=True, requantise=Mode(6, "low", 9, 12))
+    residual = replace(compute(AluOp.RESIDUAL), from_inp=True, mode=Mode(6, "low", 9, 12))
     assert str(residual) == (
         "residual 2 x 3 x 2 micro-ops from acc[1], inp[2], requantised by par[6] to low..9, "
         "+ 12 * inp"

@@ -154,7 +154,7 @@ def test_more_turns_than_a_loop_counts_to() -> None:
 
 
 def requantised(axes: list[Loop], config: HardwareConfig) -> list[Compute]:
-    work = Operation(AluOp.ADD, 0, requantise=Mode(3, "low", "high"))
+    work = Operation(AluOp.ADD, 0, mode=Mode(3, "low", "high"))
     start = {"dst": 10, "src": 0, "wgt": 0}
     return list(commands_of(axes, start, work, InstructionLimits.of(config)))
 
@@ -162,13 +162,13 @@ def requantised(axes: list[Loop], config: HardwareConfig) -> list[Compute]:
 def test_an_axis_with_a_stride_in_par_is_a_loop() -> None:
     (found,) = requantised([Loop(4, 98, par=1), Loop(14, 7), Loop(7, 1)], machine("extended"))
     assert (found.outer, found.inner, len(found.kernel)) == (Loop(4, 98, par=1), Loop(98, 1), 1)
-    assert found.requantise == Mode(3, "low", "high")
+    assert found.mode == Mode(3, "low", "high")
 
 
 def test_an_axis_of_parameters_that_is_no_loop_is_several_commands() -> None:
     found = requantised([Loop(2, 98, par=1), Loop(7, 14), Loop(7, 1)], machine("extended"))
     assert [each.kernel.dst for each in found] == [(10,), (108,)]
-    assert [each.requantise for each in found] == [Mode(par, "low", "high") for par in (3, 4)]
+    assert [each.mode for each in found] == [Mode(par, "low", "high") for par in (3, 4)]
     assert {each.outer for each in found} == {Loop(7, 14)}
 
 
