@@ -208,10 +208,10 @@ def _modes(
     """For each command the number of its mode among `numbers`, to which new modes are added; -1 for
     commands that have none, as they write no accumulators."""
     found = [
-        numbers.setdefault(SetMode.of(each, immediates), len(numbers))
-        if isinstance(each, Compute)
+        numbers.setdefault(SetMode.of(command, immediates), len(numbers))
+        if isinstance(command, Compute)
         else -1
-        for each in prototypes
+        for command in prototypes
     ]
     return np.array(found, np.int64)
 

@@ -103,10 +103,7 @@ class _Search:
         self._commands = commands
         self._writer = np.full(config.depth(MemoryId.ACC), _NEVER, np.int64)
         self._loaded = np.full(config.depth(MemoryId.PAR), _NEVER, np.int64)
-        written = [
-            np.unique(each.indices("dst")) if isinstance(each, Compute) else np.zeros(0, np.int64)
-            for each in commands.prototypes
-        ]
+        written = [_written(each) for each in commands.prototypes]
         for position, number in enumerate(commands.which.tolist()):
             command = commands.prototypes[number]
             if isinstance(command, Copy):
@@ -139,8 +136,8 @@ class _Search:
         }
         if all(self._may_do(writer, each) for writer, each in wanted.items()):
             self.passes.add(position)
-            for writer, each in wanted.items():
-                self.wanted[writer] += (each,)
+            for writer, part in wanted.items():
+                self.wanted[writer] += (part,)
 
     def _may_do(self, writer: int, wanted: _Wanted) -> bool:
         command = self._commands[writer] if writer != _NEVER else None
@@ -149,6 +146,13 @@ class _Search:
             and command.mode is None
             and bool((self._loaded[wanted.par] < writer).all())
         )
+
+
+def _written(command: Command) -> Ints:
+    """The accumulators that a command computes."""
+    if not isinstance(command, Compute):
+        return np.zeros(0, np.int64)
+    return np.unique(command.indices("dst"))
 
 
 @dataclass(slots=True)
@@ -240,8 +244,8 @@ def _steps(
     """The element of PAR of each micro-op in the first iteration, and the strides of both loops;
     None if there are none that lead to all parameters."""
     of_dst = np.full(config.depth(MemoryId.ACC), _FREE, np.int64)
-    for each in wanted:
-        of_dst[each.dst] = each.par
+    for part in wanted:
+        of_dst[part.dst] = part.par
     table = of_dst[command.table("dst")]
     outer, inner = _stride(table, 0), _stride(table, 1)
     limits = InstructionLimits.of(config)

@@ -254,8 +254,8 @@ def _requantised(
         operands.setdefault(skip.name, skip)
     names = (LOW, HIGH) if skip is None else (LOW, HIGH, SCALE)
     low, high, *scale = (
-        operands.setdefault(each, placeholder((), INT32, each, scope=OnChip.IMM))[()]
-        for each in names
+        operands.setdefault(called, placeholder((), INT32, called, scope=OnChip.IMM))[()]
+        for called in names
     )
 
     def element(*at: Expr) -> Expr:

@@ -25,11 +25,9 @@ ONCE = Loop(1)
 def fused(*commands: Command) -> list[Command]:
     """The commands after the pass; accumulators and what is stored are as before."""
     found = list(requantise_last_writes(columns_of(commands), CONFIG))
-    stores = [each for each in commands if isinstance(each, Copy) and each.memory is MemoryId.OUT]
-    assert [each for each in found if isinstance(each, Copy)] == [
-        each for each in commands if isinstance(each, Copy)
-    ]
-    assert stores, "the test says what is read of OUT"
+    copies = [each for each in commands if isinstance(each, Copy)]
+    assert [each for each in found if isinstance(each, Copy)] == copies
+    assert any(each.memory is MemoryId.OUT for each in copies), "the test says what is stored"
     machines = []
     for program in (commands, found):
         computer = CommandMachine(CONFIG, np.arange(1 << 12, dtype=np.uint32).view(np.uint8), 3)
@@ -69,9 +67,9 @@ def parameters(first: int = 0, count: int = 8) -> Copy:
 def modes(commands: list[Command]) -> list[tuple[int, int, int] | None]:
     """For each computation the element of PAR and its strides, or None."""
     return [
-        None if each.mode is None else (each.mode.par, each.outer.par, each.inner.par)
-        for each in commands
-        if isinstance(each, Compute)
+        None if command.mode is None else (command.mode.par, command.outer.par, command.inner.par)
+        for command in commands
+        if isinstance(command, Compute)
     ]
 
 
