@@ -131,10 +131,10 @@ class TiledOnAlu(AcceleratorTemplate[W]):
         oc, y, x = (choices[axis] for axis in ("oc", "y", "x"))
         epilogue, channels = workload.epilogue, workload.extents["oc"]
         image, size = prod(workload.input_tile(y, x)), y * x
-        own = self.result_accumulators + epilogue.element_operands
-        inputs = epilogue.input_operands * size
+        own, inputs = self.result_accumulators, epilogue.input_operands * size
         if workload.from_inp:
             own, inputs, image = max(1, own), inputs + image, np.zeros_like(size)
+        own += epilogue.element_operands
         blocks = choices["threads"] * oc
         operands = operand_accumulators(choices, epilogue, channels)
         return {
