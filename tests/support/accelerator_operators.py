@@ -9,10 +9,14 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import ConfigError
+from hw.features import Feature
 from tests.support.configs import UNCOMMON
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 """Presets, and machines whose blocks of input and output channels differ."""
+
+EXTENDED = ("extended", "extended_batch", "requantising")
+"""Machines with features: all of them, with one row and with two; and of REQUANTISE alone."""
 
 THREADS = (1, 2, 4)
 
@@ -30,6 +34,13 @@ MORE_RTL_SEEDS = range(3, 20)
 def machine(name: str) -> HardwareConfig:
     """A configuration by its name."""
     uncommon = {each.name: each for each in UNCOMMON}
+    extended = uncommon["extended"]
+    uncommon |= {
+        "extended_batch": extended.replace(name="extended_batch", log_batch=1, log_par_buffer=6),
+        "requantising": extended.replace(
+            name="requantising", features=frozenset({Feature.REQUANTISE}), log_block_in=1
+        ),
+    }
     return uncommon[name] if name in uncommon else load_config(name)
 
 
@@ -39,12 +50,20 @@ def drawn_size(rng: np.random.Generator, most: int) -> int:
 
 
 def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
-    """A random configuration: an array of any shape, with buffers of few elements."""
+    """A random configuration: an array of any shape, with buffers of few elements; some with
+    features."""
     while True:
         batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
-        exponents = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
+        exponents = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2, 1)]
+        features = [each for each in Feature if rng.random() < 0.5]
+        if rng.random() < 0.5:
+            features = []
+        elif rng.random() < 0.7:
+            inputs = outputs
         try:
             return machine("tiny").replace(
+                features=frozenset(features),
+                log_par_buffer=outputs + 3 + exponents[4] // 2 + 1,
                 name="drawn",
                 log_batch=batch,
                 log_block_in=inputs,

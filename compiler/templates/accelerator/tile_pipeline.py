@@ -43,10 +43,12 @@ class TilePipeline:
         whole tile along an axis, 0 the remainder at the end of the axis.
     loads, products
         [n, 2, 2, 2, 2]: durations of a step; the last index is 0 for the last step, else 1.
-    passes, stores
-        [n, 2, 2, 2]: durations of a tile.
+    passes, operands, stores
+        [n, 2, 2, 2]: durations of a tile. `operands` are loaded by the load unit, for the passes.
     begin
         Start cycles of compute and of load.
+    resets
+        Whether a tile's sums are reset before its products.
     """
 
     batches: int
@@ -61,9 +63,11 @@ class TilePipeline:
     loads: Ints
     products: Ints
     passes: Ints
+    operands: Ints
     stores: Ints
     begin: tuple[Ints, Ints]
     overhead: int
+    resets: bool = True
 
     def cycles(self) -> Floats:
         """Estimated cycles from launch to done."""
@@ -74,10 +78,11 @@ class TilePipeline:
             found,
             np.stack(numbers, axis=1),
             np.stack([self.extents, self.sizes, self.loops], axis=1),
-            _stacked(tiles, self.kept, self.passes, self.stores),
+            _stacked(tiles, self.kept, self.passes, self.stores, self.operands),
             _stacked(steps, self.loads, self.products),
             self.batches,
             self.overhead,
+            int(self.resets),
         )
         return found
 
@@ -103,7 +108,7 @@ def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
 
 
 @cache
-def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
+def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int, int], None]:
     """The simulator: a compiled loop over choices, groups of tiles, steps and threads."""
     # Lazy import: Numba takes half a second to import.
     from hw.jit import cached
@@ -119,6 +124,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
         parts: Ints,
         batches: int,
         overhead: int,
+        resets: int,
     ) -> None:
         at = np.zeros(3, np.int64)
         for row in range(len(found)):
@@ -133,6 +139,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
             inputs = np.zeros(threads, np.int64)  # Cycle of a thread's last product.
             results = np.zeros(threads, np.int64)  # Cycle of a thread's last store.
             ready = np.zeros(threads, np.int64)  # Cycle of a thread's last operand load.
+            passed = np.zeros(threads, np.int64)  # Cycle of a thread's last pass.
             whole = np.zeros((threads, 3), np.int64)
             volume = np.zeros(threads, np.int64)
             store = simulated = half_simulated = half_compute = 0
@@ -174,13 +181,19 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                     for thread in range(working):
                         a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
                         if step == 0:
-                            compute = max(compute, results[thread]) + volume[thread]
+                            compute = max(compute, results[thread]) + volume[thread] * resets
                         compute = max(compute, ready[thread]) + parts[row, 1, a, b, c, last]
                         inputs[thread] = compute
                 for thread in range(working):
                     a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                    # What is loaded for a tile's passes follows the loads of its last step.
+                    if tiles[row, 3, a, b, c] > 0:
+                        load = max(load, passed[thread]) + tiles[row, 3, a, b, c]
+                        compute = max(compute, load)
                     compute += tiles[row, 1, a, b, c]
-                    store = max(store, compute) + tiles[row, 2, a, b, c]
+                    passed[thread] = compute
+                    finished = compute if tiles[row, 1, a, b, c] > 0 else inputs[thread]
+                    store = max(store, finished) + tiles[row, 2, a, b, c]
                     results[thread] = store + overhead
                     simulated += volume[thread]
                 if group == most // 2 - 1:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.accelerator import alu_value, immediate, immediate_argument
+from compiler.intrinsics.accelerator import BINARY, alu_value, immediate, immediate_argument
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
 from compiler.ir.dtypes import INT8, INT32
@@ -67,7 +67,7 @@ def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") ->
 
 
 PASSES = st.lists(
-    st.sampled_from(AluOp).flatmap(
+    st.sampled_from(BINARY).flatmap(
         lambda op: st.tuples(
             st.just(op),
             st.integers(*((0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1))),

@@ -44,7 +44,7 @@ def check_fits(name: str, seed: int) -> bool:
 def check_usage(name: str, seed: int) -> None:
     """Every element that the template counts, and no other."""
     rng = np.random.default_rng(seed)
-    config = machine("tiny")
+    config = machine(str(rng.choice(["tiny", "extended", "requantising"])))
     drawn = DRAWERS[name](rng, config)
     choice = _choice(rng, drawn, config)
     target = AcceleratorTarget.of(config)
