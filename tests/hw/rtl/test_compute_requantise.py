@@ -130,11 +130,8 @@ LAST = {
     "ALU": ADD_ONE,
     "GEMM": replace(GEMM, reset=True),
     **{
-        f"{memory.name}_{pad}": Load(
-            memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1, y_pad_0=pad
-        )
+        memory.name: Load(memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
         for memory in (MemoryId.ACC, MemoryId.ACC_8BIT)
-        for pad in (0, 1)
     },
 }
 
