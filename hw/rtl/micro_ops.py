@@ -203,7 +203,7 @@ class MicroOps(Block):
                     m.d.sync += [flag.eq(1) for flag in (kernel_ends, inner_is_last, outer_is_last)]
 
     def _dst_factor(self, word: Value, name: str) -> Value:
-        """A factor that GEMM and ALU have in the same place, unless only one has a bit before it."""
+        """A factor, in the same place in GEMM and ALU unless one has a bit more before it."""
         layouts = gemm_layout(self._config), alu_layout(self._config)
         gemm, alu = (data.View(view_of(layout), word) for layout in layouts)
         if layouts[0][name] == layouts[1][name]:

@@ -199,8 +199,10 @@ def _parameters(
     def one() -> Parameters:
         shift = int(values.integers(32))
         fitting = max(1, (1 << shift) >> 24)
-        multiplier = int(values.choice((fitting, (1 << 16) - 1, values.integers(1 << 16))))
-        addend = int(values.choice((0, (1 << shift) // 2, values.integers(-(1 << 31), 1 << 31))))
+        most = (1 << 16) - 1
+        multiplier = int(values.choice([fitting, most, int(values.integers(most))]))
+        anything = int(values.integers(-(1 << 31), 1 << 31))
+        addend = int(values.choice([0, (1 << shift) // 2, anything]))
         return Parameters(addend, multiplier, shift)
 
     depth = config.depth(MemoryId.PAR)

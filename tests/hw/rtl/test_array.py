@@ -152,7 +152,7 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
 def test_operands_from_inp(shape: tuple[int, int]) -> None:
     """One in each cycle, or an immediate: the byte in the lane's row and column, sign-extended.
 
-    A sum with it comes four cycles after its gathering; INP is read levels of the adder tree before.
+    A sum with it comes three cycles after its gathering.
     """
     config = machine(shape[0], shape[1], shape[1], frozenset({Feature.INPUT_OPERANDS}))
     rng = random.Random(sum(shape))
@@ -170,7 +170,8 @@ def test_operands_from_inp(shape: tuple[int, int]) -> None:
         """The second operands."""
         if from_inp[index]:
             return elements[index].astype(np.int64)
-        return np.full(elements[index].shape, imms[index], np.int64)
+        immediate: npt.NDArray[np.int64] = np.full_like(elements[index], imms[index], np.int64)
+        return immediate
 
     async def bench(ctx: Context) -> None:
         for cycle in range(count + levels + 4):

@@ -198,7 +198,6 @@ class Stand:
         """Compare every cycle of an instruction, from the first to that of its last micro-op."""
         micro_ops = self.micro_ops
         word = int.from_bytes(encode(self.config, loops), "little")
-        is_mode = isinstance(loops, Requantise)
         for place, slot in enumerate(self.slots(loops)):
             if place:
                 await ctx.tick()
@@ -210,10 +209,11 @@ class Stand:
                 await ctx.tick()
             assert ctx.get(micro_ops.active)
             self.compare_mode(ctx)
-            assert ctx.get(micro_ops.valid) == (slot is not None or is_mode)
-            assert ctx.get(micro_ops.ready) == (is_mode or (slot is not None and slot.last))
+            assert ctx.get(micro_ops.valid) == (slot is not None or isinstance(loops, Requantise))
+            last = isinstance(loops, Requantise) or (slot is not None and slot.last)
+            assert ctx.get(micro_ops.ready) == last
             assert ctx.get(micro_ops.current) == word
-            if is_mode:
+            if isinstance(loops, Requantise):
                 assert ctx.get(micro_ops.last)
                 self.mode = loops
             if slot is None:

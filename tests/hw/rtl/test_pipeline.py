@@ -27,7 +27,6 @@ from tests.support.pipeline_stand import (
 )
 from tests.support.rtl import Context, seeds, simulate
 
-
 SOME = (
     frozenset({Feature.REQUANTISE}),
     frozenset({Feature.INPUT_OPERANDS}),
