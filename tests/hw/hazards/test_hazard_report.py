@@ -217,7 +217,7 @@ def test_addresses_that_begin_anew() -> None:
     report = check_hazards(program(0x10000))
     assert unproved(report) == (Unchecked(Unknown.BEYOND_ADDRESSES, (0,)),)
     wide = two_steps(load_inp, gemm, (L2C,)).data
-    bases = (0, 0, (1 << 62) - 16, 0, 0, 0)
+    bases = (0, 0, (1 << 62) - 16, 0, 0, 0, 0)
     config = TINY.replace(address_bits=64)
     assert check_hazards(Program(config, wide), image=image(), bases=bases).proved
 
