@@ -266,10 +266,10 @@ def test_many_races_are_counted() -> None:
 @pytest.mark.parametrize(
     ("bases", "message"),
     [
-        ((0,) * 5, "5 base registers: there are 6"),
-        ((2, 0, 0, 0, 0, 0), "base register of UOP is 2: it must be a multiple of 4"),
-        ((0, 0, 0, 0, 0, 1 << 62), "base register of ACC_8BIT is"),
-        ((-4, 0, 0, 0, 0, 0), "base register of UOP is -4"),
+        ((0,) * 6, "6 base registers: there are 7"),
+        ((2, 0, 0, 0, 0, 0, 0), "base register of UOP is 2: it must be a multiple of 4"),
+        ((0, 0, 0, 0, 0, 1 << 62, 0), "base register of ACC_8BIT is"),
+        ((-4, 0, 0, 0, 0, 0, 0), "base register of UOP is -4"),
     ],
 )
 def test_impossible_bases(bases: tuple[int, ...], message: str) -> None:
