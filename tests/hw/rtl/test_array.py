@@ -168,10 +168,10 @@ def test_operands_from_inp(shape: tuple[int, int]) -> None:
 
     def wanted(index: int) -> npt.NDArray[np.int64]:
         """The second operands."""
+        values = np.full(elements[index].shape, imms[index], np.int64)
         if from_inp[index]:
-            return elements[index].astype(np.int64)
-        immediate: npt.NDArray[np.int64] = np.full_like(elements[index], imms[index], np.int64)
-        return immediate
+            values[:] = elements[index]
+        return values
 
     async def bench(ctx: Context) -> None:
         for cycle in range(count + levels + 4):

@@ -230,21 +230,72 @@ def element(channels: Sequence[Case], rng: random.Random) -> int:
     return sum(part << 8 * PARAMETER_BYTES * place for place, part in enumerate(parts))
 
 
+def stream(
+    config: HardwareConfig,
+    elements: Sequence[Sequence[Case]],
+    loads: Sequence[Sequence[int] | None],
+    rng: random.Random,
+) -> None:
+    """Whole elements back to back, each with its values' cases, or else the bytes of a LOAD.
+
+    All cases of an element have one mode, and those of one channel the same parameters.
+    """
+    block = Requantisers(config)
+    columns, lanes, count = config.block_out, config.acc_lanes, len(elements)
+    has_operand = Feature.INPUT_OPERANDS in config.features
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(-EARLY, count + OUT_STAGES):
+            gathers, prepares, _, writes, _, shifts, clips, done = (
+                elements[(cycle + EARLY - stage) % count] for stage in range(EARLY + OUT_STAGES + 1)
+            )
+            if has_operand:
+                ctx.set(block.operand, packed([case.operand for case in gathers], 8))
+            ctx.set(block.parameters, element(prepares[:columns], rng))
+            ctx.set(block.result, packed([case.result for case in writes], 32))
+            active = clips[0].active
+            ctx.set(
+                block.control,
+                {
+                    "residual": int(gathers[0].residual and gathers[0].active),
+                    "take": int(prepares[0].active),
+                    "scale": prepares[0].scale,
+                    "clips": int(shifts[0].active),
+                    "low": clips[0].low if active else -128,
+                    "high": clips[0].high if active else 127,
+                },
+            )
+            load = loads[(cycle - OUT_STAGES + 1) % count]
+            ctx.set(block.load, load is not None)
+            ctx.set(block.loaded, packed(load or [], 8))
+            if cycle >= OUT_STAGES:
+                found = int(ctx.get(block.value)).to_bytes(lanes, "little")
+                place = (cycle - OUT_STAGES) % count
+                wanted = loads[place] or [case.byte for case in done]
+                assert list(found) == list(wanted), f"element {place}: {done}"
+            await ctx.tick()
+
+    simulate(block, bench)
+
+
+def packed(values: Sequence[int], width: int) -> int:
+    """Values side by side, the first in the lowest bits."""
+    mask = (1 << width) - 1
+    return sum((value & mask) << width * place for place, value in enumerate(values))
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("residuals", [False, True])
 def test_each_value_has_its_channel_s_parameters(
     shape: tuple[int, int, int], residuals: bool
 ) -> None:
-    """Whole elements back to back, some with the mode off, some from LOADs."""
-    features = {Feature.REQUANTISE} | ({Feature.INPUT_OPERANDS} if residuals else set())
-    config = machine(*shape, frozenset(features))
+    """Some with the mode off, some from LOADs."""
+    config = machine(*shape, features_of(residuals))
     rng = random.Random(sum(shape))
-    block = Requantisers(config)
     columns, lanes = config.block_out, config.acc_lanes
-    count = 40
     elements: list[list[Case]] = []
     loads: list[list[int] | None] = []
-    for _ in range(count):
+    for _ in range(40):
         common = random_case(rng, residuals)
         channels = [random_case(rng, residuals) for _ in range(columns)]
         elements.append(
@@ -264,42 +315,56 @@ def test_each_value_has_its_channel_s_parameters(
             ]
         )
         loads.append([rng.getrandbits(8) for _ in range(lanes)] if rng.random() < 0.2 else None)
+    stream(config, elements, loads, rng)
 
-    async def bench(ctx: Context) -> None:
-        def at(cycle: int) -> list[Case]:
-            return elements[cycle % count]
 
-        for cycle in range(-EARLY, count + OUT_STAGES):
-            gathers, prepares, _, writes, _, shifts, clips, done = (
-                at(cycle + EARLY - stage) for stage in range(EARLY + OUT_STAGES + 1)
-            )
-            if residuals:
-                ctx.set(
-                    block.operand, sum((c.operand & 0xFF) << 8 * n for n, c in enumerate(gathers))
-                )
-            ctx.set(block.parameters, element(prepares[:columns], rng))
-            ctx.set(
-                block.result, sum((c.result & 0xFFFF_FFFF) << 32 * n for n, c in enumerate(writes))
-            )
-            active = clips[0].active
-            ctx.set(
-                block.control,
-                {
-                    "residual": int(gathers[0].residual and gathers[0].active),
-                    "take": int(prepares[0].active),
-                    "scale": prepares[0].scale,
-                    "clips": int(shifts[0].active),
-                    "low": clips[0].low if active else -128,
-                    "high": clips[0].high if active else 127,
-                },
-            )
-            load = loads[(cycle - OUT_STAGES + 1) % count]
-            ctx.set(block.load, load is not None)
-            ctx.set(block.loaded, sum(byte << 8 * n for n, byte in enumerate(load or [])))
-            if cycle >= OUT_STAGES:
-                found = int(ctx.get(block.value)).to_bytes(lanes, "little")
-                given = loads[(cycle - OUT_STAGES) % count] or [case.byte for case in done]
-                assert list(found) == given
-            await ctx.tick()
+def features_of(residuals: bool) -> frozenset[Feature]:
+    both = {Feature.REQUANTISE, Feature.INPUT_OPERANDS}
+    return frozenset(both if residuals else {Feature.REQUANTISE})
 
-    simulate(block, bench)
+
+@pytest.mark.parametrize("shape", [(0, 2, 64), (1, 1, 64)])
+def test_every_bit_of_each_lane_s_numbers(shape: tuple[int, int, int]) -> None:
+    """One bit in one channel, or in one value's result or operand: it is seen there only."""
+    config = machine(*shape, features_of(residuals=True))
+    columns, lanes = config.block_out, config.acc_lanes
+    nothing = Case(0, multiplier=0, residual=True)
+    elements: list[list[Case]] = []
+
+    def one_channel(column: int, other: Case, one: Case) -> None:
+        channels = [other] * columns
+        channels[column] = one
+        elements.append(channels * config.batch)
+
+    for column in range(columns):
+        for bit in range(32):
+            other = replace(nothing, shift=bit)
+            one_channel(column, other, replace(other, addend=(-1 if bit == 31 else 1) << bit))
+        for bit in range(16):
+            other = replace(nothing, result=1, shift=bit)
+            one_channel(column, other, replace(other, multiplier=1 << bit))
+        for bit, addend in itertools.product(range(5), (3 << 28, -5)):
+            other = replace(nothing, addend=addend)
+            one_channel(column, other, replace(other, shift=1 << bit))
+            other = replace(other, shift=31)
+            one_channel(column, other, replace(other, shift=31 ^ 1 << bit))
+    for lane in range(lanes):
+        for bit in range(32):
+            values = [replace(nothing, multiplier=1, shift=bit)] * lanes
+            values[lane] = replace(values[lane], result=(-1 if bit == 31 else 1) << bit)
+            elements.append(values)
+        for bit in range(8):
+            values = [replace(nothing, scale=1)] * lanes
+            values[lane] = replace(values[lane], operand=-128 if bit == 7 else 1 << bit)
+            elements.append(values)
+    for bit in range(24):
+        elements.append([replace(nothing, scale=1 << bit, operand=1, shift=bit)] * lanes)
+    for bit in range(8):
+        limit = -128 if bit == 7 else 1 << bit
+        elements.append([replace(nothing, addend=1000, high=limit)] * lanes)
+        elements.append([replace(nothing, addend=-1000, low=limit)] * lanes)
+        elements.append([replace(nothing, low=limit, high=limit)] * lanes)
+    elements += [[replace(nothing, result=300, active=active)] * lanes for active in (True, False)]
+    bytes_of = {tuple(case.byte for case in values) for values in elements}
+    assert len(bytes_of) > 30
+    stream(config, elements, [None] * len(elements), random.Random(0))
