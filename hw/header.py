@@ -9,7 +9,6 @@ from enum import IntEnum, IntFlag
 from hw.config import HardwareConfig
 from hw.faults import Fault
 from hw.registers import MAGIC, VERSION, Control, Register, Status, registers_of
-from hw.topology import MemoryId
 
 GUARD = "TANDEM_REGISTERS_H"
 

@@ -26,6 +26,17 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return result
 
 
+def compiled_as(name: str, function: Callable[P, R]) -> Callable[P, R]:
+    """`compiled`, for a function that is made several times, with other values closed over.
+
+    Each needs a `name` of its own. Numba names machine code by function and a running number, and
+    code from the disk cache keeps the numbers of another process: of two functions with one name,
+    the linker could take the one for the other.
+    """
+    function.__qualname__ = name
+    return compiled(function)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` inline into its callers: for code that runs once per micro-op.
 

@@ -63,7 +63,8 @@ class AluOp(IntEnum):
 
         For SHR, `b` must lie in -MAX_SHIFT..MAX_SHIFT.
         """
-        wide = self.meaning(np.asarray(a, np.int64), np.asarray(b, np.int64))
+        operands = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(b, np.int64))
+        wide = self.meaning(*operands)
         result: Int32s = np.asarray(wide).astype(np.int32)
         return result if isinstance(a, np.ndarray) else int(result)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum, IntFlag
 
 from hw.features import BASE, Feature
-
 from hw.topology import MemoryId, Unit
 
 MAGIC = 0x544E444D

@@ -45,7 +45,9 @@ class Codec:
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self._layouts = {opcode: instruction_layout(config, opcode) for opcode in opcodes_of(config)}
+        self._layouts = {
+            opcode: instruction_layout(config, opcode) for opcode in opcodes_of(config)
+        }
         self._uop = uop_layout(config)
 
     def encode(self, instruction: Instruction) -> bytes:
@@ -230,9 +232,7 @@ def _gemm_instruction(fields: dict[str, int]) -> Gemm:
     )
 
 
-def _alu_instruction(
-    config: HardwareConfig, fields: dict[str, int], position: int | None
-) -> Alu:
+def _alu_instruction(config: HardwareConfig, fields: dict[str, int], position: int | None) -> Alu:
     number = fields["alu_opcode"]
     if number not in config.operations:
         raise ProgramError(

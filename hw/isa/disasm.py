@@ -41,7 +41,8 @@ def disassemble(program: Program) -> str:
     mnemonic_width = max(6, *(len(mnemonic) + 1 for mnemonic, operands, _ in rows if operands))
     operand_width = max(len(operands) for _, operands, _ in rows)
     lines = (
-        f"{position:>{index_width}}  {mnemonic:<{mnemonic_width}}{operands:<{operand_width}}  {rest}".rstrip()
+        f"{position:>{index_width}}  {mnemonic:<{mnemonic_width}}"
+        f"{operands:<{operand_width}}  {rest}".rstrip()
         for position, (mnemonic, operands, rest) in enumerate(rows)
     )
     return "\n".join(lines) + "\n"

@@ -154,11 +154,11 @@ _TENSOR_OPS = tuple(op for op in AluOp if op not in (AluOp.SHR, AluOp.RESIDUAL))
 """Operations with a second operand from a memory, but for SHR, which can fail, and RESIDUAL, which
 leaves ACC as it is."""
 
-_SWEEP_IMMEDIATE = with_loops(_by_opcode(_immediate, (*_TENSOR_OPS, AluOp.SHR)))
-_SWEEP_TENSOR = with_loops(_by_opcode(_tensor, _TENSOR_OPS))
-_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
-_SWEEP_INPUT = with_loops(_by_opcode(_input, _TENSOR_OPS))
-_SWEEP_INPUT_SHIFT = with_loops(_input_shift)
+_SWEEP_IMMEDIATE = with_loops("alu_immediate", _by_opcode(_immediate, (*_TENSOR_OPS, AluOp.SHR)))
+_SWEEP_TENSOR = with_loops("alu_tensor", _by_opcode(_tensor, _TENSOR_OPS))
+_SWEEP_TENSOR_SHIFT = with_loops("alu_tensor_shift", _tensor_shift)
+_SWEEP_INPUT = with_loops("alu_input", _by_opcode(_input, _TENSOR_OPS))
+_SWEEP_INPUT_SHIFT = with_loops("alu_input_shift", _input_shift)
 
 
 @compiled

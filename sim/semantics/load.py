@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hw.config import PARAMETER_BYTES
-from hw.jit import compiled, inlined
+from hw.jit import compiled, compiled_as, inlined
 from hw.topology import MemoryId
 from sim.semantics.chip import LANES, PARAMETER_ROWS, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
@@ -137,10 +137,14 @@ def _clear_par(chip: Chip, at: int, count: int) -> None:
     chip.par[at * size : (at + count) * size] = 0
 
 
-def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, InstructionFields, int], None]:
-    """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding."""
+def _filling(
+    name: str, put: Put, clear: Clear
+) -> Callable[[Chip, Dram, InstructionFields, int], None]:
+    """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding.
 
-    @compiled
+    The name must be unique.
+    """
+
     def fill(chip: Chip, dram: Dram, row: InstructionFields, size: int) -> None:
         width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
         at = row[SRAM_BASE]
@@ -157,15 +161,15 @@ def _filling(put: Put, clear: Clear) -> Callable[[Chip, Dram, InstructionFields,
             at += row[X_PAD_1]
         clear(chip, at, row[Y_PAD_1] * width)
 
-    return fill
+    return compiled_as(name, fill)
 
 
-_FILL_UOP = _filling(_put_uop, _clear_uop)
-_FILL_WGT = _filling(_put_wgt, _clear_wgt)
-_FILL_INP = _filling(_put_inp, _clear_inp)
-_FILL_ACC = _filling(_put_acc, _clear_acc)
-_FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
-_FILL_PAR = _filling(_put_par, _clear_par)
+_FILL_UOP = _filling("load_uop", _put_uop, _clear_uop)
+_FILL_WGT = _filling("load_wgt", _put_wgt, _clear_wgt)
+_FILL_INP = _filling("load_inp", _put_inp, _clear_inp)
+_FILL_ACC = _filling("load_acc", _put_acc, _clear_acc)
+_FILL_ACC_8BIT = _filling("load_acc_8bit", _put_acc_8bit, _clear_acc)
+_FILL_PAR = _filling("load_par", _put_par, _clear_par)
 
 
 @compiled

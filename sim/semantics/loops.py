@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hw.encoding import Opcode
-from hw.jit import compiled
+from hw.jit import compiled, compiled_as
 from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
@@ -58,10 +58,9 @@ def micro_ops(row: InstructionFields) -> int:
     return int((row[UOP_END] - row[UOP_BGN]) * row[ITER_OUT] * row[ITER_IN])
 
 
-def with_loops(body: Body) -> MicroOpLoop:
-    """Compile the loops around `body`, whose indices must be in bounds."""
+def with_loops(name: str, body: Body) -> MicroOpLoop:
+    """Compile the loops around `body`, whose indices must be in bounds, under a unique name."""
 
-    @compiled
     def sweep(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
         # Copied to variables, else compiled code would reread them after each write to ACC.
         bgn, count, iter_in = row[UOP_BGN], row[UOP_END] - row[UOP_BGN], row[ITER_IN]
@@ -98,7 +97,7 @@ def with_loops(body: Body) -> MicroOpLoop:
                 o += 1
         return NONE
 
-    return sweep
+    return compiled_as(name, sweep)
 
 
 @compiled

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.jit import compiled, inlined
+from hw.jit import compiled, compiled_as, inlined
 from hw.operations import AluOp
 from sim.semantics.chip import PARAMETER_ROWS, Chip
 from sim.semantics.fields import (
@@ -97,10 +97,10 @@ def _requantise_residual(chip: Chip, mode: Mode, dst: int, src: int, par: int) -
             to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
 
 
-def _pass(write: Write) -> Callable[[Chip, Mode, InstructionFields, int, int], None]:
-    """Compile the pass over micro-ops [start, stop) with one way to write OUT."""
+def _pass(name: str, write: Write) -> Callable[[Chip, Mode, InstructionFields, int, int], None]:
+    """Compile the pass over micro-ops [start, stop) with one way to write OUT, under a unique
+    name."""
 
-    @compiled
     def sweep(chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int) -> None:
         bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
         iter_out, iter_in = row[ITER_OUT], row[ITER_IN]
@@ -144,12 +144,12 @@ def _pass(write: Write) -> Callable[[Chip, Mode, InstructionFields, int, int], N
                 i = 0
                 o += 1
 
-    return sweep
+    return compiled_as(name, sweep)
 
 
-_LOW_BYTES = _pass(_low_byte)
-_REQUANTISED = _pass(_requantise)
-_RESIDUALS = _pass(_requantise_residual)
+_LOW_BYTES = _pass("out_low_bytes", _low_byte)
+_REQUANTISED = _pass("out_requantised", _requantise)
+_RESIDUALS = _pass("out_residuals", _requantise_residual)
 
 
 @compiled

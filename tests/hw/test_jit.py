@@ -20,6 +20,7 @@ from sim.functional.state import FINGERPRINT, make_state
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.dram import make_dram
+from sim.semantics.fields import make_mode
 
 PLAIN_RUN = """
 from contextlib import suppress
@@ -133,7 +134,8 @@ def test_the_code_that_runs_was_compiled_from_this_source() -> None:
     status = make_run_slice()(
         make_plan(config, program.columns()),
         make_chip(config),
-        make_dram(memory, (0,) * 6, ()),
+        make_mode(),
+        make_dram(memory, (0,) * 7, ()),
         state,
         np.zeros(1, dtype=np.int64),
         make_detail(),

@@ -84,6 +84,24 @@ _ROWS: dict[AluOp, tuple[tuple[int, int, int], ...]] = {
         (-1, -1, 1),
         (12345, 0, 0),
     ),
+    AluOp.MOVE: (
+        (LOW, HIGH, HIGH),
+        (HIGH, LOW, LOW),
+        (0x55AA55AA, 0x2A5A3C69, 0x2A5A3C69),
+        (-1, 0, 0),
+        (0, -1, -1),
+        (127, -32768, -32768),
+        (1, 32767, 32767),
+    ),
+    AluOp.RESIDUAL: (
+        (LOW, HIGH, LOW),
+        (HIGH, LOW, HIGH),
+        (0x55AA55AA, 0x2A5A3C69, 0x55AA55AA),
+        (-1, 0, -1),
+        (0, -1, 0),
+        (0, -128, 0),
+        (-129, 127, -129),
+    ),
 }
 
 CASES = tuple(Case(op, *row) for op, rows in _ROWS.items() for row in rows)
@@ -113,3 +131,7 @@ def alu_result(op: AluOp, a: int, b: int) -> int:
         case AluOp.SHR:
             assert abs(b) <= MAX_SHIFT
             return wrapped(a >> b if b >= 0 else a << -b)
+        case AluOp.MOVE:
+            return b
+        case AluOp.RESIDUAL:
+            return a

@@ -21,6 +21,7 @@ from hw.isa import (
     Instruction,
     Load,
     MemoryId,
+    Requantise,
     Store,
     Tokens,
     Unit,
@@ -30,6 +31,8 @@ from hw.isa import (
 Indices = npt.NDArray[np.int64]
 DRAM = -1
 """The resource number of DRAM, whose elements are bytes."""
+OFF = Requantise(active=False)
+"""The mode before the first REQUANTISE of a program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,11 +45,17 @@ class Touch:
 
 
 def touches(
-    config: HardwareConfig, instruction: Instruction, uops: npt.NDArray[np.uint32]
+    config: HardwareConfig,
+    instruction: Instruction,
+    uops: npt.NDArray[np.uint32],
+    mode: Requantise = OFF,
 ) -> list[Touch]:
-    """All accesses of `instruction`, with `uops` in the micro-op memory."""
+    """All accesses of `instruction`, with `uops` in the micro-op memory and `mode` in force.
+
+    OUT counts as ACC, with which it is written.
+    """
     match instruction:
-        case Load(x_size=0) | Store(x_size=0) | Finish():
+        case Load(x_size=0) | Store(x_size=0) | Finish() | Requantise():
             return []
         case Load():
             rows = instruction.y_pad_0 + instruction.y_size + instruction.y_pad_1
@@ -65,7 +74,7 @@ def touches(
                 Touch(DRAM, _rectangle(config, instruction), True),
             ]
         case Gemm() | Alu():
-            return _loop_touches(config, instruction, uops)
+            return _loop_touches(config, instruction, uops, mode)
 
 
 def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
@@ -77,7 +86,7 @@ def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
 
 
 def _loop_touches(
-    config: HardwareConfig, loops: Gemm | Alu, uops: npt.NDArray[np.uint32]
+    config: HardwareConfig, loops: Gemm | Alu, uops: npt.NDArray[np.uint32], mode: Requantise
 ) -> list[Touch]:
     used = np.arange(loops.uop_bgn, loops.uop_end)
     codec = Codec(config)
@@ -95,7 +104,12 @@ def _loop_touches(
         Touch(MemoryId.ACC, dst, True),
     ]
     src = reach([uop.src for uop in kernel], loops.src_factor_out, loops.src_factor_in)
+    if mode.active:
+        par = reach([mode.par_base], mode.par_factor_out, mode.par_factor_in)
+        found.append(Touch(MemoryId.PAR, par, False))
     match loops:
+        case Alu(use_imm=False, from_inp=True):
+            found.append(Touch(MemoryId.INP, src, False))
         case Alu(use_imm=False):
             found.append(Touch(MemoryId.ACC, src, False))
         case Gemm(reset=False):

@@ -30,6 +30,7 @@ from hw.isa import (
 )
 from hw.operations import MAX_SHIFT
 from tests.support.dependences import touches
+from tests.support.random_modes import fits, parameters, random_requantise, requantises
 from tests.support.recorder import Recorder
 from tests.support.reference import Image
 
@@ -64,7 +65,7 @@ def random_program(
     has 64 KiB, or what 64 of the largest elements take, by default.
     """
     if image_bytes is None:
-        largest = max(config.element_bytes(memory) for memory in MemoryId)
+        largest = max(config.element_bytes(memory) for memory in config.memories)
         image_bytes = max(1 << 16, 64 * largest)
     writer = _Writer(config, seed, image_bytes)
     writer.preload()
@@ -89,9 +90,12 @@ class _Writer:
             memory: self._window(memory, most)
             for memory, most in ((MemoryId.INP, 96), (MemoryId.WGT, 16), (MemoryId.ACC, 64))
         }
+        if requantises(config):
+            self.windows[MemoryId.PAR] = self._window(MemoryId.PAR, 16)
         self.image: Image = np.random.default_rng(seed).integers(0, 256, image_bytes, np.uint8)
         self.small = self._put_small_values()
         self.table = self._put_micro_ops()
+        self.parameters = self._put_parameters() if requantises(config) else range(0)
         self.before = self.image.copy()
         self.recorder = Recorder(config, self.rng, self.image)
         self.emit = self.recorder.emit
@@ -113,6 +117,19 @@ class _Writer:
         values = [self.rng.randint(-MAX_SHIFT, MAX_SHIFT) for _ in range(4 * size)]
         self.image[first : first + 16 * size] = np.array(values, "<i4").view(np.uint8)
         return range(first, first + 16 * size)
+
+    def _put_parameters(self) -> range:
+        """Fill elements of DRAM with parameters that make sense; returns their range, in elements.
+
+        STOREs may overwrite them.
+        """
+        window = self.windows[MemoryId.PAR]
+        size = self.config.element_bytes(MemoryId.PAR)
+        first = self.rng.randrange(len(self.image) // 4 * 3 // size, len(self.image) // size)
+        count = min(2 * len(window), len(self.image) // size - first)
+        made = parameters(self.rng, self.config, count)
+        self.image[first * size : first * size + len(made)] = made
+        return range(first, first + count)
 
     def _put_micro_ops(self) -> range:
         """Fill part of DRAM with micro-op kernels; returns their range, in micro-ops."""
@@ -162,13 +179,15 @@ class _Writer:
 
     def draw(self) -> None:
         """Append one instruction, or a few that belong together."""
-        choices = (
+        choices = [
             (self._draw_load, 30),
             (self._draw_store, 16),
             (self._draw_gemm, 24),
             (self._draw_alu, 24),
             (self._draw_empty, 6),
-        )
+        ]
+        if requantises(self.config):
+            choices.append((self._draw_mode, 6))
         (draw,) = self.rng.choices([one for one, _ in choices], [odds for _, odds in choices])
         draw()
 
@@ -177,10 +196,14 @@ class _Writer:
 
     def _draw_load(self) -> None:
         """Append a LOAD from any address to any memory; micro-ops only from their table."""
-        kinds = (MemoryId.INP, MemoryId.WGT, MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT)
+        kinds = [MemoryId.INP, MemoryId.WGT, MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT]
+        if requantises(self.config):
+            kinds.append(MemoryId.PAR)
         memory = self.rng.choice(kinds)
         size = self.config.element_bytes(memory)
         source = self.table if memory is MemoryId.UOP else range(len(self.image) // size)
+        if memory is MemoryId.PAR and self.rng.random() < 0.7:
+            source = self.parameters
         most = min(self.config.depth(memory), LONGEST_LOAD)
         rows, columns = self._shape(min(most, len(source), max(1, MOST_BYTES // size)))
         pads = [self._pad() for _ in range(4)]
@@ -228,7 +251,7 @@ class _Writer:
         counts, factors = self._loops(kernel, memories)
         free = {"src": MemoryId.INP, "wgt": MemoryId.WGT}
         factors = {name: self._any_factors(memory) for name, memory in free.items()} | factors
-        self.emit(
+        self._emit_loops(
             Gemm(
                 reset=reset,
                 uop_bgn=kernel.start,
@@ -250,16 +273,26 @@ class _Writer:
         and is dropped if its own micro-ops would put a shift out of range.
         """
         use_imm = self.rng.random() < 0.5
-        memories = {"dst": MemoryId.ACC} | ({} if use_imm else {"src": MemoryId.ACC})
+        source = MemoryId.ACC
+        if Feature.INPUT_OPERANDS in self.config.features and self.rng.random() < 0.4:
+            use_imm, source = False, MemoryId.INP
+        memories = {"dst": MemoryId.ACC} | ({} if use_imm else {"src": source})
         kernel = self._find_kernel(memories)
         if kernel is None:
             return
-        op = self.rng.choice(list(AluOp))
+        ops: list[AluOp] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
+        if source is MemoryId.INP and AluOp.RESIDUAL in self.config.operations:
+            ops += [AluOp.RESIDUAL] * len(ops)
+        op = self.rng.choice(ops)
         counts, factors = self._loops(kernel, memories)
         factors = {"src": self._any_factors(MemoryId.ACC)} | factors
+        # The field has the width of an index of ACC, also where INP is deeper.
+        most = self.config.depth(MemoryId.ACC) - 1
+        factors["src"] = (min(most, factors["src"][0]), min(most, factors["src"][1]))
         alu = Alu(
             op=op,
             use_imm=use_imm,
+            from_inp=source is MemoryId.INP,
             imm=self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767)),
             uop_bgn=kernel.start,
             uop_end=kernel.stop,
@@ -273,9 +306,20 @@ class _Writer:
         if op is AluOp.SHR and not use_imm:
             self._make_small(alu)
         try:
-            self.emit(alu)
+            self._emit_loops(alu)
         except ProgramError:
-            self.emit(replace(alu, op=AluOp.ADD))
+            self._emit_loops(replace(alu, op=AluOp.ADD))
+
+    def _draw_mode(self) -> None:
+        self.emit(random_requantise(self.rng, self.windows[MemoryId.PAR]))
+
+    def _emit_loops(self, loops: Gemm | Alu) -> None:
+        """Append a GEMM or ALU instruction, behind a REQUANTISE where the mode does not fit it."""
+        if requantises(self.config):
+            window, mode = self.windows[MemoryId.PAR], self.machine.mode
+            if not fits(mode, window, loops) or self.rng.random() < 0.3:
+                self.emit(random_requantise(self.rng, window, loops))
+        self.emit(loops)
 
     def _immediate(self, op: AluOp) -> int:
         if op is AluOp.SHR:
@@ -286,15 +330,16 @@ class _Writer:
         """Put shift amounts where `alu` reads them: load them, or clip the existing values."""
         read = touches(self.config, alu, self.machine.uop)[-1].indices
         first, last = int(read.min()), int(read.max())
-        memory = self.rng.choice((MemoryId.ACC, MemoryId.ACC_8BIT))
+        source = MemoryId.INP if alu.from_inp else MemoryId.ACC
+        memory = self.rng.choice((source, MemoryId.INP if alu.from_inp else MemoryId.ACC_8BIT))
         place = self.small.start // self.config.element_bytes(memory)
-        whole_window = self._clips(first, last)
+        whole_window = () if alu.from_inp else self._clips(first, last)
         if whole_window and self.rng.random() < 0.5:
             for clip in whole_window:
-                self.emit(clip)
+                self._emit_loops(clip)
             return
         rows, columns = 1 + (last - first) // 16, min(16, last - first + 1)
-        window = self.windows[MemoryId.ACC]
+        window = self.windows[source]
         base = min(first, window.stop - rows * columns)
         self.emit(_load(memory, max(base, 0), place, rows, columns, 0))
 

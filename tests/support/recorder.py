@@ -9,7 +9,7 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.isa import Instruction, Load, MemoryId, Program, Store, Unit, unit_of
-from tests.support.dependences import Dependences, touches, with_tokens
+from tests.support.dependences import Dependences, Touch, touches, with_tokens
 from tests.support.reference import Image, ReferenceMachine
 
 
@@ -34,15 +34,19 @@ class Recorder:
         instructions = with_tokens(self.instructions, self.needs)
         return Program.from_instructions(self.config, instructions)
 
+    def touches(self, instruction: Instruction) -> list[Touch]:
+        """All accesses of `instruction`, if it comes next."""
+        return touches(self.config, instruction, self.machine.uop, self.machine.mode)
+
     def emit(self, instruction: Instruction) -> None:
         """Append, execute, and note dependences. Nothing happens if the machine refuses it."""
         unit = unit_of(instruction)
-        touched = touches(self.config, instruction, self.machine.uop)
-        accumulators = self.machine.acc.copy()
+        touched = self.touches(instruction)
+        accumulators, out = self.machine.acc.copy(), self.machine.out.copy()
         try:
             self.machine.step(instruction, self.image)
         except ProgramError:
-            self.machine.acc[:] = accumulators
+            self.machine.acc[:], self.machine.out[:] = accumulators, out
             raise
         for touch in touched:
             if touch.resource == MemoryId.UOP and touch.writes:

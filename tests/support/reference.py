@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
+from hw.config import PARAMETER_BYTES, HardwareConfig
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -26,6 +27,7 @@ from hw.isa import (
     MemoryId,
     MicroOp,
     Program,
+    Requantise,
     Store,
     Unit,
     unit_of,
@@ -48,6 +50,12 @@ class ReferenceMachine:
         self.inp = np.zeros((config.depth(MemoryId.INP), batch, block_in), np.int8)
         self.wgt = np.zeros((config.depth(MemoryId.WGT), block_out, block_in), np.int8)
         self.acc = np.zeros((config.depth(MemoryId.ACC), batch, block_out), np.int32)
+        self.out = np.zeros(self.acc.shape, np.int8)
+        """OUT; meaningless on a machine that does not requantise."""
+        self.par = np.zeros(
+            (config.depth(MemoryId.PAR), block_out, PARAMETER_BYTES), dtype=np.uint8
+        )
+        self.mode = Requantise(active=False)
 
     def step(self, instruction: Instruction, image: Image, position: int = 0) -> None:
         """Execute one instruction. `position` is for errors."""
@@ -60,8 +68,14 @@ class ReferenceMachine:
                 self._gemm(instruction, position)
             case Alu():
                 self._alu(instruction, position)
+            case Requantise():
+                self.mode = instruction
             case Finish():
                 pass
+
+    def launch(self) -> None:
+        """Begin another program: memories stay as they are."""
+        self.mode = Requantise(active=False)
 
     def micro_op(self, index: int) -> MicroOp:
         """One entry of the micro-op memory."""
@@ -86,6 +100,8 @@ class ReferenceMachine:
         for row in rows:
             for element in row:
                 memory[at] = element
+                if memory is self.acc:
+                    self.out[at] = self.acc[at].astype(np.int8)
                 at += 1
 
     def _store(self, store: Store, image: Image) -> None:
@@ -94,7 +110,11 @@ class ReferenceMachine:
         for y in range(store.y_size if store.x_size else 0):
             for x in range(store.x_size):
                 where = self._where(store, y, x)
-                image[where : where + size] = (self.acc[at] & 0xFF).astype(np.uint8).reshape(-1)
+                if Feature.REQUANTISE in self.config.features:
+                    element = self.out[at]
+                else:
+                    element = self.acc[at].astype(np.int8)
+                image[where : where + size] = element.reshape(-1).view(np.uint8)
                 at += 1
 
     def _gemm(self, gemm: Gemm, position: int) -> None:
@@ -102,7 +122,7 @@ class ReferenceMachine:
             dst = uop.dst + o * gemm.dst_factor_out + i * gemm.dst_factor_in
             self._check(position, "ACC", dst, len(self.acc))
             if gemm.reset:
-                self.acc[dst] = 0
+                self._write(position, dst, np.zeros_like(self.acc[dst]), o, i)
                 continue
             src = uop.src + o * gemm.src_factor_out + i * gemm.src_factor_in
             wgt = uop.wgt + o * gemm.wgt_factor_out + i * gemm.wgt_factor_in
@@ -110,7 +130,7 @@ class ReferenceMachine:
             self._check(position, "WGT", wgt, len(self.wgt))
             product = self.inp[src].astype(np.int64) @ self.wgt[wgt].astype(np.int64).T
             sums = 0 if gemm.overwrite else self.acc[dst].astype(np.int64)
-            self.acc[dst] = _wrap(sums + product)
+            self._write(position, dst, _wrap(sums + product), o, i)
 
     def _alu(self, alu: Alu, position: int) -> None:
         for uop, o, i in self._micro_ops(alu):
@@ -121,11 +141,49 @@ class ReferenceMachine:
                 b = np.full_like(a, alu.imm)
             else:
                 src = uop.src + o * alu.src_factor_out + i * alu.src_factor_in
-                self._check(position, "ACC", src, len(self.acc))
-                b = self.acc[src]
+                name, memory = ("INP", self.inp) if alu.from_inp else ("ACC", self.acc)
+                self._check(position, name, src, len(memory))
+                b = memory[src].astype(np.int32)
+            self._parameters(position, o, i)
             if alu.op is AluOp.SHR and np.any((b < -MAX_SHIFT) | (b > MAX_SHIFT)):
                 raise ProgramError(Fault.SHIFT, position, f"a shift by one of {b.tolist()}")
-            self.acc[dst] = alu.op.apply(a, b)
+            if alu.op is AluOp.RESIDUAL:
+                self._write(position, dst, a.copy(), o, i, b.astype(np.int64) * self.mode.scale)
+            else:
+                self._write(position, dst, alu.op.apply(a, b), o, i)
+
+    def _write(
+        self,
+        position: int,
+        dst: int,
+        values: npt.NDArray[np.int32],
+        o: int,
+        i: int,
+        addend: npt.NDArray[np.int64] | int = 0,
+    ) -> None:
+        """Write ACC, and OUT with what the mode makes of the values, in iterations `o` and `i`."""
+        parameters = self._parameters(position, o, i)
+        self.acc[dst] = values
+        if parameters is None:
+            self.out[dst] = values.astype(np.int8)
+            return
+        offset = np.ascontiguousarray(parameters[:, :4]).view("<i4").reshape(-1).astype(np.int64)
+        factor = np.ascontiguousarray(parameters[:, 4:6]).view("<u2").reshape(-1).astype(np.int64)
+        divisor = 2 ** (parameters[:, 6].astype(np.int64) % 32)
+        total = values.astype(np.int64) * factor + offset + addend
+        assert np.all(np.abs(total) < 1 << 49)
+        scaled = np.floor_divide(total, divisor)
+        clipped = np.where(scaled > self.mode.high, self.mode.high, scaled)
+        self.out[dst] = np.where(scaled < self.mode.low, self.mode.low, clipped)
+
+    def _parameters(self, position: int, o: int, i: int) -> npt.NDArray[np.uint8] | None:
+        """The element of PAR for iterations `o` and `i`; None while results are not requantised."""
+        if not self.mode.active:
+            return None
+        at = self.mode.par_base + o * self.mode.par_factor_out + i * self.mode.par_factor_in
+        self._check(position, "PAR", at, len(self.par))
+        element: npt.NDArray[np.uint8] = self.par[at]
+        return element
 
     def _micro_ops(self, loops: Gemm | Alu) -> Iterator[tuple[MicroOp, int, int]]:
         for o in range(loops.iter_out):
@@ -146,6 +204,8 @@ class ReferenceMachine:
                 return self.acc, np.int32
             case MemoryId.ACC_8BIT:
                 return self.acc, np.int8
+            case MemoryId.PAR:
+                return self.par, np.uint8
             case MemoryId.OUT:
                 raise ProgramError(Fault.LOAD_OUT, None, "LOAD of OUT")
 

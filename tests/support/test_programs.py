@@ -17,6 +17,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -27,6 +28,7 @@ from hw.isa import (
     MemoryId,
     MicroOp,
     Program,
+    Requantise,
     Store,
     Tokens,
     Unit,
@@ -40,6 +42,7 @@ from tests.support.strategies import configs
 from tests.support.vectors import load_vector, vector_names
 
 TINY = load_config("tiny")
+EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
 
 
 @pytest.mark.parametrize("name", vector_names())
@@ -113,12 +116,14 @@ def test_same_seed_same_program() -> None:
     assert random_program(TINY, 4, 40).program != one.program
 
 
-def test_nothing_is_read_before_it_is_written() -> None:
+@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
+def test_nothing_is_read_before_it_is_written(config: HardwareConfig) -> None:
     for seed in range(30):
-        made = random_program(TINY, seed, 60)
-        machine, memory = ReferenceMachine(TINY), made.image.copy()
+        made = random_program(config, seed, 60)
+        machine, memory = ReferenceMachine(config), made.image.copy()
         rng = np.random.default_rng(seed)
-        for chip in (machine.uop, machine.inp, machine.wgt, machine.acc):
+        memories = (machine.uop, machine.inp, machine.wgt, machine.acc, machine.out, machine.par)
+        for chip in memories:
             chip[:] = rng.integers(-100, 100, chip.shape).astype(chip.dtype)
         for instruction in made.program:
             machine.step(instruction, memory)
@@ -143,30 +148,32 @@ def test_tokens_are_needed() -> None:
 
 
 def test_random_programs_reach_every_corner() -> None:
+    configurations = (TINY, load_config("pynq"), EXTENDED)
     seen: Counter[str] = Counter()
     for seed in range(40):
-        for name in ("tiny", "pynq"):
-            config = load_config(name)
+        for config in configurations:
             program = random_program(config, seed, 60).program
             for one in program:
-                seen.update(_corners(name, one))
-                seen[f"{name} {unit_of(one).name}"] += 1
-    kinds = ["load " + memory.name for memory in MemoryId if memory is not MemoryId.OUT]
-    kinds += [f"{op.name} {operand}" for op in AluOp for operand in ("imm", "src")]
+                seen.update(_corners(config, one))
+                seen[f"{config.name} {unit_of(one).name}"] += 1
+    kinds = ["load " + memory.name for memory in TINY.memories if memory is not MemoryId.OUT]
+    kinds += [f"{op.name} {operand}" for op in TINY.operations for operand in ("imm", "src")]
     kinds += ["gemm", "reset", "empty load", "empty store", "pad 15", "stride 0", "short stride"]
     kinds += ["crosses a page", "longer than a burst", "unaligned", "last element"]
     kinds += ["one accumulator again"]
+    operations = [op for op in AluOp if op is not AluOp.RESIDUAL]
+    added = ["load PAR", "overwrite", "active", "off", "low above high", "RESIDUAL inp"]
+    added += [f"{op.name} {operand}" for op in operations for operand in ("imm", "src", "inp")]
     missing = [
-        f"{name} {kind}"
-        for name in ("tiny", "pynq")
-        for kind in kinds
-        if not seen[f"{name} {kind}"] and (name, kind) != ("pynq", "unaligned")
+        f"{config.name} {kind}"
+        for config in configurations
+        for kind in (*kinds, *(added if config.features else ()))
+        if not seen[f"{config.name} {kind}"] and (config.name, kind) != ("pynq", "unaligned")
     ]
     assert not missing
 
 
-def _corners(name: str, one: object) -> list[str]:
-    config = load_config(name)
+def _corners(config: HardwareConfig, one: object) -> list[str]:
     found = []
     match one:
         case Load(x_size=0):
@@ -189,9 +196,13 @@ def _corners(name: str, one: object) -> list[str]:
             found += ["longer than a burst"] * (row > config.longest_burst * config.bus_bytes)
             found += ["unaligned"] * (first % config.bus_bytes != 0)
         case Gemm():
-            found.append("reset" if one.reset else "gemm")
+            found.append("reset" if one.reset else "overwrite" if one.overwrite else "gemm")
             again = one.iter_in > 1 and one.dst_factor_in == 0 and one.uop_end - one.uop_bgn == 1
             found += ["one accumulator again"] * (again and not one.reset)
         case Alu():
-            found.append(f"{one.op.name} {'imm' if one.use_imm else 'src'}")
-    return [f"{name} {corner}" for corner in found]
+            operand = "imm" if one.use_imm else "inp" if one.from_inp else "src"
+            found.append(f"{one.op.name} {operand}")
+        case Requantise():
+            found.append("active" if one.active else "off")
+            found += ["low above high"] * (one.low > one.high)
+    return [f"{config.name} {corner}" for corner in found]

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.isa import MemoryId, work_of
 from sim.functional import FunctionalEngine
+from tests.support.configs import UNCOMMON
 from tests.support.launching import launch
 from tests.support.programs import random_program
 from tests.support.vectors import load_vector, vector_names
@@ -57,10 +59,42 @@ def test_every_shape_of_the_array_works(shape: tuple[int, int, int], seed: int) 
     np.testing.assert_array_equal(memory, case.expected)
 
 
+@pytest.mark.parametrize("config", UNCOMMON, ids=lambda config: config.name)
+@settings(max_examples=15)
+@given(seed=SEEDS)
+def test_random_programs_of_uncommon_machines(config: HardwareConfig, seed: int) -> None:
+    case = random_program(config, seed, 60)
+
+    _, memory = launch(FunctionalEngine(config), case.program, case.image)
+
+    np.testing.assert_array_equal(memory, case.expected)
+
+
+@settings(max_examples=40)
+@given(
+    shape=st.tuples(st.integers(0, 4), st.integers(0, 7)),
+    features=st.frozensets(st.sampled_from(Feature), min_size=1),
+    seed=SEEDS,
+)
+def test_every_shape_of_the_array_with_extensions(
+    shape: tuple[int, int], features: frozenset[Feature], seed: int
+) -> None:
+    batch, block = shape
+    config = machine_of(batch, block, block, features)
+    case = random_program(config, seed, 30)
+
+    _, memory = launch(FunctionalEngine(config), case.program, case.image)
+
+    np.testing.assert_array_equal(memory, case.expected)
+
+
+@pytest.mark.parametrize("features", [frozenset(), frozenset(Feature)], ids=["base", "extended"])
 @settings(max_examples=20)
 @given(seed=SEEDS)
-def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(seed: int) -> None:
-    config = load_config("small8")
+def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(
+    features: frozenset[Feature], seed: int
+) -> None:
+    config = load_config("small8").replace(features=features)
     case = random_program(config, seed, 40)
     looks: list[int] = []
 
@@ -77,7 +111,12 @@ def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(seed: int) 
     assert all(after - before <= 1 for before, after in pairwise(looks))
 
 
-def machine_of(log_batch: int, log_block_in: int, log_block_out: int) -> HardwareConfig:
+def machine_of(
+    log_batch: int,
+    log_block_in: int,
+    log_block_out: int,
+    features: frozenset[Feature] = frozenset(),
+) -> HardwareConfig:
     """A machine of this shape with 64 elements in each memory."""
     elements = 6
     return HardwareConfig(
@@ -89,6 +128,8 @@ def machine_of(log_batch: int, log_block_in: int, log_block_out: int) -> Hardwar
         log_inp_buffer=elements + log_batch + log_block_in,
         log_wgt_buffer=elements + log_block_in + log_block_out,
         log_acc_buffer=elements + log_batch + log_block_out + 2,
+        log_par_buffer=elements + log_block_out + 3,
+        features=features,
     )
 
 

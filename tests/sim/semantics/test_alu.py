@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.isa import Alu, AluOp, Program
+from hw.features import Feature
+from hw.isa import Alu, AluOp, MemoryId, Program
 from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import NONE, make_detail
@@ -21,21 +22,28 @@ INT32 = st.one_of(
 INT16 = st.one_of(st.integers(-(1 << 15), (1 << 15) - 1), st.sampled_from([-(1 << 15), -1, 0]))
 SHIFT = st.integers(-31, 31)
 
-CONFIG = load_config("batch2")
+CONFIG = load_config("batch2").replace(features=frozenset(Feature))
 LANES = CONFIG.acc_lanes
+OPERATIONS = [op for op in AluOp if op is not AluOp.RESIDUAL]
+"""Those that take an operand from everywhere."""
 
 
-def execute(op: AluOp, a: list[int], b: list[int] | int) -> list[int]:
-    """ACC[1] = op(ACC[1], b) on a machine where ACC[1] holds `a`, and ACC[2] `b` if it is many."""
+def execute(
+    op: AluOp, a: list[int], b: list[int] | int, source: MemoryId = MemoryId.ACC
+) -> list[int]:
+    """ACC[1] = op(ACC[1], b) on a machine where ACC[1] holds `a`, and element 2 of `source` holds
+    `b` if it is many."""
     chip = make_chip(CONFIG)
     chip.uop[0] = 1 | 2 << chip.src_shift
     chip.acc[LANES : 2 * LANES] = a
     immediate = isinstance(b, int)
     if not immediate:
-        chip.acc[2 * LANES : 3 * LANES] = b
+        memory = chip.inp if source is MemoryId.INP else chip.acc
+        memory[2 * LANES : 3 * LANES] = b
     instruction = Alu(
         op=op,
         use_imm=immediate,
+        from_inp=source is MemoryId.INP,
         imm=b if isinstance(b, int) else 0,
         uop_bgn=0,
         uop_end=1,
@@ -55,12 +63,15 @@ def execute(op: AluOp, a: list[int], b: list[int] | int) -> list[int]:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_cases(case: Case) -> None:
     op, a, b, result = case
-    assert execute(op, [a] * LANES, [b] * LANES) == [result] * LANES
-    if fits_immediate(b):
-        assert execute(op, [a] * LANES, b) == [result] * LANES
+    if op is not AluOp.RESIDUAL:
+        assert execute(op, [a] * LANES, [b] * LANES) == [result] * LANES
+        if fits_immediate(b):
+            assert execute(op, [a] * LANES, b) == [result] * LANES
+    if -128 <= b <= 127:
+        assert execute(op, [a] * LANES, [b] * LANES, MemoryId.INP) == [result] * LANES
 
 
-@pytest.mark.parametrize("op", list(AluOp))
+@pytest.mark.parametrize("op", OPERATIONS)
 @given(data=st.data())
 def test_immediate(op: AluOp, data: st.DataObject) -> None:
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
@@ -69,7 +80,7 @@ def test_immediate(op: AluOp, data: st.DataObject) -> None:
     assert execute(op, a, b) == [alu_result(op, x, b) for x in a]
 
 
-@pytest.mark.parametrize("op", list(AluOp))
+@pytest.mark.parametrize("op", OPERATIONS)
 @given(data=st.data())
 def test_tensor(op: AluOp, data: st.DataObject) -> None:
     operand = SHIFT if op is AluOp.SHR else INT32
@@ -77,3 +88,14 @@ def test_tensor(op: AluOp, data: st.DataObject) -> None:
     b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
 
     assert execute(op, a, b) == [alu_result(op, x, y) for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("op", AluOp)
+@given(data=st.data())
+def test_input(op: AluOp, data: st.DataObject) -> None:
+    operand = SHIFT if op is AluOp.SHR else st.integers(-128, 127)
+    a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
+    b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
+
+    result = execute(op, a, b, MemoryId.INP)
+    assert result == [alu_result(op, x, y) for x, y in zip(a, b, strict=True)]
