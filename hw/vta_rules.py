@@ -15,6 +15,7 @@ import numpy as np
 
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import Opcode
+from hw.features import BASE
 from hw.hazards.dram import rectangles_of
 from hw.isa.columns import Columns, Ints, units_of
 from hw.isa.program import Program
@@ -40,6 +41,8 @@ class VtaRule(Enum):
     """Immediates of SHR are those of `HLS_SHIFTS`."""
     MEMORY = "memory"
     """No LOAD of ACC_8BIT: VTA's Chisel and HLS do not widen bytes."""
+    EXTENSION = "extension"
+    """Nothing of an extension (`hw.features`): VTA ignores its bits, or does something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def vta_warnings(
         *_operations(columns),
         *_shifts(columns),
         *_memories(columns),
+        *_extensions(columns),
     )
 
 
@@ -150,7 +154,9 @@ def _page_0(
 def _operations(columns: Columns) -> tuple[VtaWarning, ...]:
     operations = np.where(columns.opcode == Opcode.ALU, columns.alu_opcode, AluOp.MIN)
     found = []
-    for op in sorted(set(AluOp) - set(VTA_HARDWARE_OPS)):
+    # Those of extensions are found as such.
+    own = (op for op in AluOp if op.needs == BASE and op not in VTA_HARDWARE_OPS)
+    for op in own:
         used = np.flatnonzero(operations == op)
         if len(used):
             explanation = (
@@ -184,3 +190,22 @@ def _memories(columns: Columns) -> tuple[VtaWarning, ...]:
         return ()
     explanation = f"VTA's Chisel and HLS cannot load ACC_8BIT: instruction {used[0]}"
     return (VtaWarning(VtaRule.MEMORY, tuple(used.tolist()), explanation),)
+
+
+def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
+    """By kind of extension, the instructions that use it."""
+    alu = columns.opcode == Opcode.ALU
+    uses = {
+        "GEMM that overwrites": columns.overwrite == 1,
+        "REQUANTISE": columns.opcode == Opcode.REQUANTISE,
+        "memory PAR": (columns.opcode == Opcode.LOAD) & (columns.memory_type == MemoryId.PAR),
+        "ALU operand from INP": columns.from_inp == 1,
+        **{f"ALU {op.name}": alu & (columns.alu_opcode == op) for op in AluOp if op.needs != BASE},
+    }
+    found = []
+    for name, mask in uses.items():
+        used = np.flatnonzero(mask)
+        if len(used):
+            explanation = f"VTA has no {name}, an extension: instruction {used[0]}"
+            found.append(VtaWarning(VtaRule.EXTENSION, tuple(used.tolist()), explanation))
+    return tuple(found)

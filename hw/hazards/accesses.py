@@ -32,11 +32,13 @@ class Access:
 _PAIRS = (
     (MemoryId.INP, Unit.LOAD, Unit.COMPUTE),
     (MemoryId.WGT, Unit.LOAD, Unit.COMPUTE),
+    (MemoryId.PAR, Unit.LOAD, Unit.COMPUTE),
     (MemoryId.ACC, Unit.COMPUTE, Unit.STORE),
     (None, Unit.STORE, Unit.LOAD),
     (None, Unit.STORE, Unit.COMPUTE),
 )
-"""(memory, writer, reader): the pairs of units whose accesses of a memory can conflict."""
+"""(memory, writer, reader): the pairs of units whose accesses of a memory can conflict. A write of
+ACC is a write of OUT, and a STORE reads OUT: both count as ACC."""
 
 ACCESSES = tuple(
     dict.fromkeys(
@@ -48,7 +50,7 @@ ACCESSES = tuple(
 """Every kind of access that can conflict; each kind has a table of last accesses."""
 
 
-_SLOTS = 3
+_SLOTS = 4
 """The largest number of accesses of an instruction."""
 
 
@@ -76,9 +78,10 @@ _COMPUTES = np.array(
         _kind(MemoryId.ACC, Unit.COMPUTE, True),
         _kind(MemoryId.INP, Unit.COMPUTE, False),
         _kind(MemoryId.WGT, Unit.COMPUTE, False),
+        _kind(MemoryId.PAR, Unit.COMPUTE, False),
     ]
 )
-"""The kinds of access of GEMM and ALU to the first three of `OPERANDS`. Reads of ACC, the last
+"""The kinds of access of GEMM and ALU to the first four of `OPERANDS`. Reads of ACC, the last
 operand, conflict with nothing, for only compute writes ACC."""
 
 

@@ -1,4 +1,5 @@
-"""The elements that GEMM and ALU access: the indices of their micro-ops, offset by two loops."""
+"""The elements that GEMM and ALU access: indices of their micro-ops, or of REQUANTISE, offset by
+two loops."""
 
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode, uop_layout
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Columns, Ints
+from hw.isa.modes import active_modes
 from hw.jit import cached
 from hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A field of micro-ops, and the memory that the field indexes."""
+    """A field of micro-ops, or `par` for the field `par_base` of REQUANTISE, and the memory that
+    the field indexes."""
 
     field: str
     memory: MemoryId
@@ -27,10 +30,12 @@ OPERANDS = (
     Operand("dst", MemoryId.ACC),
     Operand("src", MemoryId.INP),
     Operand("wgt", MemoryId.WGT),
+    Operand("par", MemoryId.PAR),
     Operand("src", MemoryId.ACC),
 )
 """GEMM has the first three operands, or with `reset` only the first; ALU has the first and, without
-an immediate, the last."""
+an immediate, the second or the last. Both have `par` while results are requantised."""
+_PAR = OPERANDS.index(Operand("par", MemoryId.PAR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +68,34 @@ def operand_elements_of(
     gemm = columns.opcode[users] == Opcode.GEMM
     multiplies = gemm & (columns.reset_reg[users] == 0)
     binary = ~gemm & (columns.use_imm[users] == 0)
-    used = np.stack([np.ones(len(users), dtype=np.bool_), multiplies, multiplies, binary], axis=1)
+    from_inp = columns.from_inp[users] == 1
+    modes = active_modes(columns)[users]
+    always = np.ones(len(users), dtype=np.bool_)
+    used = np.stack(
+        [always, multiplies | binary & from_inp, multiplies, modes >= 0, binary & ~from_inp], axis=1
+    )
     row, operand = np.nonzero(used)
+    with_fields = np.where(operand == _PAR, modes[row], users[row])
     factors = np.empty((len(row), 2), dtype=np.int64)
     for number, named in enumerate(OPERANDS):
         chosen = operand == number
         for loop, name in enumerate(("out", "in")):
             column = getattr(columns, f"{named.field}_factor_{name}")
-            factors[chosen, loop] = column[users[row[chosen]]]
+            factors[chosen, loop] = column[with_fields[chosen]]
     counts = [columns.iter_out[users][row], columns.iter_in[users][row]]
-    table = np.stack([operand, kernel[row], *counts, *factors.T], axis=1)
+    fields = np.where(operand == _PAR, columns.par_base[modes[row]], kernel[row])
+    table = np.stack([operand, fields, *counts, *factors.T], axis=1)
     firsts, groups = group_rows(table)
     layout = uop_layout(config)
     found = []
-    for number, used_kernel, out, inside, step_out, step_in in table[firsts].tolist():
-        field, memory = layout[OPERANDS[number].field], OPERANDS[number].memory
-        indices = kernels[used_kernel].astype(np.int64) >> field.lsb & ((1 << field.width) - 1)
+    for number, used_field, out, inside, step_out, step_in in table[firsts].tolist():
+        memory = OPERANDS[number].memory
+        if number == _PAR:
+            indices = np.array([used_field], dtype=np.int64)
+        else:
+            field = layout[OPERANDS[number].field]
+            words = kernels[used_field].astype(np.int64)
+            indices = words >> field.lsb & ((1 << field.width) - 1)
         found.append(
             reached_elements(indices, out, inside, step_out, step_in, config.depth(memory))
         )

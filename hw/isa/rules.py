@@ -14,7 +14,9 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.encoding import MEMORY_BITS, Opcode, opcodes_of
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa.columns import Columns, Ints, units_of
+from hw.isa.modes import active_modes, last_parameters
 from hw.operations import MAX_SHIFT, AluOp
 from hw.topology import MemoryId, Unit, flags_without_queue
 
@@ -149,7 +151,8 @@ def _no_feature(facts: RuleInputs) -> Mask:
 
 
 def _beyond_index(facts: RuleInputs) -> Mask:
-    """Loops whose factors alone exceed a memory: micro-op indices only increase the address."""
+    """Loops whose factors alone exceed a memory: micro-op indices only increase the address. Of
+    PAR, which they do not index, any element beyond the memory."""
     c = facts.columns
     multiplies = facts.gemm & _is(c.reset_reg, 0)
     binary = facts.alu & _is(c.use_imm, 0)
@@ -165,7 +168,15 @@ def _beyond_index(facts: RuleInputs) -> Mask:
         | (binary & ~from_inp & leaves("src", MemoryId.ACC))
         | ((multiplies | binary & from_inp) & leaves("src", MemoryId.INP))
         | (multiplies & leaves("wgt", MemoryId.WGT))
+        | _beyond_parameters(facts)
     )
+
+
+def _beyond_parameters(facts: RuleInputs) -> Mask:
+    c = facts.columns
+    if Feature.REQUANTISE not in facts.config.features:
+        return np.zeros(len(c.opcode), dtype=np.bool_)
+    return _above(last_parameters(c, active_modes(c)), facts.config.depth(MemoryId.PAR) - 1)
 
 
 def _after_finish(facts: RuleInputs) -> Mask:

@@ -27,8 +27,9 @@ class Track(IntEnum):
     """Loads of micro-ops and accumulators, which compute executes itself."""
     GEMM = 5
     ALU = 6
-    FINISH = 7
-    STORE = 8
+    REQUANTISE = 7
+    FINISH = 8
+    STORE = 9
 
 
 _TITLES = {
@@ -38,6 +39,7 @@ _TITLES = {
     Track.COMPUTE_LOADS: "compute: loads",
     Track.GEMM: "compute: GEMM",
     Track.ALU: "compute: ALU",
+    Track.REQUANTISE: "compute: requantise",
     Track.FINISH: "compute: finish",
     Track.STORE: "store",
 }
@@ -45,6 +47,7 @@ _COMPUTE = {
     Opcode.LOAD: Track.COMPUTE_LOADS,
     Opcode.GEMM: Track.GEMM,
     Opcode.ALU: Track.ALU,
+    Opcode.REQUANTISE: Track.REQUANTISE,
     Opcode.FINISH: Track.FINISH,
 }
 

@@ -13,6 +13,7 @@ import pytest
 from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import validate
 from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Engine, Launch, Stalls
@@ -22,22 +23,33 @@ from sim.memory import place_program
 from tests.support.faulty import Case, cases, cases_of_every_bit, image
 
 TINY = load_config("tiny")
-CASES = cases(TINY)
+EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
+CASES = [*cases(TINY), *cases(EXTENDED)]
+CASES_OF_EVERY_BIT = [*cases_of_every_bit(TINY), *cases_of_every_bit(EXTENDED)]
+
+
+def name_of(case: Case) -> str:
+    return f"{case.program.config.name}-{case.name}"
 
 
 @pytest.fixture(scope="module", params=["functional", "rtl"])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """One machine for all cases: each must leave it usable for the next."""
-    machine = make_engine(request.param, TINY, MEMORY_PRESETS["fast"])
-    yield machine
-    machine.close()
+def engines(request: pytest.FixtureRequest) -> Iterator[dict[str, Engine]]:
+    """By configuration, one machine for all cases: each must leave it usable for the next."""
+    machines = {
+        config.name: make_engine(request.param, config, MEMORY_PRESETS["fast"])
+        for config in (TINY, EXTENDED)
+    }
+    yield machines
+    for machine in machines.values():
+        machine.close()
 
 
 def test_no_fault_is_forgotten() -> None:
-    assert {case.fault for case in CASES} == set(Fault) - {Fault.NONE}
+    for config in (TINY, EXTENDED):
+        assert {case.fault for case in cases(config)} == set(Fault) - {Fault.NONE}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_the_validator_sees_it_before_the_run(case: Case) -> None:
     if not case.seen_by_validator:
         validate(case.program)
@@ -47,23 +59,24 @@ def test_the_validator_sees_it_before_the_run(case: Case) -> None:
     assert (caught.value.fault, caught.value.instruction) == (case.fault, case.instruction)
 
 
-@pytest.mark.parametrize("case", cases_of_every_bit(TINY), ids=lambda case: case.name)
-def test_the_run_stops_with_every_bit(engine: Engine, case: Case) -> None:
-    _stops(engine, case, None)
+@pytest.mark.parametrize("case", CASES_OF_EVERY_BIT, ids=name_of)
+def test_the_run_stops_with_every_bit(engines: dict[str, Engine], case: Case) -> None:
+    _stops(engines, case, None)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_run_stops_with_it(engine: Engine, case: Case) -> None:
-    _stops(engine, case, None)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_the_run_stops_with_it(engines: dict[str, Engine], case: Case) -> None:
+    _stops(engines, case, None)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_run_stops_with_it_at_any_pace(engine: Engine, case: Case) -> None:
-    if engine.has_time:
-        _stops(engine, case, Stalls(0.3, seed=7))
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_the_run_stops_with_it_at_any_pace(engines: dict[str, Engine], case: Case) -> None:
+    if engines[case.program.config.name].has_time:
+        _stops(engines, case, Stalls(0.3, seed=7))
 
 
-def _stops(engine: Engine, case: Case, stalls: Stalls | None) -> None:
+def _stops(engines: dict[str, Engine], case: Case, stalls: Stalls | None) -> None:
+    engine = engines[case.program.config.name]
     memory, address = place_program(image(), case.program)
     how = Launch(
         address=address,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hw.config_files import load_config
 from hw.errors import EncodingError
+from hw.features import BASE, Feature
 from hw.isa import Assembler, Program, unit_of
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
@@ -209,7 +210,7 @@ def alu(op: AluOp, imm: int | None = None) -> Callable[[Assembler], None]:
     return build
 
 
-@pytest.mark.parametrize("op", AluOp)
+@pytest.mark.parametrize("op", [op for op in AluOp if op.needs == BASE])
 @pytest.mark.parametrize("imm", [None, 3])
 def test_operations(op: AluOp, imm: int | None) -> None:
     found = vta_warnings(program(alu(op, imm)))
@@ -247,6 +248,30 @@ def test_bytes_that_become_accumulators() -> None:
 
     assert told(loads) == [
         "VTA's Chisel and HLS cannot load ACC_8BIT: instruction 0 (and 2 more alike)"
+    ]
+
+
+def test_extensions() -> None:
+    asm = Assembler(load_config("pynq").replace(features=frozenset(Feature)))
+    asm.load(MemoryId.PAR, sram=0, dram=FREE, columns=1)
+    asm.requantise(0)
+    asm.gemm((0, 1), overwrite=True)
+    asm.alu(AluOp.MOVE, (0, 1), imm=3)
+    asm.alu(AluOp.RESIDUAL, (0, 1), from_inp=True)
+    asm.end_requantisation()
+    asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.LOAD)
+
+    found = vta_warnings(asm.build())
+
+    assert {each.rule for each in found} == {VtaRule.EXTENSION}
+    assert [str(each) for each in found] == [
+        "VTA has no GEMM that overwrites, an extension: instruction 2",
+        "VTA has no REQUANTISE, an extension: instruction 1 (and 1 more alike)",
+        "VTA has no memory PAR, an extension: instruction 0",
+        "VTA has no ALU operand from INP, an extension: instruction 4",
+        "VTA has no ALU MOVE, an extension: instruction 3",
+        "VTA has no ALU RESIDUAL, an extension: instruction 4",
     ]
 
 

@@ -16,8 +16,11 @@ from hw.encoding import (
     gemm_layout,
     instruction_layout,
     memory_layout,
+    opcodes_of,
+    requantise_layout,
 )
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import Program
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -63,7 +66,8 @@ def cases(config: HardwareConfig) -> tuple[Case, ...]:
 
 
 def cases_of_every_bit(config: HardwareConfig) -> tuple[Case, ...]:
-    """Faults that depend on a single bit of x_size, or on one lane: a case for each."""
+    """Faults that depend on one lane, or on a single bit, of x_size or of no field: a case for
+    each."""
     return _Maker(config).cases_of_every_bit()
 
 
@@ -87,7 +91,8 @@ class _Maker:
 
     def load(self, memory: int = MemoryId.INP, **fields: int) -> bytes:
         """A LOAD of one element from address 4096, changed by `fields`."""
-        size = self._config.element_bytes(MemoryId(memory)) if memory <= MemoryId.ACC_8BIT else 1
+        known = memory in self._config.memories
+        size = self._config.element_bytes(MemoryId(memory)) if known else 1
         given = {"y_size": 1, "x_size": 1, "x_stride": 1, "dram_base": 4096 // size}
         return self._word(memory_layout(self._config), memory_type=memory, **{**given, **fields})
 
@@ -105,14 +110,25 @@ class _Maker:
         given = {"uop_end": 1, "iter_out": 1, "iter_in": 1, **fields}
         return self._word(alu_layout(self._config), opcode=Opcode.ALU, **given)
 
-    def _with_an_unused_bit(self) -> Iterator[bytes]:
-        """An instruction of every opcode with bits to spare, with the highest of them set."""
-        for word in (self.load(), self.store(), self.gemm(), self.alu(), self._finish):
-            opcode = Opcode(word[0] & 7)
-            number = int.from_bytes(word, "little")
-            if unused := instruction_layout(self._config, opcode).unused:
-                number |= 1 << unused.bit_length() - 1
-                yield number.to_bytes(WORD_BYTES, "little")
+    def requantise(self, **fields: int) -> bytes:
+        """A REQUANTISE that activates, changed by `fields`."""
+        given = {"active": 1, "high": 127, **fields}
+        return self._word(requantise_layout(self._config), opcode=Opcode.REQUANTISE, **given)
+
+    def _with_unused_bits(self) -> Iterator[list[bytes]]:
+        """For every opcode with bits to spare, an instruction with each of them set."""
+        words = [self.load(), self.store(), self.gemm(), self.alu(), self._finish]
+        if self._has(Feature.REQUANTISE):
+            words.append(self.requantise())
+        for word in words:
+            unused = instruction_layout(self._config, Opcode(word[0] & 7)).unused
+            bits = [bit for bit in range(8 * WORD_BYTES) if unused >> bit & 1]
+            if bits:
+                number = int.from_bytes(word, "little")
+                yield [(number | 1 << bit).to_bytes(WORD_BYTES, "little") for bit in bits]
+
+    def _has(self, *features: Feature) -> bool:
+        return self._config.features.issuperset(features)
 
     def cases(self) -> tuple[Case, ...]:
         """All cases of the configuration."""
@@ -125,6 +141,7 @@ class _Maker:
             Fault.STORE_PAD: [self.store(x_pad_1=1, x_size=1 << bit) for bit in bits],
             Fault.NO_ROWS: [self.load(y_size=0, x_size=1 << bit) for bit in bits],
             Fault.SRAM_RANGE: [self.load(sram_base=last, x_size=1 << bit) for bit in bits[1:]],
+            Fault.FEATURE: [word for several in self._with_unused_bits() for word in several],
         }
         uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
         shift = self.alu(alu_opcode=AluOp.SHR)
@@ -137,13 +154,21 @@ class _Maker:
         """Faults of a single instruction word; a legal instruction precedes the faulty one."""
         uops = self._config.depth(MemoryId.UOP)
         inps = self._config.depth(MemoryId.INP)
+        memories = self._config.memories
         words = {
             Fault.OPCODE: [
-                self._word(memory_layout(self._config), opcode=code) for code in (5, 6, 7)
+                self._word(memory_layout(self._config), opcode=code)
+                for code in range(8)
+                if code not in opcodes_of(self._config)
             ],
-            Fault.MEMORY_ID: [self.load(6), self.load(7), self.store(7)],
+            Fault.MEMORY_ID: [
+                *(self.load(memory) for memory in range(8) if memory not in memories),
+                self.store(7),
+            ],
             Fault.LOAD_OUT: [self.load(MemoryId.OUT)],
-            Fault.STORE_MEMORY: [self.store(memory) for memory in (0, 1, 2, 3, 5)],
+            Fault.STORE_MEMORY: [
+                self.store(memory) for memory in memories if memory is not MemoryId.OUT
+            ],
             Fault.STORE_PAD: [
                 *(self.store(**{pad: 1}) for pad in ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")),
             ],
@@ -171,11 +196,31 @@ class _Maker:
                 self.store(x_size=0, push_next=1),
             ],
             Fault.FEATURE: [
-                *(self.alu(alu_opcode=code) for code in (5, 6, 7)),
-                *self._with_an_unused_bit(),
+                *(
+                    self.alu(alu_opcode=code)
+                    for code in range(8)
+                    if code not in self._config.operations
+                ),
+                *(several[-1] for several in self._with_unused_bits()),
+                *self._of_operands(),
             ],
         }
+        if self._has(Feature.REQUANTISE):
+            words[Fault.SRAM_RANGE].append(
+                self.load(MemoryId.PAR, sram_base=self._config.depth(MemoryId.PAR))
+            )
+            words[Fault.TOKEN_FLAG].append(self.load(MemoryId.PAR, pop_prev=1))
         return self._in_one_word(words)
+
+    def _of_operands(self) -> Iterator[bytes]:
+        """ALU instructions whose operands contradict each other."""
+        if self._has(Feature.INPUT_OPERANDS):
+            yield self.alu(from_inp=1, use_imm=1)
+            yield self.alu(alu_opcode=AluOp.MOVE, from_inp=1, use_imm=1)
+        if self._has(Feature.INPUT_OPERANDS, Feature.REQUANTISE):
+            yield self.alu(alu_opcode=AluOp.RESIDUAL)
+            yield self.alu(alu_opcode=AluOp.RESIDUAL, use_imm=1)
+            yield self.alu(alu_opcode=AluOp.RESIDUAL, from_inp=1, use_imm=1)
 
     def _in_one_word(self, words: Mapping[Fault, Sequence[bytes]]) -> tuple[Case, ...]:
         return tuple(
@@ -209,7 +254,49 @@ class _Maker:
                 False,
                 (last,),
             ),
+            *self._of_inputs(),
+            *self._of_parameters(),
         )
+
+    def _of_inputs(self) -> Iterator[Case]:
+        """Operands from INP beyond it, or too large to shift by."""
+        if not self._has(Feature.INPUT_OPERANDS):
+            return
+        uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
+        last_uop = self.load(MemoryId.UOP, dram_base=10240 // 4)
+        wait = {"pop_prev": 1}
+        inp = self.load(dram_base=12288 // self._config.element_bytes(MemoryId.INP), push_next=1)
+        shift = self.alu(alu_opcode=AluOp.SHR, from_inp=1, **wait)
+        yield Case("SHIFT_input", Fault.SHIFT, 2, self._program(uop, inp, shift), False)
+        beyond = self.alu(from_inp=1, iter_in=2, src_factor_in=1)
+        program = self._program(last_uop, beyond)
+        yield Case("SRAM_INDEX_input", Fault.SRAM_INDEX, 1, program, False)
+
+    def _of_parameters(self) -> Iterator[Case]:
+        """Elements beyond PAR, which the validator sees: they do not depend on micro-ops."""
+        if not self._has(Feature.REQUANTISE):
+            return
+        uop = self.load(MemoryId.UOP, dram_base=8192 // 4)
+        last = self._config.depth(MemoryId.PAR) - 1
+        modes = {
+            "in": (self.requantise(par_base=last, par_factor_in=1), {"iter_in": 2}),
+            "out": (self.requantise(par_base=last, par_factor_out=1), {"iter_out": 2}),
+            "both": (
+                self.requantise(par_base=last - 1, par_factor_in=1, par_factor_out=1),
+                {"iter_in": 2, "iter_out": 2},
+            ),
+        }
+        for name, (mode, counts) in modes.items():
+            works = {
+                "gemm": self.gemm(**counts),
+                "reset": self.gemm(reset_reg=1, **counts),
+                "alu": self.alu(use_imm=1, **counts),
+            }
+            if self._has(Feature.INPUT_OPERANDS):
+                works["residual"] = self.alu(alu_opcode=AluOp.RESIDUAL, from_inp=1, **counts)
+            for kind, work in works.items():
+                program = self._program(uop, mode, work)
+                yield Case(f"SRAM_INDEX_par_{name}_{kind}", Fault.SRAM_INDEX, 2, program)
 
     def _loads_of_one_lane(self) -> Iterator[bytes]:
         """LOADs of accumulators that are 0 but for one lane, of which 64 is too far to shift."""

@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout
-from hw.isa import Opcode, Program
+from hw.encoding import WordLayout, instruction_layout, opcodes_of
+from hw.isa import MemoryId, Opcode, Program
 from sim.engine import Bytes
 
 IMAGE_BYTES = 1 << 12
@@ -30,18 +30,17 @@ def nonsense(config: HardwareConfig, seed: int) -> tuple[Program, Bytes]:
 def _word(config: HardwareConfig, source: random.Random) -> bytes:
     if source.random() < 0.02:
         return source.randbytes(16)
-    opcode = source.choice([Opcode.LOAD, Opcode.LOAD, Opcode.STORE, Opcode.GEMM, Opcode.ALU])
-    match opcode:
-        case Opcode.GEMM:
-            layout = gemm_layout(config)
-        case Opcode.ALU:
-            layout = alu_layout(config)
-        case _:
-            layout = memory_layout(config)
-    return _filled(layout, opcode, source).to_bytes(16, "little")
+    opcodes = [Opcode.LOAD, Opcode.LOAD, Opcode.STORE, Opcode.GEMM, Opcode.ALU]
+    if Opcode.REQUANTISE in opcodes_of(config):
+        opcodes.append(Opcode.REQUANTISE)
+    opcode = source.choice(opcodes)
+    layout = instruction_layout(config, opcode)
+    return _filled(config, layout, opcode, source).to_bytes(16, "little")
 
 
-def _filled(layout: WordLayout, opcode: Opcode, source: random.Random) -> int:
+def _filled(
+    config: HardwareConfig, layout: WordLayout, opcode: Opcode, source: random.Random
+) -> int:
     """A word of random fields, mostly small, as in legal programs."""
     word = 0
     for field in layout:
@@ -56,6 +55,9 @@ def _filled(layout: WordLayout, opcode: Opcode, source: random.Random) -> int:
         elif field.name in {"y_size", "iter_out", "iter_in", "uop_end"}:
             value = max(value, 1)
         elif field.name == "memory_type" and source.random() < 0.9:
-            value = 4 if opcode is Opcode.STORE else source.choice([0, 0, 1, 2, 3, 5])
+            loaded = [0, 0, 1, 2, 3, 5]
+            if MemoryId.PAR in config.memories:
+                loaded.append(MemoryId.PAR)
+            value = 4 if opcode is Opcode.STORE else source.choice(loaded)
         word |= int(value) << field.lsb
     return word

@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Instruction, Load, MemoryId, Program, TokenQueue, Unit, unit_of
-from tests.support.dependences import Touch, touches
+from hw.isa import Instruction, Load, MemoryId, Program, Requantise, TokenQueue, Unit, unit_of
+from tests.support.dependences import OFF, Touch, touches
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,12 @@ def clashes_of(program: Program, image: npt.NDArray[np.uint8]) -> list[Conflict]
     uops = np.zeros(program.config.depth(MemoryId.UOP), np.uint32)
     touched: list[list[Touch]] = []
     instructions = list(program)
+    mode = OFF
     for one in instructions:
+        mode = one if isinstance(one, Requantise) else mode
         if isinstance(one, Load) and one.memory is MemoryId.UOP and one.x_size:
             _load_uops(one, uops, image)
-        touched.append(touches(program.config, one, uops))
+        touched.append(touches(program.config, one, uops, mode))
     found = []
     for first, second in combinations(range(len(instructions)), 2):
         if unit_of(instructions[first]) is not unit_of(instructions[second]):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
-from hw.encoding import WordLayout, alu_layout, gemm_layout, memory_layout, uop_layout
+from hw.encoding import Opcode, WordLayout, instruction_layout, opcodes_of, uop_layout
 from hw.errors import ConfigError
 from hw.features import Feature
-from hw.isa import Alu, Finish, Gemm, Instruction, Load, MemoryId, MicroOp, Store, Tokens
-from hw.operations import AluOp
+from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
 
 
 @st.composite
@@ -41,17 +40,27 @@ TOKENS = st.builds(
     push_next=st.booleans(),
 )
 
+_KINDS: dict[Opcode, type[Instruction]] = {
+    Opcode.LOAD: Load,
+    Opcode.STORE: Store,
+    Opcode.GEMM: Gemm,
+    Opcode.FINISH: Finish,
+    Opcode.ALU: Alu,
+    Opcode.REQUANTISE: Requantise,
+}
 _RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 
 
-def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
+def _values(config: HardwareConfig, layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
     """A strategy for each attribute: any value that its field can hold."""
     special: dict[str, st.SearchStrategy[object]] = {
-        "memory_type": st.sampled_from(MemoryId),
-        "alu_opcode": st.sampled_from(AluOp),
+        "memory_type": st.sampled_from(config.memories),
+        "alu_opcode": st.sampled_from(config.operations),
         "reset_reg": st.booleans(),
         "use_imm": st.booleans(),
         "overwrite": st.booleans(),
+        "from_inp": st.booleans(),
+        "active": st.booleans(),
     }
     skipped = ("opcode", "pop_prev", "pop_next", "push_prev", "push_next")
     return {
@@ -63,14 +72,13 @@ def _values(layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
 
 def instructions(config: HardwareConfig) -> st.SearchStrategy[Instruction]:
     """Any instruction that `config` can encode, legal or not."""
-    memory = _values(memory_layout(config))
-    return st.one_of(
-        st.builds(Load, tokens=TOKENS, **memory),
-        st.builds(Store, tokens=TOKENS, **memory),
-        st.builds(Gemm, tokens=TOKENS, **_values(gemm_layout(config))),
-        st.builds(Alu, tokens=TOKENS, **_values(alu_layout(config))),
-        st.builds(Finish, tokens=TOKENS),
-    )
+    kinds: list[st.SearchStrategy[Instruction]] = [
+        st.builds(
+            _KINDS[opcode], tokens=TOKENS, **_values(config, instruction_layout(config, opcode))
+        )
+        for opcode in opcodes_of(config)
+    ]
+    return st.one_of(kinds)
 
 
 def micro_ops(config: HardwareConfig) -> st.SearchStrategy[MicroOp]:

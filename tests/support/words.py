@@ -72,6 +72,6 @@ def _value(rng: random.Random, opcode: int, name: str, layout: WordLayout) -> in
         case "imm":
             return rng.choice((31, 32, -31, -32, near))
         case "alu_opcode":
-            return rng.choice((0, 3, 3, 4, 5, near))
+            return rng.choice((0, 3, 3, 4, 5, 6, near))
         case _:
             return near

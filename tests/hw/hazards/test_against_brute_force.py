@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import DeadlockError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.hazards import HazardReport, Unknown, check_hazards
 from hw.isa import (
     AluOp,
@@ -39,6 +41,7 @@ from tests.support.vectors import load_vector
 
 # Brute force knows no full queues, which can stop a program as well.
 TINY = load_config("tiny").replace(instruction_queue=64)
+EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
 LOAD, COMPUTE, STORE = Unit
 NEIGHBOURS = {LOAD: (COMPUTE,), COMPUTE: (LOAD, STORE), STORE: (COMPUTE,)}
 Image = npt.NDArray[np.uint8]
@@ -101,15 +104,15 @@ def image_with_micro_ops() -> Image:
 
 
 @st.composite
-def small_programs(draw: st.DrawFn) -> Program:
+def small_programs(draw: st.DrawFn, config: HardwareConfig) -> Program:
     """A few instructions of every kind, close together in every memory, with tokens that are
     mostly popped after they were pushed."""
-    asm = Assembler(TINY)
+    asm = Assembler(config)
     asm.load(MemoryId.UOP, sram=0, dram=TABLE // 4, columns=len(UOPS))
     for _ in range(draw(st.integers(2, 9))):
         _draw_one(draw, asm)
     asm.finish()
-    return Program.from_instructions(TINY, _with_tokens(draw, list(asm.build())))
+    return Program.from_instructions(config, _with_tokens(draw, list(asm.build())))
 
 
 def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
@@ -118,10 +121,13 @@ def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
     begin = draw(st.integers(0, 2))
     uops = (begin, draw(st.integers(begin + 1, len(UOPS))))
     loops = [Loop(draw(st.integers(1, 3)), *draw(st.tuples(*[st.integers(0, 3)] * 2)))]
-    match draw(st.integers(0, 8)):
+    config = asm.config
+    extended = bool(config.features)
+    match draw(st.integers(0, 11 if extended else 8)):
         case 0 | 1:
-            memory = draw(st.sampled_from((MemoryId.INP, MemoryId.WGT)))
-            dram = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
+            parameters = (MemoryId.PAR,) if extended else ()
+            memory = draw(st.sampled_from((MemoryId.INP, MemoryId.WGT, *parameters)))
+            dram = 0x100 // config.element_bytes(memory) + draw(st.integers(0, 3))
             pad = draw(st.sampled_from(((0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1))))
             asm.load(
                 memory,
@@ -137,13 +143,22 @@ def _draw_one(draw: st.DrawFn, asm: Assembler) -> None:
             dram = 0x100 // TINY.element_bytes(memory) + draw(st.integers(0, 3))
             asm.load(memory, sram=sram, dram=dram, rows=rows, columns=columns, stride=stride)
         case 3 | 4:
-            asm.gemm(uops, loops, reset=draw(st.booleans()))
+            overwrite = extended and draw(st.booleans())
+            asm.gemm(uops, loops, reset=draw(st.booleans()), overwrite=overwrite)
         case 5:
             imm = draw(st.sampled_from((None, 1)))
             asm.alu(AluOp.ADD, uops, loops, imm=imm)
         case 6 | 7:
             dram = 0x100 // 4 + draw(st.integers(0, 12))
             asm.store(sram=sram, dram=dram, rows=rows, columns=columns, stride=stride)
+        case 9:
+            op = draw(st.sampled_from((AluOp.MOVE, AluOp.RESIDUAL)))
+            asm.alu(op, uops, loops, from_inp=True)
+        case 10:
+            factors = draw(st.tuples(*[st.integers(0, 2)] * 2))
+            asm.requantise(sram, factors, scale=draw(st.integers(0, 9)))
+        case 11:
+            asm.end_requantisation()
         case _:
             asm.nop(draw(st.sampled_from(Unit)))
 
@@ -173,13 +188,13 @@ def _with_tokens(draw: st.DrawFn, bare: list[Instruction]) -> list[Instruction]:
 
 
 @settings(max_examples=400)
-@given(program=small_programs())
+@given(program=small_programs(TINY) | small_programs(EXTENDED))
 def test_small_programs(program: Program) -> None:
     compare(program, image_with_micro_ops())
 
 
 @settings(max_examples=200)
-@given(program=small_programs())
+@given(program=small_programs(TINY) | small_programs(EXTENDED))
 def test_a_proved_program_has_one_result(program: Program) -> None:
     image = image_with_micro_ops()
     if check_hazards(program, image=image).proved:
@@ -188,10 +203,13 @@ def test_a_proved_program_has_one_result(program: Program) -> None:
             np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), data=st.data())
-def test_random_programs_and_one_token_less(seed: int, data: st.DataObject) -> None:
-    made = random_program(TINY, seed, 30, 1 << 14)
+def test_random_programs_and_one_token_less(
+    config: HardwareConfig, seed: int, data: st.DataObject
+) -> None:
+    made = random_program(config, seed, 30, 1 << 14)
     report = check_hazards(made.program, image=made.image)
     assert report.proved, report
     pairs = list(matched(made.program))
@@ -272,6 +290,46 @@ def small_matmul() -> tuple[Program, Image]:
     program, layout = matmul_program(config, m, n, k)
     zeros = np.zeros((m, k), np.int8), np.zeros((n, k), np.int8)
     return program, layout.image(*zeros)
+
+
+def stream_with_extensions() -> tuple[Program, Image]:
+    """Three tiles in one place of every memory, requantised, with residuals; no token too many."""
+    asm = Assembler(EXTENDED)
+    asm.load(MemoryId.UOP, sram=0, dram=TABLE // 4, columns=2)
+    loops = [Loop(2, dst=1, src=1)]
+    for tile in range(3):
+        first, last = tile == 0, tile == 2
+        asm.load(MemoryId.PAR, sram=3, dram=8, columns=2, waits_for=() if first else COMPUTE)
+        asm.load(MemoryId.INP, sram=0, dram=0x40, columns=2)
+        asm.load(MemoryId.WGT, sram=0, dram=0x10, columns=1, signals=COMPUTE)
+        asm.requantise(3, (0, 1), scale=5, waits_for=LOAD)
+        asm.gemm((0, 1), loops, overwrite=True, waits_for=() if first else STORE)
+        asm.alu(AluOp.MAX, (0, 1), loops, imm=0, signals=LOAD)
+        # The residual has a place of its own in INP, and its parameters that of the others.
+        asm.load(MemoryId.INP, sram=4, dram=0x48, columns=2, waits_for=COMPUTE)
+        asm.load(MemoryId.PAR, sram=3, dram=8, columns=2, signals=COMPUTE)
+        asm.nop(COMPUTE, waits_for=LOAD)
+        neighbours = (STORE,) if last else (STORE, LOAD)
+        asm.alu(AluOp.RESIDUAL, (1, 2), loops, from_inp=True, signals=neighbours)
+        asm.store(sram=0, dram=0xC0, columns=4, waits_for=COMPUTE, signals=() if last else COMPUTE)
+    asm.end_requantisation()
+    asm.finish()
+    image = np.zeros(0x400, np.uint8)
+    words = np.frombuffer(pack_uops(EXTENDED, [MicroOp(0, 0, 0), MicroOp(0, 4, 0)]), np.uint8)
+    image[TABLE : TABLE + len(words)] = words
+    return asm.build(), image
+
+
+def test_every_token_of_a_stream_with_extensions_is_needed() -> None:
+    program, image = stream_with_extensions()
+    report = compare(program, image)
+    assert report.proved, report
+    memories = set()
+    for producer, consumer, queue in matched(program):
+        found = compare(without_pair(program, producer, consumer, queue), image)
+        assert found.races, (producer, consumer, queue)
+        memories |= {race.memory for race in found.races}
+    assert memories == {MemoryId.PAR, MemoryId.INP, MemoryId.WGT, MemoryId.ACC}
 
 
 @pytest.mark.parametrize("name", ["matmul", "055_tiled_block4", "057_chain_block4"])

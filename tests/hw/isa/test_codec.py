@@ -27,9 +27,11 @@ from hw.isa import (
     Codec,
     Finish,
     Gemm,
+    Instruction,
     Load,
     MemoryId,
     MicroOp,
+    Requantise,
     Store,
     Tokens,
     Unit,
@@ -232,7 +234,7 @@ def test_refuses_other_lengths() -> None:
         (bits(((0, 7),)), Fault.OPCODE, "opcode 7 is none"),
         (bits(((0, 0), (7, 6))), Fault.MEMORY_ID, "memory id 6 is none"),
         (bits(((0, 1), (7, 7))), Fault.MEMORY_ID, "memory id 7 is none"),
-        (bits(((0, 4), (108, 5))), Fault.FEATURE, "alu_opcode 5 is none"),
+        (bits(((0, 4), (108, 5))), Fault.FEATURE, "alu_opcode 5 is an extension that pynq lacks"),
     ],
 )
 def test_refuses_what_no_value_can_represent(word: bytes, fault: Fault, message: str) -> None:
@@ -276,14 +278,16 @@ def test_bits_outside_every_field_are_refused(data: st.DataObject) -> None:
         *(
             (replace(LOAD, memory=memory), Unit.COMPUTE)
             for memory in MemoryId
-            if memory not in (MemoryId.INP, MemoryId.WGT)
+            if memory not in (MemoryId.INP, MemoryId.WGT, MemoryId.PAR)
         ),
         (replace(LOAD, memory=MemoryId.INP, x_size=0), Unit.LOAD),
         (replace(LOAD, memory=MemoryId.WGT), Unit.LOAD),
+        (replace(LOAD, memory=MemoryId.PAR), Unit.LOAD),
+        (Requantise(active=True), Unit.COMPUTE),
         (GEMM, Unit.COMPUTE),
         (ALU, Unit.COMPUTE),
         (Finish(), Unit.COMPUTE),
     ],
 )
-def test_routing(instruction: Load | Gemm | Alu | Finish, unit: Unit) -> None:
+def test_routing(instruction: Instruction, unit: Unit) -> None:
     assert unit_of(instruction) is unit

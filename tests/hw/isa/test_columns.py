@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.encoding import Field, alu_layout, gemm_layout, instruction_layout, memory_layout
+from hw.encoding import Field, instruction_layout, opcodes_of
 from hw.errors import EncodingError
+from hw.features import Feature
 from hw.isa import (
     Columns,
     Finish,
@@ -30,7 +32,10 @@ from tests.support.strategies import configs, instructions, micro_ops
 from tests.support.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
-LOAD, STORE, GEMM, FINISH, ALU = Opcode
+EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
+LOAD, STORE, GEMM, FINISH, ALU, REQUANTISE = Opcode
+KINDS = [(config, opcode) for config in (PYNQ, EXTENDED) for opcode in opcodes_of(config)]
+"""Every kind of instruction, with and without extensions."""
 
 
 def blank(*opcodes: int) -> Columns:
@@ -39,16 +44,8 @@ def blank(*opcodes: int) -> Columns:
     return Columns(**columns | {"opcode": np.array(opcodes, dtype=np.int64)})
 
 
-def fields_of(opcode: Opcode) -> tuple[Field, ...]:
-    match opcode:
-        case Opcode.LOAD | Opcode.STORE:
-            return memory_layout(PYNQ).fields
-        case Opcode.GEMM:
-            return gemm_layout(PYNQ).fields
-        case Opcode.ALU:
-            return alu_layout(PYNQ).fields
-        case Opcode.FINISH:
-            return memory_layout(PYNQ).fields[:5]
+def fields_of(config: HardwareConfig, opcode: Opcode) -> tuple[Field, ...]:
+    return instruction_layout(config, opcode).fields
 
 
 def assert_same(found: Columns, expected: Columns) -> None:
@@ -116,9 +113,9 @@ def test_no_instructions_are_no_program() -> None:
 # What does not --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("opcode", Opcode)
-def test_refuses_what_does_not_fit(opcode: Opcode) -> None:
-    for field in fields_of(opcode)[1:]:
+@pytest.mark.parametrize(("config", "opcode"), KINDS)
+def test_refuses_what_does_not_fit(config: HardwareConfig, opcode: Opcode) -> None:
+    for field in fields_of(config, opcode)[1:]:
         low, high = field.limits
         for value in (low - 1, high + 1, -(1 << 63), (1 << 63) - 1):
             columns = blank(FINISH, opcode, opcode)
@@ -128,12 +125,14 @@ def test_refuses_what_does_not_fit(opcode: Opcode) -> None:
                 rf"it must lie in {low}\.\.{high}$"
             )
             with pytest.raises(EncodingError, match=message):
-                Program.from_columns(PYNQ, columns)
+                Program.from_columns(config, columns)
 
 
-@pytest.mark.parametrize("opcode", Opcode)
-def test_refuses_values_of_fields_that_the_kind_does_not_have(opcode: Opcode) -> None:
-    present = {field.name for field in fields_of(opcode)}
+@pytest.mark.parametrize(("config", "opcode"), KINDS)
+def test_refuses_values_of_fields_that_the_kind_does_not_have(
+    config: HardwareConfig, opcode: Opcode
+) -> None:
+    present = {field.name for field in fields_of(config, opcode)}
     absent = [field.name for field in fields(Columns) if field.name not in present]
     assert absent
     for name in absent:
@@ -141,7 +140,7 @@ def test_refuses_values_of_fields_that_the_kind_does_not_have(opcode: Opcode) ->
         getattr(columns, name)[1] = 1
         message = rf"^instruction 1: {opcode.name} {name} is 1: it must lie in 0\.\.0$"
         with pytest.raises(EncodingError, match=message):
-            Program.from_columns(PYNQ, columns)
+            Program.from_columns(config, columns)
 
 
 @pytest.mark.parametrize("value", [-1, 8, 1 << 40])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.encoding import Field, alu_layout, gemm_layout, memory_layout
+from hw.encoding import instruction_layout
 from hw.errors import EncodingError, ProgramError
 from hw.isa import (
     Columns,
@@ -69,17 +68,10 @@ def test_columns_are_the_fields(data: st.DataObject) -> None:
     program = Program.from_instructions(config, drawn)
     assert list(program) == drawn
     columns = program.columns()
-    layouts: dict[Opcode, Iterable[Field]] = {
-        Opcode.LOAD: memory_layout(config),
-        Opcode.STORE: memory_layout(config),
-        Opcode.GEMM: gemm_layout(config),
-        Opcode.ALU: alu_layout(config),
-        Opcode.FINISH: memory_layout(config).fields[:5],
-    }
     for position in range(len(program)):
         word = int.from_bytes(program.word(position), "little")
         expected = dict.fromkeys((column.name for column in fields(Columns)), 0)
-        for field in layouts[Opcode(word & 7)]:
+        for field in instruction_layout(config, Opcode(word & 7)):
             value = word >> field.lsb & ((1 << field.width) - 1)
             low = field.limits[0]
             expected[field.name] = (value - low) % (1 << field.width) + low
@@ -95,7 +87,7 @@ def test_columns_of_what_is_no_instruction() -> None:
     assert columns.push_next.tolist() == [1, 0]
     assert columns.sram_base.tolist() == columns.imm.tolist() == [0, 0]
     assert columns.memory_type.tolist() == [0, 6]
-    assert program.units().tolist() == [-1, 1]
+    assert program.units().tolist() == [-1, 0]
     assert all(getattr(columns, field.name).dtype == np.int64 for field in fields(Columns))
 
 

@@ -13,6 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -22,6 +23,7 @@ from hw.isa import (
     Load,
     MemoryId,
     Program,
+    Requantise,
     Store,
     Tokens,
     Unit,
@@ -37,6 +39,7 @@ from tests.support.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 TINY = load_config("tiny")
+EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
 
 LOAD = Load(memory=MemoryId.INP, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
 STORE = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
@@ -205,6 +208,77 @@ ILLEGAL: list[tuple[Instruction | bytes, Fault, str]] = [
 ]
 
 
+REQUANTISE = Requantise(active=True, par_base=63, par_factor_out=1, par_factor_in=1)
+INPUT = replace(ALU, op=AluOp.ADD, use_imm=False, from_inp=True)
+
+ILLEGAL_EXTENDED: list[tuple[tuple[Instruction | bytes, ...], Fault, str]] = [
+    ((b"\x06" + bytes(15),), Fault.OPCODE, r"opcode 6 is none of 0\.\.5"),
+    ((b"\x80\x03" + bytes(14),), Fault.MEMORY_ID, r"LOAD of memory id 7: it is none of 0\.\.6"),
+    ((replace(STORE, memory=MemoryId.PAR),), Fault.STORE_MEMORY, "STORE of PAR: only OUT"),
+    (
+        (replace(LOAD, memory=MemoryId.PAR, sram_base=64),),
+        Fault.SRAM_RANGE,
+        r"LOAD covers PAR elements 64\.\.65 \(end excluded\): the memory has 64",
+    ),
+    (
+        (replace(LOAD, memory=MemoryId.PAR, tokens=Tokens(pop_prev=True)),),
+        Fault.TOKEN_FLAG,
+        "LOAD with pop_prev: no unit comes before load",
+    ),
+    (
+        (replace(INPUT, use_imm=True),),
+        Fault.FEATURE,
+        "ALU with from_inp and use_imm: it has one second operand",
+    ),
+    (
+        (replace(ALU, op=AluOp.RESIDUAL, use_imm=False),),
+        Fault.FEATURE,
+        "ALU RESIDUAL without from_inp: its second operand lies in INP",
+    ),
+    (
+        ((7 << 108 | 1 << 35 | 1 << 49 | 1 << 21 | 4).to_bytes(16, "little"),),
+        Fault.FEATURE,
+        "ALU opcode 7",
+    ),
+    (
+        ((1 << 127 | 5).to_bytes(16, "little"),),
+        Fault.FEATURE,
+        "REQUANTISE sets bit 127, which no field has",
+    ),
+    ((replace(INPUT, iter_in=3, src_factor_in=1024),), Fault.SRAM_INDEX, "ALU's loop factors"),
+    ((replace(GEMM, iter_in=2), REQUANTISE), Fault.SRAM_INDEX, "GEMM's loop factors"),
+    ((replace(GEMM, iter_out=2, reset=True), REQUANTISE), Fault.SRAM_INDEX, "GEMM's loop factors"),
+    ((replace(ALU, iter_out=2), REQUANTISE), Fault.SRAM_INDEX, "ALU's loop factors"),
+]
+"""A faulty instruction, and what comes before it."""
+
+
+@pytest.mark.parametrize(("words", "fault", "message"), ILLEGAL_EXTENDED)
+def test_illegal_with_extensions(
+    words: tuple[Instruction | bytes, ...], fault: Fault, message: str
+) -> None:
+    instruction, *before = words
+    program = program_of(*before, instruction, Finish(), config=EXTENDED)
+    with pytest.raises(ProgramError, match=rf"^instruction {len(before)}: .*{message}.*"):
+        validate(program)
+    assert refused(program).fault is fault
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (replace(LOAD, memory=MemoryId.PAR, sram_base=63),),
+        (REQUANTISE, GEMM, replace(ALU, op=AluOp.MOVE)),
+        (REQUANTISE, Requantise(active=False, par_base=63), replace(GEMM, iter_in=2)),
+        (replace(REQUANTISE, active=False), replace(GEMM, iter_in=2)),
+        (replace(REQUANTISE, par_base=62), replace(GEMM, iter_in=2)),
+        (INPUT, replace(INPUT, op=AluOp.RESIDUAL), replace(INPUT, op=AluOp.MOVE)),
+    ],
+)
+def test_legal_with_extensions(words: tuple[Instruction, ...]) -> None:
+    validate(program_of(*words, Finish(), config=EXTENDED))
+
+
 @pytest.mark.parametrize(("instruction", "fault", "message"), ILLEGAL)
 def test_illegal(instruction: Instruction | bytes, fault: Fault, message: str) -> None:
     program = program_of(LOAD, instruction, Finish())
@@ -245,8 +319,9 @@ def test_earliest_instruction_first_then_least_fault() -> None:
 # Against rules written out ------------------------------------------------------------------
 
 
-def broken(config: HardwareConfig, one: Instruction) -> set[Fault]:
-    """The faults of one instruction, straight from the instruction set's description."""
+def broken(config: HardwareConfig, one: Instruction, mode: Requantise | None = None) -> set[Fault]:
+    """The faults of one instruction behind the REQUANTISE `mode`, straight from the instruction
+    set's description."""
     faults = set()
     match one:
         case Load() | Store():
@@ -271,8 +346,12 @@ def broken(config: HardwareConfig, one: Instruction) -> set[Fault]:
                 faults.add(Fault.UOP_RANGE)
             if isinstance(one, Alu) and one.op is AluOp.SHR and one.use_imm:
                 faults |= {Fault.SHIFT} if not -31 <= one.imm <= 31 else set()
-            faults |= index_fault(config, one)
-        case Finish():
+            faults |= index_fault(config, one, mode)
+            if isinstance(one, Alu):
+                residual = one.op is AluOp.RESIDUAL
+                if (one.from_inp and one.use_imm) or (residual and not one.from_inp):
+                    faults.add(Fault.FEATURE)
+        case Finish() | Requantise():
             pass
     prev = one.tokens.pop_prev or one.tokens.push_prev
     following = one.tokens.pop_next or one.tokens.push_next
@@ -282,13 +361,18 @@ def broken(config: HardwareConfig, one: Instruction) -> set[Fault]:
     return faults
 
 
-def index_fault(config: HardwareConfig, one: Gemm | Alu) -> set[Fault]:
+def index_fault(config: HardwareConfig, one: Gemm | Alu, mode: Requantise | None) -> set[Fault]:
+    if mode is not None and mode.active:
+        last_out = (one.iter_out - 1) * mode.par_factor_out
+        last = mode.par_base + last_out + (one.iter_in - 1) * mode.par_factor_in
+        if last >= config.depth(MemoryId.PAR):
+            return {Fault.SRAM_INDEX}
     used = [("dst", MemoryId.ACC)]
     match one:
         case Gemm(reset=False):
             used += [("src", MemoryId.INP), ("wgt", MemoryId.WGT)]
         case Alu(use_imm=False):
-            used += [("src", MemoryId.ACC)]
+            used += [("src", MemoryId.INP if one.from_inp else MemoryId.ACC)]
     for name, memory in used:
         outer = (one.iter_out - 1) * int(getattr(one, f"{name}_factor_out"))
         inner = (one.iter_in - 1) * int(getattr(one, f"{name}_factor_in"))
@@ -303,9 +387,10 @@ def test_against_rules_written_out(data: st.DataObject) -> None:
     drawn = data.draw(st.lists(instructions(config), min_size=1, max_size=3))
     drawn = [replace(one, tokens=Tokens()) if isinstance(one, Finish) else one for one in drawn]
     finished = False
-    expected = None
+    expected = mode = None
     for position, one in enumerate(drawn):
-        faults = broken(config, one) | ({Fault.AFTER_FINISH} if finished else set())
+        mode = one if isinstance(one, Requantise) else mode
+        faults = broken(config, one, mode) | ({Fault.AFTER_FINISH} if finished else set())
         if faults:
             expected = (position, min(faults))
             break

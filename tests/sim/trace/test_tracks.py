@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hw.config import HardwareConfig
+from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, Unit
 from sim.result import Event, EventKind
 from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
@@ -10,8 +11,10 @@ from tests.support.timelines import traced_run
 
 
 def test_each_kind_of_work_has_its_track() -> None:
-    asm = Assembler(HardwareConfig())
+    asm = Assembler(HardwareConfig(features=frozenset(Feature)))
     asm.load(MemoryId.INP, sram=0, dram=0, columns=1)
+    asm.load(MemoryId.PAR, sram=0, dram=0, columns=1)
+    asm.requantise(0)
     asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
     asm.load(MemoryId.ACC, sram=0, dram=0, columns=1)
     asm.gemm(uops=(0, 1))
@@ -26,6 +29,8 @@ def test_each_kind_of_work_has_its_track() -> None:
             events.append(Event(cycle, Unit(number), at, kind))
     assert [each.track for each in place_slices(tuple(events), program)] == [
         Track.LOAD,
+        Track.LOAD,
+        Track.REQUANTISE,
         Track.COMPUTE_LOADS,
         Track.COMPUTE_LOADS,
         Track.GEMM,
