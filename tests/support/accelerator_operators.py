@@ -50,20 +50,12 @@ def drawn_size(rng: np.random.Generator, most: int) -> int:
 
 
 def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
-    """A random configuration: an array of any shape, with buffers of few elements; some with
-    features."""
+    """A random configuration: an array of any shape, with buffers of few elements."""
     while True:
         batch, inputs, outputs = (int(rng.integers(0, most)) for most in (3, 6, 6))
-        exponents = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2, 1)]
-        features = [each for each in Feature if rng.random() < 0.5]
-        if rng.random() < 0.5:
-            features = []
-        elif rng.random() < 0.7:
-            inputs = outputs
+        exponents = [int(rng.integers(least, 9)) for least in (2, 1, 1, 2)]
         try:
             return machine("tiny").replace(
-                features=frozenset(features),
-                log_par_buffer=outputs + 3 + exponents[4] // 2 + 1,
                 name="drawn",
                 log_batch=batch,
                 log_block_in=inputs,
@@ -75,3 +67,13 @@ def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
             )
         except ConfigError:
             continue
+
+
+def with_drawn_features(rng: np.random.Generator, config: HardwareConfig) -> HardwareConfig:
+    """The configuration with features, as far as its array may have them."""
+    features = {each for each in Feature if rng.random() < 0.7}
+    if config.block_in != config.block_out:
+        features -= {Feature.INPUT_OPERANDS}
+    elements = int(rng.integers(1, 5))
+    size = config.log_block_out + 3 + elements
+    return config.replace(features=frozenset(features), log_par_buffer=size)

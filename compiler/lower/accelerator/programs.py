@@ -9,6 +9,7 @@ from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Commands
 from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.dram_layout import dram_alignment
+from compiler.lower.accelerator.early_passes import early_passes
 from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
@@ -93,4 +94,5 @@ class ProgramCache:
             ordered = requantise_last_writes(ordered, config)
         if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
+            ordered = early_passes(ordered, footprints)
         return ElaboratedProgram(lowered, ordered, footprints)

@@ -213,6 +213,7 @@ class Conv2dCycles:
             begin=(begin, begin // 4 + parameters),
             overhead=self.cost.overhead,
             resets=not self.cost.overwrites,
+            early=epilogue.requantise is not None,
         )
 
     def _operands(self, oc: Ints, size: Ints) -> Ints:
