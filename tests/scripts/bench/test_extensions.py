@@ -35,7 +35,7 @@ def test_a_row_and_its_heading() -> None:
 
 
 def test_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extensions, "MACHINE", "tiny")
+    monkeypatch.setattr(extensions, "MACHINE", "small8")
     monkeypatch.setattr(extensions, "NETWORK", "digits")
     monkeypatch.setattr(extensions, "RESNET18", [Layer("a", 8, 8, 8, 8, 1, 1, 0)])
     monkeypatch.setattr(extensions, "VARIANTS", (VARIANTS[0], VARIANTS[-1]))
